@@ -1,0 +1,54 @@
+"""The error families; nothing else crosses the border of a room.
+
+``StartError`` ends the process in one line, ``KubernetesError`` is the API
+server's "no", ``ProxyError`` is an exchange that failed.  What is wrong with an
+object of a user is no exception at all but a ``Problem`` (``ingress.model.problems``).
+"""
+
+from enum import Enum
+
+from attrs import define
+
+
+class StartError(Exception):
+    """The process cannot start; the message is one line for the operator."""
+
+
+class KubernetesError(Exception):
+    """The API server refused a request.
+
+    *status* is the HTTP status, *reason* the ``Status.reason`` (``Expired``,
+    ``Forbidden`` ...), *retry_after_seconds* what the server asked for.
+    """
+
+    def __init__(
+        self, status: int, reason: str, message: str, retry_after_seconds: float | None = None
+    ) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.retry_after_seconds = retry_after_seconds
+
+
+class Side(Enum):
+    """Which side of an exchange failed."""
+
+    DOWNSTREAM = "downstream"
+    UPSTREAM = "upstream"
+    INTERNAL = "internal"
+
+
+@define
+class ProxyError(Exception):
+    """An exchange failed: on which *side*, with which *status* for downstream, and why.
+
+    *status* 0 means that downstream can be told nothing any more.
+    """
+
+    side: Side
+    status: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.side.value}: {self.message}"

@@ -1,0 +1,42 @@
+"""Where a route leads: the backend it names, and the endpoints found behind it."""
+
+from attrs import frozen
+
+
+@frozen(cache_hash=True)
+class BackendReference:
+    """What an Ingress names as its backend; the key under which endpoints are found.
+
+    *port* is a Service port: its number, its name, or empty for "the first one"
+    (only ``--default-backend-service`` may leave it out).  *kind* is ``Service``,
+    or ``KIND.APIGROUP`` of a resource backend, for which *port* is empty.
+    """
+
+    namespace: str
+    name: str
+    port: int | str = ""
+    kind: str = "Service"
+
+    def __str__(self) -> str:
+        what = "" if self.kind == "Service" else f"{self.kind} "
+        port = f":{self.port}" if self.port else ""
+        return f"{what}{self.namespace}/{self.name}{port}"
+
+
+@frozen(cache_hash=True, order=True)
+class Endpoint:
+    """One address and port to send requests to; *address* is an IP or, if need be, a name."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+@frozen
+class BackendState:
+    """The usable endpoints of a backend, sorted; when there are none, *reason* says why."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+    reason: str = ""

@@ -1,0 +1,195 @@
+"""The cluster objects as this controller keeps them: small, immutable projections.
+
+A projection holds what routing needs and nothing else (no ``resourceVersion``,
+no ``managedFields``, no status), so two projections are equal exactly when a
+change of the object cannot matter to us.  Values are kept as they were written;
+whether they make sense is for ``ingress.translate`` to judge.
+
+Sources: ``networking.k8s.io/v1`` (Ingress, IngressClass), core ``v1`` (Service,
+Secret), ``discovery.k8s.io/v1`` (EndpointSlice).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import Factory, field, frozen
+
+from ingress.model.problems import Problem
+
+
+class Kind(StrEnum):
+    """The kinds of objects that are read, by their Kubernetes names."""
+
+    INGRESS = "Ingress"
+    INGRESS_CLASS = "IngressClass"
+    SERVICE = "Service"
+    ENDPOINT_SLICE = "EndpointSlice"
+    SECRET = "Secret"
+    MANIFEST = "Manifest"
+    """A manifest file on disk; it carries problems only, never a value."""
+
+
+@frozen(order=True, cache_hash=True)
+class ObjectKey:
+    """Namespace and name of an object; the namespace of cluster-scoped kinds is empty."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@frozen
+class ServicePortReference:
+    """``service.port`` of an Ingress backend: exactly one of *name* and *number* is set.
+
+    Both empty means that the object set neither, which ``translate`` reports.
+    """
+
+    name: str = ""
+    number: int = 0
+
+
+@frozen
+class IngressBackend:
+    """``backend`` of a path, or ``spec.defaultBackend``: a Service port or a resource."""
+
+    service: str = ""
+    port: ServicePortReference = ServicePortReference()
+    resource_kind: str = ""
+    """``KIND.APIGROUP`` of a resource backend, else empty."""
+    resource_name: str = ""
+
+
+@frozen
+class IngressPath:
+    """One entry of ``http.paths``; *path* and *path_type* as written, empty when absent."""
+
+    path: str
+    path_type: str
+    backend: IngressBackend | None
+
+
+@frozen
+class IngressRule:
+    """One entry of ``spec.rules``; *paths* is None for a rule without ``http`` (C13)."""
+
+    host: str
+    paths: tuple[IngressPath, ...] | None
+
+
+@frozen
+class IngressTLS:
+    """One entry of ``spec.tls``."""
+
+    hosts: tuple[str, ...]
+    secret_name: str
+
+
+@frozen
+class Ingress:
+    """An Ingress: rules, certificates by name, default backend, annotations."""
+
+    key: ObjectKey
+    created: str = ""
+    """``metadata.creationTimestamp``, RFC 3339 in UTC; empty when absent.  Sorts by age."""
+    class_name: str | None = None
+    """``spec.ingressClassName``; None when absent."""
+    annotations: Mapping[str, str] = Factory(dict)
+    """Only ``kubernetes.io/ingress.class`` and names below the annotation prefix."""
+    default_backend: IngressBackend | None = None
+    rules: tuple[IngressRule, ...] = ()
+    tls: tuple[IngressTLS, ...] = ()
+
+
+@frozen
+class IngressClass:
+    """An IngressClass: which controller it belongs to, and whether it is the default."""
+
+    key: ObjectKey
+    controller: str = ""
+    is_default: bool = False
+
+
+@frozen
+class ServicePort:
+    """One entry of ``spec.ports`` of a Service."""
+
+    name: str
+    number: int
+    target_port: int | str | None = None
+    protocol: str = "TCP"
+    app_protocol: str = ""
+
+
+@frozen
+class Service:
+    """A Kubernetes Service: its ports, and the addresses that stand before its pods."""
+
+    key: ObjectKey
+    type: str = "ClusterIP"
+    cluster_ip: str = ""
+    """First of ``spec.clusterIPs``; empty or ``None`` (the word) for a headless Service."""
+    external_name: str = ""
+    ports: tuple[ServicePort, ...] = ()
+
+
+@frozen
+class SlicePort:
+    """One entry of ``ports`` of an EndpointSlice; *number* None means "not stated"."""
+
+    name: str
+    number: int | None
+    protocol: str = "TCP"
+
+
+@frozen
+class SliceEndpoint:
+    """One entry of ``endpoints``, with the API's meaning of unset conditions applied.
+
+    ``ready: null`` means ready; ``serving: null`` follows ready; ``terminating:
+    null`` means not terminating.
+    """
+
+    addresses: tuple[str, ...]
+    ready: bool = True
+    serving: bool = True
+    terminating: bool = False
+
+
+@frozen
+class EndpointSlice:
+    """An EndpointSlice of the Service that its ``kubernetes.io/service-name`` label names."""
+
+    key: ObjectKey
+    service: ObjectKey
+    address_type: str = "IPv4"
+    ports: tuple[SlicePort, ...] = ()
+    endpoints: tuple[SliceEndpoint, ...] = ()
+
+
+@frozen
+class Secret:
+    """A Secret.  Its content never shows in a repr, and so never in a log."""
+
+    key: ObjectKey
+    type: str
+    content: Mapping[str, bytes] = field(repr=False)
+    """Decoded values of the keys that somebody may need: ``tls.crt`` and ``tls.key``."""
+
+
+ClusterObject = Ingress | IngressClass | Service | EndpointSlice | Secret
+ObjectId = tuple[Kind, ObjectKey]
+
+
+@frozen
+class Projection:
+    """What reading one object gave: its value, or None when it cannot be used, and why."""
+
+    value: ClusterObject | None
+    problems: tuple[Problem, ...] = ()
+
+
+Batch = Mapping[ObjectId, Projection | None]
+"""Changes handed from a source to the store; None means that the object is gone."""

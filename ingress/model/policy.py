@@ -1,0 +1,46 @@
+"""What a policy is to the proxy: something that may answer a request itself.
+
+Policies are chosen when a route is built (``ingress.translate``) and obeyed when
+a request matched it (``ingress.proxy``).  A route without policies runs no
+policy code at all.
+"""
+
+from typing import Protocol
+
+from attrs import frozen
+
+
+class RequestFacts(Protocol):
+    """What a policy may look at: plain values of the request at hand."""
+
+    @property
+    def scheme(self) -> bytes:
+        """``http`` or ``https``: how the request reached us."""
+
+    @property
+    def host(self) -> bytes:
+        """The host asked for: lower case, without port."""
+
+    @property
+    def target(self) -> bytes:
+        """The request target in origin form, as received: path and query."""
+
+    @property
+    def path(self) -> bytes:
+        """The normal form of the path, the one that was matched."""
+
+
+@frozen
+class Reply:
+    """An answer of our own: status, header fields and a small body."""
+
+    status: int
+    fields: tuple[tuple[bytes, bytes], ...] = ()
+    body: bytes = b""
+
+
+class Policy(Protocol):
+    """A frozen verdict-giver; equal settings make equal policies."""
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Answer *request*, or let it pass by returning None."""

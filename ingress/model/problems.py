@@ -1,0 +1,70 @@
+"""Problems: why part of an object has no effect.
+
+A problem is a value, not an exception: one bad object spoils only itself, and
+what it meant and did not get is shown in the log, in ``/api/problems``, in a
+metric and wherever else problems are reported.
+"""
+
+from enum import StrEnum
+
+from attrs import frozen
+
+
+class Reason(StrEnum):
+    """Reason codes, CamelCase as in Kubernetes Events.  Documented in ``docs/problems.md``."""
+
+    MALFORMED_OBJECT = "MalformedObject"
+    """The object's shape is not that of its kind; all of it is ignored."""
+    MALFORMED_MANIFEST = "MalformedManifest"
+    """A manifest file cannot be read; its last good content stays in force."""
+    DUPLICATE_OBJECT = "DuplicateObject"
+    """Two manifests hold the same object; the first in file order is used."""
+    DEPRECATED_VERSION = "DeprecatedVersion"
+    """An Ingress written as ``v1beta1``; read all the same."""
+    MISSING_PATH_TYPE = "MissingPathType"
+    """``pathType`` is absent; ImplementationSpecific is assumed (C6)."""
+    INVALID_HOST = "InvalidHost"
+    INVALID_PATH = "InvalidPath"
+    INVALID_BACKEND = "InvalidBackend"
+    INVALID_RULE = "InvalidRule"
+    """A rule, or the absence of any rule and default backend, that can have no meaning."""
+    PATH_CONFLICT = "PathConflict"
+    """Another, older Ingress holds the same host and path (C33)."""
+    DEFAULT_BACKEND_CONFLICT = "DefaultBackendConflict"
+    """Another, older Ingress holds the default backend (C14)."""
+    SERVICE_NOT_FOUND = "ServiceNotFound"
+    SERVICE_PORT_NOT_FOUND = "ServicePortNotFound"
+    EXTERNAL_NAME_FORBIDDEN = "ExternalNameForbidden"
+    RESOURCE_BACKEND = "ResourceBackend"
+    """Resource backends are not implemented; the route answers 503 (C17)."""
+    SECRET_NOT_FOUND = "SecretNotFound"
+    INVALID_CERTIFICATE = "InvalidCertificate"
+    CERTIFICATE_NAME_MISMATCH = "CertificateNameMismatch"
+    CERTIFICATE_CONFLICT = "CertificateConflict"
+    """Another, older Ingress brings the certificate of this host (C25)."""
+    CLASS_CONFLICT = "ClassConflict"
+    """``ingressClassName`` and the old annotation disagree; the field is used (C28)."""
+    INVALID_ANNOTATION = "InvalidAnnotation"
+    UNSUPPORTED_ANNOTATION = "UnsupportedAnnotation"
+    """The annotation has our prefix, and this controller does not honor it."""
+
+
+@frozen(order=True)
+class Problem:
+    """Why part of the object *kind* *namespace*/*name* has no effect.
+
+    *field* is the path of the offending field (``spec.rules[0].host``), empty
+    when the object as a whole is meant.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    reason: Reason
+    message: str
+    field: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        at = f" {self.field}:" if self.field else ""
+        return f"{self.kind} {where}:{at} {self.message} ({self.reason})"

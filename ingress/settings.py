@@ -1,0 +1,63 @@
+"""The settings of one process: everything the command line decided, frozen.
+
+``ingress.tap.Options`` makes a ``Settings``; every part gets the two or three
+values that it needs, never the whole.
+"""
+
+from attrs import frozen
+
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.objects import ObjectKey
+
+ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
+CONTROLLER_CLASS = "k8s.io/ingress-nginx"
+INGRESS_CLASS = "nginx"
+
+
+@frozen
+class ManualEndpoint:
+    """``--endpoint``: where a Service of the manifests runs when no EndpointSlice says so.
+
+    *service* None means any Service, *port* empty any of its ports (else the
+    Service port's number or name).
+    """
+
+    service: ObjectKey | None
+    port: int | str
+    endpoint: Endpoint
+
+
+@frozen
+class Settings:
+    """What the operator asked for.  Listener descriptions are Twisted endpoint texts."""
+
+    http: tuple[str, ...] = ("tcp:80",)
+    https: tuple[str, ...] = ("tcp:443",)
+    admin: str = "tcp:10254:interface=127.0.0.1"
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    server: str | None = None
+    namespaces: tuple[str, ...] = ()
+    """Namespaces to read; empty means all."""
+
+    manifests: tuple[str, ...] = ()
+    """Files and directories to read instead of an API server."""
+    endpoints: tuple[ManualEndpoint, ...] = ()
+
+    ingress_class: str = INGRESS_CLASS
+    controller_class: str = CONTROLLER_CLASS
+    watch_without_class: bool = False
+    annotations_prefix: str = ANNOTATIONS_PREFIX
+
+    default_backend_service: BackendReference | None = None
+    default_ssl_certificate: ObjectKey | None = None
+    allow_external_name: bool = False
+    service_upstream: bool = False
+
+    not_found_page: bytes | None = None
+    """Content of ``--404-page``; None means the built-in page."""
+    access_log: str | None = None
+    """File for the access log; None means standard output."""
+    shutdown_delay_seconds: float = 5.0
+    shutdown_grace_seconds: float = 30.0
