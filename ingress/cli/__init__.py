@@ -1,0 +1,1 @@
+"""The commands beside ``twistd``, and the readers of what a command line says."""

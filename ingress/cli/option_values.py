@@ -1,0 +1,179 @@
+"""Texts of the command line, read into values.
+
+Each function takes what was written after the equals sign and returns its value,
+or raises ValueError with a reason that makes sense behind the option's name.
+Nothing here knows which option it reads for, and nothing listens or connects.
+"""
+
+import ipaddress
+import os
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.objects import ObjectKey
+from ingress.settings import ANNOTATIONS_PREFIX, ManualEndpoint
+
+MAX_PAGE_BYTES = 1024 * 1024
+"""Size limit of a page read from a file; it is held in memory and sent often."""
+
+SERVICE_FORM = "NAMESPACE/SERVICE[:PORT]"
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\.?\Z)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
+_PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
+_TCP_PORT = re.compile(r"tcp6?:(?:port=)?([0-9]+)(?::.*)?")
+
+
+def read_port(text: str) -> int:
+    """Read a port between 1 and 65535."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65535:
+        raise ValueError(f"{text!r} is not a port between 1 and 65535")
+    return int(text)
+
+
+def read_service_port(text: str) -> int | str:
+    """Read a Service port: its number or its name (an IANA service name)."""
+    if text.isdecimal():
+        return read_port(text)
+    if not _PORT_NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is neither a port number nor the name of a Service port")
+    return text
+
+
+def read_namespace(text: str) -> str:
+    """Read the name of a namespace: an RFC 1123 label."""
+    if not re.fullmatch(_LABEL, text):
+        raise ValueError("not the name of a namespace")
+    return text
+
+
+def read_key(text: str, form: str = "NAMESPACE/NAME") -> ObjectKey:
+    """Read namespace and name of an object."""
+    namespace, slash, name = text.partition("/")
+    if not (slash and re.fullmatch(_LABEL, namespace) and _SUBDOMAIN.fullmatch(name)):
+        raise ValueError(f"not of the form {form}")
+    return ObjectKey(namespace, name)
+
+
+def _read_service(text: str, form: str = SERVICE_FORM) -> tuple[ObjectKey, int | str]:
+    key, colon, port = text.partition(":")
+    return read_key(key, form), read_service_port(port) if colon else ""
+
+
+def read_backend_service(text: str) -> BackendReference:
+    """Read the Service and the port of a backend; without a port, its first one is meant."""
+    key, port = _read_service(text)
+    return BackendReference(key.namespace, key.name, port)
+
+
+def read_address(text: str) -> Endpoint:
+    """Read ``HOST:PORT``: an IPv4 address, an IPv6 address in brackets, or a name."""
+    host, colon, port = text.rpartition(":")
+    if not (colon and host):
+        raise ValueError(f"{text!r} is not of the form HOST:PORT")
+    if host.startswith("[") and host.endswith("]"):
+        try:
+            return Endpoint(str(ipaddress.IPv6Address(host[1:-1])), read_port(port))
+        except ipaddress.AddressValueError:
+            raise ValueError(f"{host!r} is not an IPv6 address") from None
+    if ":" in host:
+        raise ValueError(f"{text!r} is not of the form HOST:PORT (an IPv6 address stands in brackets)")
+    try:
+        ipaddress.IPv4Address(host)
+    except ipaddress.AddressValueError:
+        if not _HOST_NAME.fullmatch(host):
+            raise ValueError(f"{host!r} is neither an address nor a host name") from None
+    return Endpoint(host, read_port(port))
+
+
+def read_manual_endpoint(text: str) -> ManualEndpoint:
+    """Read where a Service runs, or where any Service runs."""
+    form = f"{SERVICE_FORM}=HOST:PORT or *=HOST:PORT"
+    service, equals, address = text.partition("=")
+    if not equals:
+        raise ValueError(f"not of the form {form}")
+    if service == "*":
+        return ManualEndpoint(None, "", read_address(address))
+    key, port = _read_service(service, form)
+    return ManualEndpoint(key, port, read_address(address))
+
+
+def read_description(text: str, reactor: Any) -> str:
+    """Check a listener description by letting Twisted read it; nothing listens yet."""
+    from twisted.internet.endpoints import serverFromString
+
+    form = "not a listener description such as tcp:80 or tcp:8080:interface=127.0.0.1"
+    if text.startswith(("ssl:", "tls:")):
+        raise ValueError("give a plain description such as tcp:443; --https adds TLS by itself")
+    port = _TCP_PORT.fullmatch(text)
+    if port is not None and int(port[1]) > 65535:
+        raise ValueError(f"{port[1]} is not a port between 0 and 65535")
+    try:
+        serverFromString(reactor, text)
+    except TypeError:  # Too few or too many arguments; the message names Twisted's internals.
+        raise ValueError(form) from None
+    except Exception as error:  # Descriptions are read by plugins, which raise what they like.
+        raise ValueError(f"{form} ({' '.join(str(error).split())})") from None
+    return text
+
+
+def read_seconds(text: str) -> float:
+    """Read a number of seconds, with or without a fraction."""
+    if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]+)?", text):
+        raise ValueError("not a number of seconds, 0 or more")
+    return float(text)
+
+
+def read_url(text: str) -> str:
+    """Check an HTTP or HTTPS URL."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or any(character.isspace() for character in text):
+        raise ValueError("not a URL such as https://10.0.0.1:6443")
+    return text
+
+
+def read_word(text: str) -> str:
+    """Check a name whose form is the business of somebody else."""
+    if not text or any(character.isspace() for character in text):
+        raise ValueError("must not be empty or hold blanks")
+    return text
+
+
+def read_prefix(text: str) -> str:
+    """Check the prefix of annotations: an RFC 1123 subdomain."""
+    if not _SUBDOMAIN.fullmatch(text):
+        raise ValueError(f"not a DNS name such as {ANNOTATIONS_PREFIX} (without the slash)")
+    return text
+
+
+def read_path(text: str) -> str:
+    """Check a path that need not exist yet."""
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def read_existing_path(text: str) -> str:
+    """Check a path that must exist."""
+    if not os.path.exists(read_path(text)):
+        raise ValueError("no such file or directory")
+    return text
+
+
+def read_page(text: str) -> bytes:
+    """Read the content of the file that *text* names."""
+    try:
+        with open(text, "rb") as page:
+            content = page.read(MAX_PAGE_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+    if len(content) > MAX_PAGE_BYTES:
+        raise ValueError("larger than 1 MiB")
+    return content

@@ -1,0 +1,289 @@
+"""The command line of ``twistd ingress``: text to ``Settings``, and settings to a service.
+
+Nothing but parsing happens here.  What is wrong with the command line is told in
+one line on standard error, and the process ends with status 1; twistd would
+print its whole help first.  This is the only module that names the global
+reactor, and it imports the rest of the house only when a service is made, so
+that ``twistd --help`` stays quick.
+"""
+
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import frozen
+from twisted.python import usage
+
+from ingress.cli import option_values
+from ingress.settings import Settings
+
+if TYPE_CHECKING:
+    from twisted.application.service import IService
+
+_DEFAULTS = Settings()
+
+
+def _read_description(text: str) -> str:
+    return option_values.read_description(text, _global_reactor())
+
+
+def _read(option: str, read: Callable[[str], Any], text: str) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise usage.UsageError(f"--{option} {text!r}: {error}") from None
+
+
+def _parameter(option: str, default: object, help: str, read: Callable[[str], Any]) -> list[object]:
+    """Make a row of ``optParameters`` whose complaints name the option and its value."""
+    return [option, None, default, help, lambda text: _read(option, read, text)]
+
+
+@frozen
+class DescribedOption:
+    """One option as the help and ``docs/options.md`` show it; *value* is empty for a flag."""
+
+    name: str
+    value: str
+    default: str
+    text: str
+    repeatable: bool
+
+
+_GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Listening",
+        (("http", "DESCRIPTION"), ("https", "DESCRIPTION"), ("admin", "DESCRIPTION")),
+    ),
+    (
+        "Objects from an API server",
+        (("kubeconfig", "FILE"), ("context", "NAME"), ("server", "URL"), ("namespace", "NAME")),
+    ),
+    (
+        "Objects from manifests",
+        (("manifests", "PATH"), ("endpoint", f"{option_values.SERVICE_FORM}=HOST:PORT")),
+    ),
+    (
+        "Which Ingresses are served",
+        (
+            ("ingress-class", "NAME"),
+            ("controller-class", "NAME"),
+            ("watch-without-class", ""),
+            ("annotations-prefix", "PREFIX"),
+        ),
+    ),
+    (
+        "Backends and certificates",
+        (
+            ("default-backend-service", option_values.SERVICE_FORM),
+            ("default-ssl-certificate", "NAMESPACE/NAME"),
+            ("404-page", "FILE"),
+            ("allow-external-name", ""),
+            ("service-upstream", ""),
+        ),
+    ),
+    (
+        "Running",
+        (("access-log", "FILE"), ("shutdown-delay", "SECONDS"), ("shutdown-grace", "SECONDS")),
+    ),
+    ("About", (("help", ""), ("version", ""))),
+)
+
+
+class Options(usage.Options):
+    """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
+
+    synopsis = "[options]"
+    longdesc = (
+        "Serve HTTP and HTTPS for the Ingress objects of a Kubernetes cluster, or of manifests on disk. "
+        "Without --kubeconfig, --context, --server and --manifests, the service account of the pod is used."
+    )
+
+    optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
+        ["watch-without-class", None, "Serve Ingresses that name no class, too."],
+        [
+            "allow-external-name",
+            None,
+            "Send requests to Services of type ExternalName; otherwise they answer 503.",
+        ],
+        ["service-upstream", None, "Send requests to the cluster IP of a Service instead of to its pods."],
+    ]
+
+    optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
+        _parameter("admin", _DEFAULTS.admin, "Where health, readiness, metrics and the live routes are shown.", _read_description),
+        _parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
+        _parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
+        _parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
+        _parameter("ingress-class", _DEFAULTS.ingress_class, "Ingress class to serve, by field or by the old annotation.", option_values.read_word),
+        _parameter(
+            "controller-class",
+            _DEFAULTS.controller_class,
+            "Serve every IngressClass whose spec.controller is this.",
+            option_values.read_word,
+        ),
+        _parameter("annotations-prefix", _DEFAULTS.annotations_prefix, "Prefix of the annotations to honor.", option_values.read_prefix),
+        _parameter(
+            "default-backend-service",
+            None,
+            "Service for requests that no Ingress claims; without PORT, the first port of the Service.",
+            option_values.read_backend_service,
+        ),
+        _parameter(
+            "default-ssl-certificate",
+            None,
+            "Secret with the certificate for names that no other covers; without it, one is generated at start.",
+            option_values.read_key,
+        ),
+        _parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
+        _parameter("access-log", None, "File for the access log; without it, standard output.", option_values.read_path),
+        _parameter(
+            "shutdown-delay",
+            _DEFAULTS.shutdown_delay_seconds,
+            "Seconds to keep accepting after a stop was asked for, while load balancers turn away.",
+            option_values.read_seconds,
+        ),
+        _parameter(
+            "shutdown-grace",
+            _DEFAULTS.shutdown_grace_seconds,
+            "Seconds that running requests then have to end before they are cut.",
+            option_values.read_seconds,
+        ),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._repeated: dict[str, list[Any]] = {
+            name: [] for name in ("http", "https", "namespace", "manifests", "endpoint")
+        }
+
+    def opt_http(self, text: str) -> None:
+        """Where to accept HTTP, as a Twisted endpoint description."""
+        self._add("http", _read_description, text)
+
+    def opt_https(self, text: str) -> None:
+        """Where to accept HTTPS, as a Twisted endpoint description without certificates."""
+        self._add("https", _read_description, text)
+
+    def opt_namespace(self, text: str) -> None:
+        """Namespace to read; without it, all of them."""
+        self._add("namespace", option_values.read_namespace, text)
+
+    def opt_manifests(self, text: str) -> None:
+        """YAML file, or directory of them, to read and follow instead of an API server."""
+        self._add("manifests", option_values.read_existing_path, text)
+
+    def opt_endpoint(self, text: str) -> None:
+        """Where a Service of the manifests runs if no EndpointSlice says so; *=HOST:PORT is for any Service."""
+        self._add("endpoint", option_values.read_manual_endpoint, text)
+
+    def opt_help(self) -> None:
+        """Print this help and exit."""
+        super().opt_help()
+
+    def opt_version(self) -> None:
+        """Print the version and exit."""
+        try:
+            print(f"txingress {version('txingress')}")  # noqa: T201 - the answer to --version
+        except PackageNotFoundError:
+            raise usage.UsageError(
+                "--version: txingress is not installed, so its version is unknown"
+            ) from None
+        raise SystemExit(0)
+
+    def parseArgs(self, *arguments: str) -> None:
+        """Refuse what is not an option."""
+        if arguments:
+            raise usage.UsageError(f"unexpected argument {arguments[0]!r}; every setting is an option")
+
+    def parseOptions(self, options: Sequence[str] | None = None) -> None:
+        """Parse; what is wrong ends the process with one line on standard error, status 1."""
+        try:
+            super().parseOptions(options)
+        except usage.UsageError as error:
+            raise SystemExit(f"ingress: {error}") from None
+
+    def postOptions(self) -> None:
+        """Refuse options that contradict each other."""
+        if self._repeated["manifests"]:
+            for name in ("kubeconfig", "context", "server"):
+                if self[name] is not None:
+                    raise usage.UsageError(f"--manifests and --{name} exclude each other")
+        elif self._repeated["endpoint"]:
+            raise usage.UsageError("--endpoint is only for --manifests")
+
+    def settings(self) -> Settings:
+        """Return everything that was decided, frozen."""
+        repeated = {name: tuple(values) for name, values in self._repeated.items()}
+        return Settings(
+            http=repeated["http"] or _DEFAULTS.http,
+            https=repeated["https"] or _DEFAULTS.https,
+            admin=self["admin"],
+            kubeconfig=self["kubeconfig"],
+            context=self["context"],
+            server=self["server"],
+            namespaces=repeated["namespace"],
+            manifests=repeated["manifests"],
+            endpoints=repeated["endpoint"],
+            ingress_class=self["ingress-class"],
+            controller_class=self["controller-class"],
+            watch_without_class=bool(self["watch-without-class"]),
+            annotations_prefix=self["annotations-prefix"],
+            default_backend_service=self["default-backend-service"],
+            default_ssl_certificate=self["default-ssl-certificate"],
+            allow_external_name=bool(self["allow-external-name"]),
+            service_upstream=bool(self["service-upstream"]),
+            not_found_page=self["404-page"],
+            access_log=self["access-log"],
+            shutdown_delay_seconds=self["shutdown-delay"],
+            shutdown_grace_seconds=self["shutdown-grace"],
+        )
+
+    def described(self) -> tuple[tuple[str, tuple[DescribedOption, ...]], ...]:
+        """Return all options by group, in the order in which they are shown."""
+        return tuple(
+            (title, tuple(self._describe(name, value) for name, value in group)) for title, group in _GROUPS
+        )
+
+    def getUsage(self, width: int | None = None) -> str:
+        """Return the help: one paragraph an option, in groups."""
+        columns = width or min(shutil.get_terminal_size().columns, 100)
+        lines = ["", *textwrap.wrap(self.longdesc, columns)]
+        for title, group in self.described():
+            lines += ["", f"{title}:"]
+            for option in group:
+                equals = f"={option.value}" if option.value else ""
+                lines.append(f"  --{option.name}{equals}")
+                text = option.text
+                if option.repeatable:
+                    text += "  Repeatable."
+                if option.default:
+                    text += f"  [default: {option.default}]"
+                lines += textwrap.wrap(text, columns, initial_indent="      ", subsequent_indent="      ")
+        return "\n".join([*lines, ""])
+
+    def _add(self, option: str, read: Callable[[str], Any], text: str) -> None:
+        self._repeated[option].append(_read(option, read, text))
+
+    def _describe(self, name: str, value: str) -> DescribedOption:
+        repeatable = name in self._repeated
+        default = " ".join(getattr(_DEFAULTS, name, ())) if repeatable else self.defaults.get(name)
+        shown = f"{default:g}" if isinstance(default, float) else str(default or "")
+        text = " ".join(self.docs[name].split())
+        return DescribedOption(name, value, shown, text, repeatable)
+
+
+def makeService(options: Options) -> "IService":
+    """Make the service that twistd runs."""
+    from ingress.service import IngressService
+
+    service: IService = IngressService(options.settings(), _global_reactor())
+    return service
+
+
+def _global_reactor() -> Any:
+    """Return the reactor that twistd runs; importing it earlier would choose it too soon."""
+    from twisted.internet import reactor  # noqa: TID251 - the one place that may name it
+
+    return reactor
