@@ -1,0 +1,68 @@
+# The commands of this repository; CI runs the same ones.  `make` alone lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+TRIAL_JOBS ?= 2
+CODE = ingress tests twisted/plugins scripts
+
+bin = $(VENV)/bin
+user_environment = $(VENV)/.installed
+dev_environment = $(VENV)/.installed-dev
+# What an installation depends on; the code itself is installed editable.
+metadata = setup.cfg pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format docs image-check clean
+.DELETE_ON_ERROR:
+
+help: ## list these commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+		printf 'make %-12s %s\n' "$$name" "$$text"; done
+
+run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste
+	@exec $(bin)/python -m ingress.cli.demo
+
+test: $(dev_environment) ## run the whole test suite
+	$(bin)/trial --jobs $(TRIAL_JOBS) --temp-directory $(VENV)/trial tests
+
+check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
+	$(bin)/ruff format --check $(CODE)
+	$(bin)/ruff check $(CODE)
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py
+	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
+
+format: $(dev_environment) ## format the code and apply the safe lint fixes
+	$(bin)/ruff format $(CODE)
+	$(bin)/ruff check --fix $(CODE)
+
+docs: $(dev_environment) ## write docs/options.md anew from the options
+	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
+	mv $(VENV)/options.md docs/options.md
+
+image-check: $(dev_environment) ## run the Dockerfile's commands in an empty folder, without a container
+	$(bin)/python scripts/image_check.py --python "$$($(bin)/python -c 'import sys; print(sys.executable)')"
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+		twisted/plugins/dropin.cache
+
+# One environment, two stamps: the demo needs no development tools.
+$(user_environment): $(metadata)
+	@$(make_venv)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(dev_environment): $(metadata)
+	@$(make_venv)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(user_environment)
+
+define make_venv
+command -v '$(PYTHON)' >/dev/null || { \
+	echo "error: $(PYTHON) is not here; install Python 3.11 or later, or name one: make PYTHON=python3.12" >&2; exit 1; }; \
+'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo "error: $$('$(PYTHON)' -V 2>&1) is too old, 3.11 or later is needed; name one: make PYTHON=python3.12" >&2; exit 1; }; \
+'$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { \
+	echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }; \
+test -x $(bin)/python || '$(PYTHON)' -m venv $(VENV)
+endef
