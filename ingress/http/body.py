@@ -1,0 +1,125 @@
+"""Bodies: the chunked coding, both ways.
+
+Inside the proxy a body is always a sequence of plain pieces; the coding is
+taken off at the edge where it comes in and put on where it goes out, so what
+leaves is always in its one canonical form (RFC 9112 section 7.1).
+"""
+
+import re
+
+from ingress.http.grammar import FieldError, split_field
+
+MAX_CHUNK_LINE = 1024
+MAX_EXTENSIONS = 16 * 1024
+"""Bytes of chunk extensions in one body; they carry nothing, so they are bounded tightly."""
+MAX_TRAILERS = 8 * 1024
+
+_match_size = re.compile(rb"([0-9A-Fa-f]{1,15})((?:;[\t\x20-\x7e\x80-\xff]*)?)").fullmatch
+
+_SIZE, _PAYLOAD, _PAYLOAD_END, _TRAILERS = range(4)
+
+LAST_CHUNK = b"0\r\n\r\n"
+
+
+class BodyError(ValueError):
+    """A body whose end cannot be known for sure."""
+
+
+def chunk(piece: bytes) -> bytes:
+    """Wrap a non-empty piece into one chunk."""
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
+
+
+def last_chunk(trailers: list[bytes]) -> bytes:
+    """End a chunked body with *trailers*, each a field line without its CRLF."""
+    if not trailers:
+        return LAST_CHUNK
+    return b"0\r\n%b\r\n\r\n" % b"\r\n".join(trailers)
+
+
+class ChunkedDecoder:
+    """Takes the chunked coding off, however the bytes are split.
+
+    States: size line -> payload -> its CRLF -> size line ... -> trailers ->
+    finished.  Nothing is kept but an unfinished line.  After ``finished``,
+    ``rest`` holds the bytes behind the body, which belong to the next message.
+    """
+
+    __slots__ = ("_extensions", "_left", "_line", "_state", "_trailer_size", "finished", "rest", "trailers")
+
+    def __init__(self) -> None:
+        self._state = _SIZE
+        self._left = 0
+        self._line = b""
+        self._extensions = 0
+        self._trailer_size = 0
+        self.finished = False
+        self.trailers: list[bytes] = []
+        self.rest = b""
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """Decode the next bytes; return the pieces of payload in them."""
+        pieces: list[bytes] = []
+        if self._line:
+            received = self._line + received
+            self._line = b""
+        at = 0
+        size = len(received)
+        while at < size and not self.finished:
+            if self._state == _PAYLOAD:
+                piece = received[at : at + self._left]
+                at += len(piece)
+                self._left -= len(piece)
+                pieces.append(piece)
+                if not self._left:
+                    self._state = _PAYLOAD_END
+                continue
+            if self._state == _PAYLOAD_END:
+                ending = received[at : at + 2]
+                if ending == b"\r\n":
+                    at += 2
+                    self._state = _SIZE
+                    continue
+                if ending != b"\r":
+                    raise BodyError("chunk longer than its size")
+                self._line = ending
+                return pieces
+            end = received.find(b"\r\n", at)
+            if end < 0:
+                self._line = self._unfinished(received[at:])
+                return pieces
+            self._end_line(received[at:end])
+            at = end + 2
+        self.rest = received[at:]
+        return pieces
+
+    def _unfinished(self, line: bytes) -> bytes:
+        """Refuse the beginning of a line at once when no ending could make it right."""
+        if len(line) > MAX_CHUNK_LINE and (self._state == _SIZE or len(line) > MAX_TRAILERS):
+            raise BodyError("chunk line too long")
+        if b"\n" in line or b"\r" in line[:-1]:
+            raise BodyError("bare CR or LF in the framing of a chunk")
+        return line
+
+    def _end_line(self, line: bytes) -> None:
+        if self._state == _TRAILERS:
+            if not line:
+                self.finished = True
+                return
+            self._trailer_size += len(line)
+            if self._trailer_size > MAX_TRAILERS:
+                raise BodyError("too many trailers")
+            try:
+                split_field(line)
+            except FieldError as error:
+                raise BodyError("bad trailer line") from error
+            self.trailers.append(line)
+            return
+        match = _match_size(line) if len(line) <= MAX_CHUNK_LINE else None
+        if match is None:
+            raise BodyError("bad chunk size")
+        self._extensions += len(match[2])
+        if self._extensions > MAX_EXTENSIONS:
+            raise BodyError("too many chunk extensions")
+        self._left = int(match[1], 16)
+        self._state = _PAYLOAD if self._left else _TRAILERS

@@ -1,0 +1,49 @@
+"""The grammar that both kinds of heads share: tokens, field lines, lists, limits.
+
+Everything is strict: a line that RFC 9110 section 5 and RFC 9112 section 5 do
+not allow is an error, never repaired.
+"""
+
+import re
+
+MAX_REQUEST_LINE = 8 * 1024
+"""Bytes; nginx 8 KiB, RFC 9112 section 3 asks for at least 8000 octets."""
+MAX_HEAD = 32 * 1024
+"""Bytes of a whole head; nginx 4 x 8 KiB, HAProxy 16 KiB, Envoy 60 KiB."""
+MAX_FIELDS = 100
+"""Field lines in a head; HAProxy 101, Envoy 100."""
+MEMO_LINE = 512
+"""Longest line worth remembering: a memo must not belong to an attacker."""
+MEMO_ENTRIES = 4096
+MEMO_BLOCK = 2048
+MEMO_BLOCKS = 512
+
+TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+VISIBLE = rb"[\x21-\x7e\x80-\xff]"
+
+is_token = re.compile(TOKEN).fullmatch
+match_field = re.compile(rb"(%b):[ \t]*((?:%b(?:[ \t]|%b)*)?)" % (TOKEN, VISIBLE, VISIBLE)).fullmatch
+has_bare_line_feed = re.compile(rb"(?<!\r)\n").search
+is_length = re.compile(rb"[0-9]{1,18}").fullmatch
+"""Content-Length: digits only, and few enough for a 63-bit number (RFC 9110 section 8.6)."""
+
+
+class FieldError(ValueError):
+    """A field line that cannot be read in exactly one way."""
+
+
+def split_field(line: bytes) -> tuple[bytes, bytes]:
+    """Split a field line into its lower-case name and its value without outer whitespace."""
+    match = match_field(line)
+    if match is None:
+        raise FieldError("bad field line")
+    return match[1].lower(), match[2].rstrip(b" \t")
+
+
+def split_list(value: bytes) -> list[bytes]:
+    """Return the lower-case members of a comma-separated list of tokens (RFC 9110 section 5.6.1)."""
+    members = [member.strip(b" \t").lower() for member in value.split(b",")]
+    members = [member for member in members if member]
+    if not all(map(is_token, members)):
+        raise FieldError("bad list")
+    return members

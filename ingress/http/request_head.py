@@ -1,0 +1,318 @@
+"""Request heads: bytes to one unambiguous ``RequestHead``, or an error with its status.
+
+A head is scanned once.  Its lines fall into three sorts: those that go on to
+upstream as they are, those that stop here (hop-by-hop fields, forwarding fields
+of an untrusted peer, names with an underscore), and those that say something to
+us (``Host``, framing, ``Connection`` ...).  Two memos make that cheap: one for
+lines, one for whole heads; a hit is by construction bytes validated before.
+"""
+
+import re
+from enum import IntEnum
+
+from ingress.http.grammar import (
+    MAX_FIELDS,
+    MAX_REQUEST_LINE,
+    MEMO_BLOCK,
+    MEMO_BLOCKS,
+    MEMO_ENTRIES,
+    MEMO_LINE,
+    TOKEN,
+    FieldError,
+    is_length,
+    split_field,
+    split_list,
+)
+
+_match_request_line = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
+_match_other_version = re.compile(rb"%b [\x21-\x7e]+ HTTP/[0-9]\.[0-9]" % TOKEN).fullmatch
+_match_absolute = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE).fullmatch
+_is_request_id = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
+
+
+class HeadError(ValueError):
+    """A request that is refused: *status* for downstream, and why."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Sort(IntEnum):
+    """What a field line is to us."""
+
+    FORWARD = 0
+    DROP = 1
+    HOST = 2
+    CONTENT_LENGTH = 3
+    TRANSFER_ENCODING = 4
+    CONNECTION = 5
+    EXPECT = 6
+    UPGRADE = 7
+    FORWARDED_FOR = 8
+    REQUEST_ID = 9
+
+
+_SORTS = {
+    b"host": _Sort.HOST,
+    b"content-length": _Sort.CONTENT_LENGTH,
+    b"transfer-encoding": _Sort.TRANSFER_ENCODING,
+    b"connection": _Sort.CONNECTION,
+    b"expect": _Sort.EXPECT,
+    b"upgrade": _Sort.UPGRADE,
+    b"x-forwarded-for": _Sort.FORWARDED_FOR,
+    b"x-request-id": _Sort.REQUEST_ID,
+} | dict.fromkeys(
+    (
+        # Hop-by-hop (RFC 9110 section 7.6.1); TE and Trailer speak of trailers, which end here.
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"proxy-authorization",
+        b"http2-settings",
+        # A program behind CGI would take this for its HTTP_PROXY (httpoxy).
+        b"proxy",
+        # What only a proxy may say; ours is added afterwards.
+        b"forwarded",
+        b"x-forwarded",
+        b"x-forwarded-host",
+        b"x-forwarded-port",
+        b"x-forwarded-prefix",
+        b"x-forwarded-proto",
+        b"x-forwarded-scheme",
+        b"x-forwarded-server",
+        b"x-forwarded-ssl",
+        b"x-original-forwarded-for",
+        b"x-real-ip",
+        b"x-scheme",
+    ),
+    _Sort.DROP,
+)
+
+# Naming these in Connection must not take them away: they are not ours to lose.
+_KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
+
+
+class RequestHead:
+    """One request head, read once and never changed.
+
+    *target* is in origin form (or ``*``), *authority* is what Host goes upstream,
+    *forward* the field lines that go on, each with its CRLF.  *content_length* is
+    -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
+    """
+
+    __slots__ = (
+        "authority",
+        "chunked",
+        "content_length",
+        "expect_continue",
+        "forward",
+        "forwarded_for",
+        "keep_alive",
+        "method",
+        "minor",
+        "path",
+        "request_id",
+        "target",
+        "upgrade",
+    )
+
+    method: bytes
+    target: bytes
+    path: bytes
+    minor: int
+    authority: bytes
+    forward: bytes
+    content_length: int
+    chunked: bool
+    keep_alive: bool
+    expect_continue: bool
+    upgrade: bytes
+    forwarded_for: bytes
+    request_id: bytes
+
+    @property
+    def has_body(self) -> bool:
+        """Whether body bytes follow the head."""
+        return self.chunked or self.content_length > 0
+
+    def __repr__(self) -> str:
+        return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
+
+
+_lines: dict[bytes, tuple[_Sort, bytes, bytes]] = {}
+_heads: dict[bytes, RequestHead] = {}
+
+
+def parse_request_head(block: bytes) -> RequestHead:
+    """Read a head, given without the empty line that ends it.
+
+    Raises ``HeadError`` with 400, 414, 417, 431, 501 or 505 for what RFC 9112
+    does not allow, or what two readers could read in two ways.
+    """
+    head = _heads.get(block)
+    if head is None:
+        head = _parse(block)
+        if len(block) <= MEMO_BLOCK:
+            if len(_heads) >= MEMO_BLOCKS:
+                _heads.clear()
+            _heads[block] = head
+    return head
+
+
+def _sort_line(line: bytes) -> tuple[_Sort, bytes, bytes]:
+    """Read one field line: its sort, lower-case name and value."""
+    try:
+        name, value = split_field(line)
+    except FieldError as error:
+        raise HeadError(400, str(error)) from error
+    sort = _SORTS.get(name)
+    if sort is None:
+        # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP; nginx drops these too.
+        sort = _Sort.DROP if b"_" in name else _Sort.FORWARD
+    entry = sort, name, value
+    if len(line) <= MEMO_LINE:
+        if len(_lines) >= MEMO_ENTRIES:
+            _lines.clear()
+        _lines[line] = entry
+    return entry
+
+
+def _parse(block: bytes) -> RequestHead:
+    lines = block.split(b"\r\n")
+    if len(lines) - 1 > MAX_FIELDS:
+        raise HeadError(431, "too many field lines")
+    head = RequestHead()
+    _read_request_line(head, lines[0])
+    forward: list[tuple[bytes, bytes]] = []
+    hosts: list[bytes] = []
+    lengths: list[bytes] = []
+    codings: list[bytes] = []
+    connection: list[bytes] = []
+    upgrade = expect = b""
+    head.forwarded_for = head.request_id = b""
+    known = _lines.get
+    for line in lines[1:]:
+        sort, name, value = known(line) or _sort_line(line)
+        if sort is _Sort.FORWARD:
+            forward.append((name, line))
+        elif sort is _Sort.DROP:
+            continue
+        elif sort is _Sort.HOST:
+            hosts.append(value)
+        elif sort is _Sort.CONTENT_LENGTH:
+            lengths.append(value)
+        elif sort is _Sort.TRANSFER_ENCODING:
+            codings.append(value)
+        elif sort is _Sort.CONNECTION:
+            connection.append(value)
+        elif sort is _Sort.EXPECT:
+            expect = expect + b"," + value if expect else value
+        elif sort is _Sort.UPGRADE:
+            upgrade = value
+        elif sort is _Sort.FORWARDED_FOR:
+            head.forwarded_for = value
+        elif _is_request_id(value):
+            head.request_id = value
+    _decide_host(head, hosts)
+    _decide_framing(head, lengths, codings)
+    _decide_expectation(head, expect)
+    options = _connection_options(connection)
+    _decide_persistence(head, options, upgrade)
+    gone = options - _KEPT
+    head.forward = b"".join([line + b"\r\n" for name, line in forward if name not in gone])
+    return head
+
+
+def _read_request_line(head: RequestHead, line: bytes) -> None:
+    if len(line) > MAX_REQUEST_LINE:
+        raise HeadError(414, "request line too long")
+    match = _match_request_line(line)
+    if match is None:
+        if _match_other_version(line):
+            raise HeadError(505, "HTTP version not supported")
+        raise HeadError(400, "bad request line")
+    method, target, minor = match.groups()
+    head.method = method
+    head.minor = 1 if minor == b"1" else 0
+    head.authority = b""
+    if target[:1] != b"/":
+        if method == b"CONNECT":
+            raise HeadError(501, "a gateway opens no tunnels")
+        absolute = _match_absolute(target)
+        if absolute is not None:
+            # RFC 9112 section 3.2.2: the authority of an absolute target wins over Host.
+            head.authority, target = absolute.groups()
+            if not head.authority:
+                raise HeadError(400, "absolute target without an authority")
+            if target[:1] != b"/":
+                target = b"/" + target
+        elif target != b"*" or method != b"OPTIONS":
+            raise HeadError(400, "bad request target")
+    if b"#" in target:
+        raise HeadError(400, "fragment in the request target")
+    if method == b"TRACE":
+        raise HeadError(405, "TRACE is not served")
+    head.target = target
+    head.path = target.partition(b"?")[0]
+
+
+def _decide_host(head: RequestHead, hosts: list[bytes]) -> None:
+    """RFC 9112 section 3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0."""
+    if len(hosts) > 1 or (head.minor and not hosts):
+        raise HeadError(400, f"{len(hosts)} Host fields")
+    if hosts and not hosts[0]:
+        raise HeadError(400, "empty Host")
+    if hosts and not head.authority:
+        head.authority = hosts[0]
+
+
+def _decide_framing(head: RequestHead, lengths: list[bytes], codings: list[bytes]) -> None:
+    """RFC 9112 section 6.3, without its leniency: one framing field, and it must be plain."""
+    head.chunked = False
+    head.content_length = -1
+    if codings:
+        if lengths:
+            raise HeadError(400, "both Content-Length and Transfer-Encoding")
+        if not head.minor:
+            raise HeadError(400, "Transfer-Encoding in HTTP/1.0")
+        if len(codings) > 1 or codings[0].lower() != b"chunked":
+            last = codings[-1].lower().rpartition(b",")[2].strip(b" \t")
+            status = 501 if len(codings) == 1 and last == b"chunked" and b"," in codings[0] else 400
+            raise HeadError(status, "transfer coding other than chunked")
+        head.chunked = True
+    elif lengths:
+        if len(lengths) > 1 or not is_length(lengths[0]):
+            raise HeadError(400, "bad Content-Length")
+        head.content_length = int(lengths[0])
+
+
+def _decide_expectation(head: RequestHead, expect: bytes) -> None:
+    """RFC 9110 section 10.1.1: 100-continue is the only expectation, and only with a body."""
+    if expect and expect.lower() != b"100-continue":
+        raise HeadError(417, "unknown expectation")
+    head.expect_continue = bool(expect) and head.has_body and head.minor == 1
+
+
+def _connection_options(values: list[bytes]) -> frozenset[bytes]:
+    if not values:
+        return frozenset()
+    try:
+        return frozenset(option for value in values for option in split_list(value))
+    except FieldError as error:
+        raise HeadError(400, "bad Connection") from error
+
+
+def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: bytes) -> None:
+    """RFC 9112 section 9.3, and which upgrade may pass (RFC 9110 section 7.8).
+
+    Only WebSocket is relayed: an upgrade that the proxy does not understand, h2c
+    above all, would open a way around every rule that is applied here.
+    """
+    if b"close" in options:
+        head.keep_alive = False
+    else:
+        head.keep_alive = head.minor == 1 or b"keep-alive" in options
+    wanted = b"upgrade" in options and head.minor == 1 and not head.has_body
+    head.upgrade = b"websocket" if wanted and upgrade.lower() == b"websocket" else b""

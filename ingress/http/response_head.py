@@ -1,0 +1,159 @@
+"""Response heads from upstream: bytes to one unambiguous ``ResponseHead``.
+
+The same strictness as for requests: an answer whose end is not certain must not
+reach downstream, where it would become somebody else's answer.
+"""
+
+import re
+
+from ingress.http.grammar import (
+    MAX_FIELDS,
+    MEMO_BLOCK,
+    MEMO_BLOCKS,
+    FieldError,
+    is_length,
+    split_field,
+    split_list,
+)
+
+MAX_RESPONSE_HEAD = 64 * 1024
+"""Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
+
+_match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
+_HOP_BY_HOP = frozenset((b"keep-alive", b"proxy-connection", b"te", b"upgrade"))
+_KEPT = frozenset(
+    (b"set-cookie", b"content-length", b"transfer-encoding", b"close", b"keep-alive", b"upgrade")
+)
+
+
+class ResponseError(ValueError):
+    """Upstream sent what cannot be relayed."""
+
+
+class ResponseHead:
+    """One response head, read once and never changed.
+
+    *start* is the status line and the field lines that go on, each with its CRLF.
+    *content_length* is -1 when absent.  *has_body* is about the status alone: what
+    answers a HEAD request has no body whatever the head says.
+    """
+
+    __slots__ = (
+        "chunked",
+        "content_length",
+        "has_body",
+        "has_date",
+        "has_server",
+        "keep_alive",
+        "start",
+        "status",
+        "upgrade",
+    )
+
+    def __init__(self, status: int, start: bytes, content_length: int = -1) -> None:
+        self.status = status
+        self.start = start
+        self.content_length = content_length
+        self.chunked = False
+        self.has_body = status >= 200 and status not in (204, 304)
+        self.has_date = False
+        self.has_server = False
+        self.keep_alive = True
+        self.upgrade = b""
+
+    def __repr__(self) -> str:
+        return f"<ResponseHead {self.status}>"
+
+
+_heads: dict[bytes, ResponseHead] = {}
+
+
+def parse_response_head(block: bytes) -> ResponseHead:
+    """Read a head, given without the empty line that ends it; raises ``ResponseError``."""
+    head = _heads.get(block)
+    if head is None:
+        try:
+            head = _parse(block)
+        except FieldError as error:
+            raise ResponseError(str(error)) from error
+        if len(block) <= MEMO_BLOCK:
+            if len(_heads) >= MEMO_BLOCKS:
+                _heads.clear()
+            _heads[block] = head
+    return head
+
+
+def _parse(block: bytes) -> ResponseHead:
+    lines = block.split(b"\r\n")
+    match = _match_status_line(lines[0])
+    if match is None:
+        raise ResponseError("bad status line")
+    if len(lines) - 1 > 2 * MAX_FIELDS:
+        raise ResponseError("too many field lines")
+    minor, status, reason = match.groups()
+    head = ResponseHead(int(status), b"")
+    fields = [(*split_field(line), line) for line in lines[1:]]
+    options: frozenset[bytes] = frozenset(
+        option for name, value, _ in fields if name == b"connection" for option in split_list(value)
+    )
+    gone = options - _KEPT
+    forward: list[bytes] = [b"HTTP/1.1 %b %b\r\n" % (status, reason or b"")]
+    lengths: list[bytes] = []
+    codings: list[bytes] = []
+    for name, value, line in fields:
+        if name == b"content-length":
+            lengths.append(value)
+        elif name == b"transfer-encoding":
+            codings.append(value)
+        elif name == b"upgrade":
+            head.upgrade = value
+        elif name == b"connection" or name in _HOP_BY_HOP or name in gone:
+            continue
+        else:
+            if name == b"date":
+                head.has_date = True
+            elif name == b"server":
+                head.has_server = True
+            forward.append(line + b"\r\n")
+    _decide_framing(head, minor == b"1", lengths, codings)
+    if head.content_length >= 0 and head.status >= 200 and head.status != 204:
+        forward.append(b"Content-Length: %d\r\n" % head.content_length)
+    head.start = b"".join(forward)
+    head.keep_alive = head.keep_alive and (
+        b"close" not in options if minor == b"1" else b"keep-alive" in options
+    )
+    return head
+
+
+def _decide_framing(head: ResponseHead, is_1_1: bool, lengths: list[bytes], codings: list[bytes]) -> None:
+    """RFC 9112 section 6.3 for responses."""
+    if codings:
+        if not is_1_1 or len(codings) > 1 or codings[0].lower() != b"chunked":
+            raise ResponseError("transfer coding other than chunked")
+        head.chunked = True
+        if lengths:
+            # The coding wins; a sender of both is not one to talk to again.
+            head.keep_alive = False
+    elif lengths:
+        if len(lengths) > 1 or not is_length(lengths[0]):
+            raise ResponseError("bad Content-Length")
+        head.content_length = int(lengths[0])
+    elif head.has_body:
+        # The end of the connection is the end of the body.
+        head.keep_alive = False
+
+
+def is_forwardable_trailer(line: bytes) -> bool:
+    """Whether a trailer may go on: nothing about framing, routing, trust or content may.
+
+    RFC 9110 section 6.5.1.  *line* is a field line that ``split_field`` accepts.
+    """
+    return split_field(line)[0] not in _NOT_IN_TRAILERS
+
+
+_NOT_IN_TRAILERS = frozenset(
+    b"""age authorization cache-control connection content-encoding content-length content-range
+    content-type date expires host keep-alive location max-forwards proxy-authenticate
+    proxy-connection retry-after server set-cookie te trailer transfer-encoding upgrade vary
+    warning www-authenticate""".split()
+)
