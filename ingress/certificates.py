@@ -1,0 +1,227 @@
+"""Certificates: from the content of a Secret to a checked key pair, or the reason why not.
+
+Pure: no files, no sockets, no clock of its own, no OpenSSL context.  Key
+material appears in no repr and in no message.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from attrs import Factory, field, frozen
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
+from cryptography.x509.oid import NameOID
+
+from ingress.model.objects import ObjectKey, Secret
+from ingress.model.problems import Reason
+
+CHAIN_KEY = "tls.crt"
+PRIVATE_KEY_KEY = "tls.key"
+TLS_SECRET_TYPE = "kubernetes.io/tls"
+# ingress-nginx also takes untyped Secrets that hold both keys.
+ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")
+
+# What OpenSSL's security level 2, its default, demands of every certificate it
+# sends: 112 bits of security, so RSA from 2048 bits and no SHA-1 signature.
+_LEAST_RSA_BITS = 2048
+_LEAST_EC_BITS = 224
+_WEAK_HASHES = (hashes.MD5, hashes.SHA1)
+
+_ServingKey = (
+    rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey
+)
+
+# A key file may begin with "EC PARAMETERS" or with comments; only this block counts.
+_PRIVATE_KEY_BLOCK = re.compile(
+    rb"-----BEGIN (?P<label>[A-Z0-9 ]*PRIVATE KEY)-----.*?-----END (?P=label)-----", re.DOTALL
+)
+
+
+class CertificateError(Exception):
+    """A Secret holds no usable certificate; *message* says why and names the key at fault."""
+
+    def __init__(self, message: str, reason: Reason = Reason.INVALID_CERTIFICATE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+
+
+@frozen(cache_hash=True)
+class Certificate:
+    """A key pair with the names it covers.
+
+    *chain_pem* has the leaf first.  *names* are the DNS names of the subject
+    alternative name in lower case, or the common name when it lists none.
+    *fingerprint* is the SHA-256 of the leaf in hexadecimal.
+    """
+
+    secret: ObjectKey
+    chain_pem: bytes = field(repr=False)
+    key_pem: bytes = field(repr=False)
+    names: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
+    fingerprint: str
+
+    def covers(self, host: str) -> bool:
+        """Tell whether the names cover *host*, which may be a wildcard itself.
+
+        A wildcard stands for exactly one label, the first (RFC 9525 section 6.3).
+        """
+        host = host.lower().removesuffix(".")
+        if host in self.names:
+            return True
+        dot = host.find(".")
+        return dot > 0 and "*" + host[dot:] in self.names
+
+
+@frozen
+class CertificateTable:
+    """The certificates of one snapshot by the server name that a client asks for."""
+
+    exact: Mapping[str, Certificate] = Factory(dict)
+    """By host in lower case."""
+    wildcard: Mapping[str, Certificate] = Factory(dict)
+    """By what follows the asterisk, so with a leading dot: ``.example.com``."""
+    default: Certificate | None = None
+
+    def find(self, server_name: str | None) -> Certificate | None:
+        """Choose the certificate for *server_name*: exact, then wildcard, then the default."""
+        if not server_name:
+            return self.default
+        name = server_name.lower().removesuffix(".")
+        certificate = self.exact.get(name)
+        if certificate is not None:
+            return certificate
+        dot = name.find(".")
+        if dot > 0:
+            certificate = self.wildcard.get(name[dot:])
+            if certificate is not None:
+                return certificate
+        return self.default
+
+
+def load_certificate(secret: Secret, now: datetime) -> Certificate:
+    """Read and check the key pair of *secret*; raise ``CertificateError`` if it cannot serve.
+
+    *now* decides about expiry.  A certificate whose validity has not begun is
+    taken: it heals by itself, and so does a clock that is behind.
+    """
+    if secret.type not in ACCEPTED_SECRET_TYPES:
+        raise CertificateError(f"the Secret's type is {secret.type!r}, not {TLS_SECRET_TYPE!r}")
+    chain = _chain(_content(secret, CHAIN_KEY))
+    key = _private_key(_content(secret, PRIVATE_KEY_KEY))
+    leaf = chain[0]
+    _check_match(chain, key)
+    if leaf.not_valid_after_utc <= now:
+        raise CertificateError(
+            f"{CHAIN_KEY}: the certificate expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}"
+        )
+    for number, certificate in enumerate(chain, 1):
+        _check_strength(number, certificate)
+    return Certificate(
+        secret=secret.key,
+        chain_pem=b"".join(one.public_bytes(serialization.Encoding.PEM) for one in chain),
+        key_pem=key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ),
+        names=_names(leaf),
+        not_before=leaf.not_valid_before_utc.astimezone(UTC),
+        not_after=leaf.not_valid_after_utc.astimezone(UTC),
+        fingerprint=leaf.fingerprint(hashes.SHA256()).hex(),
+    )
+
+
+def _content(secret: Secret, name: str) -> bytes:
+    content = secret.content.get(name)
+    if not content:
+        raise CertificateError(f"{name}: missing from the Secret" if content is None else f"{name}: empty")
+    return content
+
+
+def _chain(pem: bytes) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError:
+        raise CertificateError(f"{CHAIN_KEY}: no PEM certificates, or one that cannot be read") from None
+
+
+def _private_key(pem: bytes) -> _ServingKey:
+    # Nothing of the parser's message is passed on: it saw the key.
+    block = _PRIVATE_KEY_BLOCK.search(pem)
+    if block is None:
+        raise CertificateError(f"{PRIVATE_KEY_KEY}: no PEM private key")
+    try:
+        key = serialization.load_pem_private_key(block.group(), password=None)
+    except TypeError:
+        raise CertificateError(f"{PRIVATE_KEY_KEY}: the private key is encrypted") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise CertificateError(f"{PRIVATE_KEY_KEY}: the private key cannot be read") from None
+    if not isinstance(key, _ServingKey):
+        raise CertificateError(f"{PRIVATE_KEY_KEY}: a key of this kind cannot serve TLS; use RSA or ECDSA")
+    return key
+
+
+def _check_match(chain: list[x509.Certificate], key: _ServingKey) -> None:
+    wanted = _public_bytes(key.public_key())
+    for number, certificate in enumerate(chain, 1):
+        if _public_bytes(_public_key(number, certificate)) != wanted:
+            continue
+        if number > 1:
+            raise CertificateError(
+                f"{CHAIN_KEY}: {PRIVATE_KEY_KEY} belongs to certificate {number}; the leaf must come first"
+            )
+        return
+    raise CertificateError(
+        f"{PRIVATE_KEY_KEY}: the private key does not belong to the certificate in {CHAIN_KEY}"
+    )
+
+
+def _public_key(number: int, certificate: x509.Certificate) -> CertificatePublicKeyTypes:
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        raise CertificateError(
+            f"{CHAIN_KEY}: the public key of certificate {number} cannot be read"
+        ) from None
+
+
+def _public_bytes(key: CertificatePublicKeyTypes) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def _check_strength(number: int, certificate: x509.Certificate) -> None:
+    key = _public_key(number, certificate)
+    least = _LEAST_RSA_BITS if isinstance(key, rsa.RSAPublicKey) else _LEAST_EC_BITS
+    if isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey) and key.key_size < least:
+        raise CertificateError(
+            f"{CHAIN_KEY}: certificate {number} has a key of {key.key_size} bits, fewer than {least}"
+        )
+    # A root's signature of itself proves nothing and is not looked at.
+    if certificate.issuer == certificate.subject:
+        return
+    try:
+        signature_hash = certificate.signature_hash_algorithm
+    except UnsupportedAlgorithm:
+        raise CertificateError(f"{CHAIN_KEY}: certificate {number} is signed in an unknown way") from None
+    if isinstance(signature_hash, _WEAK_HASHES):
+        raise CertificateError(f"{CHAIN_KEY}: certificate {number} is signed with a broken hash")
+
+
+def _names(leaf: x509.Certificate) -> tuple[str, ...]:
+    try:
+        names: list[str] = []
+        try:
+            extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+            names = extension.value.get_values_for_type(x509.DNSName)
+        except x509.ExtensionNotFound:
+            pass
+        if not names:
+            names = [str(one.value) for one in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+    except ValueError:
+        raise CertificateError(f"{CHAIN_KEY}: the names of the certificate cannot be read") from None
+    return tuple(dict.fromkeys(name.lower().removesuffix(".") for name in names))

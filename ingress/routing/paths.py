@@ -1,0 +1,118 @@
+"""Paths: the normal form that requests are matched in, and the check of a rule's path.
+
+The normal form is a copy for matching only; what is forwarded are the bytes
+that were received.  So a path that an upstream could read as another one than
+we matched is refused: matching and forwarding never disagree about segments.
+"""
+
+import re
+from urllib.parse import unquote_to_bytes
+
+from ingress.routing.route import Match
+
+
+class PathError(ValueError):
+    """The path of a request cannot be read in exactly one way; the answer is 400.
+
+    The message is constant text and never repeats what was received.
+    """
+
+
+# Whatever is absent here needs no work: no escape, no parameter, no empty and no
+# dot segment.
+_UNUSUAL = re.compile(rb"[%;?#\\\x00]|/(?:/|\.\.?(?:/|\Z))")
+
+_REFUSED = re.compile(rb"\\|\x00|%(?:2[Ff]|5[Cc]|00|(?![0-9A-Fa-f]{2}))")
+_REFUSAL = {
+    b"\\": "the path holds a backslash",
+    b"\x00": "the path holds a NUL",
+    b"%2f": "the path holds an encoded slash",
+    b"%5c": "the path holds an encoded backslash",
+    b"%00": "the path holds an encoded NUL",
+    b"%": "the path holds a malformed percent escape",
+}
+
+_PARAMETERS = re.compile(rb"[;?#]")
+
+
+def normal_path(raw: bytes) -> bytes:
+    """Bring *raw*, the path of a request target without its query, to normal form.
+
+    Percent escapes are decoded once; what follows ``;``, ``?`` or ``#`` in a
+    decoded segment is dropped; empty segments are merged, a trailing slash is
+    kept; ``.`` and ``..`` are resolved (RFC 3986 section 5.2.4).
+
+    Raises ``PathError`` for what upstreams are known to read differently: an
+    encoded slash, a backslash, a NUL, ``..`` with parameters, ``..`` that climbs
+    above the root or follows an empty or a parametrized segment, and a malformed
+    escape.
+    """
+    if raw[:1] != b"/":
+        raise PathError("the path does not begin with a slash")
+    if not _UNUSUAL.search(raw):
+        return raw
+    if refused := _REFUSED.search(raw):
+        raise PathError(_REFUSAL[refused.group().lower()])
+    return _resolved(raw)
+
+
+def _resolved(raw: bytes) -> bytes:
+    kept: list[bytes] = []
+    # Whether a segment was met that some upstreams count and others do not, so
+    # that a later ".." would remove one or the other.
+    ambiguous = False
+    name = b""
+    # No escape stands for a slash here, so splitting may come before decoding.
+    for segment in raw[1:].split(b"/"):
+        decoded = unquote_to_bytes(segment)
+        name = _PARAMETERS.split(decoded, maxsplit=1)[0]
+        if name == b"..":
+            if decoded != b"..":
+                raise PathError("the path holds a '..' with parameters")
+            if ambiguous:
+                raise PathError("the path holds a '..' after an empty or parametrized segment")
+            if not kept:
+                raise PathError("the path climbs above the root")
+            kept.pop()
+            continue
+        if not name or name != decoded:
+            ambiguous = True
+        if name and name != b".":
+            kept.append(name)
+    if not kept:
+        return b"/"
+    trailing = b"/" if name in (b"", b".", b"..") else b""
+    return b"/" + b"/".join(kept) + trailing
+
+
+def rule_path(path: str) -> bytes:
+    """Bring the path of a rule to the form that requests are matched in.
+
+    A rule's path is written like that of a URL, or with the characters as they
+    are: ``/a%20b`` and ``/a b`` mean the same.
+    """
+    return unquote_to_bytes(path)
+
+
+def check_rule_path(path: str, match: Match) -> str | None:
+    """Say why *path* cannot be the path of an Ingress rule, or None when it can.
+
+    ``HTTPIngressPath.path`` begins with a slash.  Beyond that, a path that no
+    normal form equals would be a rule that never matches, so it is refused too.
+    """
+    if not path.startswith("/"):
+        return "does not begin with a slash"
+    try:
+        raw = path.encode("utf-8")
+        normal = normal_path(raw)
+    except UnicodeEncodeError:
+        return "is no valid Unicode text"
+    except PathError as error:
+        return f"can match no request: {error}"
+    plain = unquote_to_bytes(raw)
+    if _PARAMETERS.search(plain):
+        return "can match no request: what follows ';', '?' or '#' in a segment is not matched"
+    if plain != normal:
+        kind = "exact path" if match is Match.EXACT else "prefix"
+        return f"can match no request: a {kind} has no empty, '.' or '..' segment"
+    return None
