@@ -39,8 +39,8 @@ docs: $(dev_environment) ## write docs/options.md anew from the options
 	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 
-image-check: $(dev_environment) ## run the Dockerfile's commands in an empty folder, without a container
-	$(bin)/python scripts/image_check.py --python "$$($(bin)/python -c 'import sys; print(sys.executable)')"
+image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
+	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \

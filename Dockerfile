@@ -1,0 +1,28 @@
+# The official images build CPython with profile-guided and link-time optimization.
+# 3.13 is a version that the test suite runs on.
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim AS build
+WORKDIR /src
+COPY . .
+RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /dist .
+# --copies: this environment's interpreter gets a capability below, the image's own does not.
+RUN python -m venv --copies --without-pip /opt/txingress \
+ && python -m pip --python /opt/txingress/bin/python install --no-cache-dir --compile /dist/txingress-*.whl
+
+FROM python:${PYTHON}-slim
+COPY --from=build /opt/txingress /opt/txingress
+# Twisted's plug-in cache is written here once; the user below may not write it.
+RUN /opt/txingress/bin/twistd --help >/dev/null
+# A non-root process gets no use of an added capability unless its executable carries it too
+# (k8s/README.md).  In exchange the interpreter starts only where NET_BIND_SERVICE is allowed.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libcap2-bin \
+ && setcap cap_net_bind_service=+ep /opt/txingress/bin/python \
+ && apt-get purge --yes --auto-remove libcap2-bin \
+ && rm -rf /var/lib/apt/lists/*
+ENV PATH=/opt/txingress/bin:$PATH
+USER 65532:65532
+WORKDIR /
+EXPOSE 80 443 10254
+ENTRYPOINT ["/opt/txingress/bin/twistd", "-n", "--pidfile=", "ingress"]
