@@ -1,0 +1,109 @@
+"""The pages of the admin port, as a twisted.web site.
+
+``GET`` and ``HEAD`` only: nothing can be changed here, and nothing secret is shown.
+Where to listen, and what "ready" means, is for others to say.  A page is made when
+it is asked for, from the snapshot that is current then.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.web import http
+from twisted.web.resource import Resource
+from twisted.web.server import Request, Site
+
+from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.metrics import CONTENT_TYPE, Metrics
+from ingress.translate.snapshot import Snapshot
+
+_TEXT = "text/plain; charset=utf-8"
+_JSON = "application/json"
+
+
+@frozen
+class _Page:
+    content: bytes
+    content_type: str = _TEXT
+    status: int = http.OK
+
+
+class AdminResource(Resource):
+    """Answers every path of the admin port; the path decides, and nothing below it."""
+
+    isLeaf = True  # noqa: N815 - Twisted's name
+
+    def __init__(
+        self,
+        readiness: Callable[[], tuple[str, ...]],
+        snapshot: Callable[[], Snapshot],
+        metrics: Metrics,
+    ) -> None:
+        super().__init__()
+        self._readiness = readiness
+        self._pages: dict[bytes, tuple[str, Callable[[], _Page]]] = {
+            b"/": ("this list", self._index),
+            b"/healthz": ("liveness: ok as long as the process works", lambda: _Page(b"ok\n")),
+            b"/readyz": ("readiness: ok, or what is missing", self._ready),
+            b"/metrics": ("counters for Prometheus", lambda: _Page(metrics.render(), CONTENT_TYPE)),
+            b"/api/routes": ("routes with their endpoints", lambda: _Page(routes_as_json(snapshot()), _JSON)),
+            b"/api/problems": (
+                "what objects ask for in vain, and why",
+                lambda: _Page(problems_as_json(snapshot()), _JSON),
+            ),
+            b"/api/certificates": (
+                "certificates by Secret, without keys",
+                lambda: _Page(certificates_as_json(snapshot()), _JSON),
+            ),
+        }
+
+    def render(self, request: Request) -> bytes:
+        """Answer 200, 503 (not ready), 404 or 405, all but the JSON and the metrics as plain text."""
+        page = self._page(request)
+        request.setResponseCode(page.status)
+        request.setHeader("Content-Type", page.content_type)
+        request.setHeader("Content-Length", str(len(page.content)))
+        request.setHeader("Cache-Control", "no-store")
+        return b"" if request.method == b"HEAD" else page.content
+
+    def _page(self, request: Request) -> _Page:
+        described = self._pages.get(request.path)
+        if described is None:
+            return _Page(b"no such page\n", status=http.NOT_FOUND)
+        if request.method not in (b"GET", b"HEAD"):
+            request.setHeader("Allow", "GET, HEAD")
+            return _Page(b"only GET and HEAD\n", status=http.NOT_ALLOWED)
+        return described[1]()
+
+    def _index(self) -> _Page:
+        lines = [f"{path.decode():<20} {meaning}\n" for path, (meaning, _) in self._pages.items()]
+        return _Page("".join(lines).encode())
+
+    def _ready(self) -> _Page:
+        missing = self._readiness()
+        if not missing:
+            return _Page(b"ok\n")
+        lines = "".join(f"{thing}\n" for thing in missing)
+        return _Page(lines.encode(), status=http.SERVICE_UNAVAILABLE)
+
+
+class _QuietSite(Site):
+    """A site without access log: probes ask every few seconds, and nobody reads that."""
+
+    def log(self, request: Any) -> None:
+        """Write nothing."""
+
+
+def admin_site(
+    readiness: Callable[[], tuple[str, ...]],
+    snapshot: Callable[[], Snapshot],
+    metrics: Metrics,
+    reactor: IReactorTime,
+) -> Site:
+    """Return the site of the admin port.
+
+    *readiness* returns what is missing, one line each, and nothing when all is ready;
+    *snapshot* returns the current one, an empty one before the first.
+    """
+    return _QuietSite(AdminResource(readiness, snapshot, metrics), reactor=reactor)

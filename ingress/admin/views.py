@@ -1,0 +1,124 @@
+"""A snapshot as JSON: routes, problems and certificates, for people and programs.
+
+Pure functions from values to bytes.  Names of fields stay as they are once
+published; new ones may join.  Key material is never looked at, and a field that a
+policy keeps out of its ``repr`` is kept out here, too.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from ingress.certificates import Certificate
+from ingress.model.backends import BackendState
+from ingress.model.policy import Policy
+from ingress.translate.snapshot import Snapshot
+
+_NO_STATE = BackendState(reason="unknown backend")
+
+
+def routes_as_json(snapshot: Snapshot) -> bytes:
+    """Return ``{"routes": [...]}``, sorted by host, path and match.
+
+    Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
+    ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
+    default backend), ``backend``, ``endpoints`` (a list of ``ADDRESS:PORT``),
+    ``reason`` (why there are no endpoints, else empty) and ``policies`` (a list of
+    ``{"policy": NAME, "settings": {...}}``).
+    """
+    routes = []
+    for route in sorted(snapshot.table.routes, key=lambda route: (route.host, route.path, route.match.value)):
+        state = snapshot.backends.get(route.backend, _NO_STATE)
+        routes.append(
+            {
+                "host": route.host,
+                "path": route.path,
+                "match": route.match.value,
+                "ingress": None if route.ingress is None else str(route.ingress),
+                "backend": str(route.backend),
+                "endpoints": [str(endpoint) for endpoint in state.endpoints],
+                "reason": state.reason,
+                "policies": [_policy(policy) for policy in route.policies],
+            }
+        )
+    return _json({"routes": routes})
+
+
+def problems_as_json(snapshot: Snapshot) -> bytes:
+    """Return ``{"problems": [...]}``, in the order of the snapshot, which is sorted.
+
+    Each problem has ``kind``, ``namespace``, ``name``, ``field`` (the path of the
+    offending field, empty: the whole object), ``reason`` (a code of
+    ``docs/problems.md``) and ``message``.
+    """
+    problems = [
+        {
+            "kind": problem.kind,
+            "namespace": problem.namespace,
+            "name": problem.name,
+            "field": problem.field,
+            "reason": problem.reason.value,
+            "message": problem.message,
+        }
+        for problem in snapshot.problems
+    ]
+    return _json({"problems": problems})
+
+
+def certificates_as_json(snapshot: Snapshot) -> bytes:
+    """Return ``{"certificates": [...]}``, one entry a certificate, sorted by Secret.
+
+    Each has ``secret`` (``NAMESPACE/NAME``), ``names`` (that it covers), ``hosts``
+    (that it is chosen for), ``default`` (whether it serves all other names),
+    ``notBefore``, ``notAfter`` (RFC 3339) and ``fingerprint``.
+    """
+    table = snapshot.certificates
+    hosts: dict[Certificate, list[str]] = {}
+    for host, certificate in table.exact.items():
+        hosts.setdefault(certificate, []).append(host)
+    for suffix, certificate in table.wildcard.items():
+        hosts.setdefault(certificate, []).append(f"*{suffix}")
+    if table.default is not None:
+        hosts.setdefault(table.default, [])
+    certificates = [
+        {
+            "secret": str(certificate.secret),
+            "names": list(certificate.names),
+            "hosts": sorted(chosen_for),
+            "default": certificate == table.default,
+            "notBefore": certificate.not_before.isoformat(),
+            "notAfter": certificate.not_after.isoformat(),
+            "fingerprint": certificate.fingerprint,
+        }
+        for certificate, chosen_for in sorted(
+            hosts.items(), key=lambda entry: (entry[0].secret, entry[0].fingerprint)
+        )
+    ]
+    return _json({"certificates": certificates})
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    kind: type = type(policy)
+    settings: Mapping[str, Any] = {}
+    if attrs.has(kind):
+        settings = {
+            field.name: _plain(getattr(policy, field.name)) for field in attrs.fields(kind) if field.repr
+        }
+    return {"policy": kind.__name__, "settings": settings}
+
+
+def _plain(value: object) -> object:
+    """Return *value* if JSON has it, else its text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, tuple | list | frozenset | set):
+        return [_plain(part) for part in value]
+    return str(value)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, indent=2).encode() + b"\n"

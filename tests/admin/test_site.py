@@ -1,0 +1,119 @@
+"""The pages of the admin port, asked over HTTP without a socket."""
+
+import json
+from typing import Any
+
+from treq.testing import StubTreq
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.logger import capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+from twisted.web.server import Site
+
+from ingress.admin.site import admin_site
+from ingress.metrics import CONTENT_TYPE, Metrics
+from ingress.model.backends import BackendReference
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from ingress.translate.snapshot import Snapshot
+
+PATHS = ("/", "/healthz", "/readyz", "/metrics", "/api/routes", "/api/problems", "/api/certificates")
+
+
+class AdminSiteTests(SynchronousTestCase):
+    """What each path answers."""
+
+    def setUp(self) -> None:
+        self.missing: tuple[str, ...] = ()
+        self.snapshot = Snapshot()
+        self.metrics = Metrics()
+        self.clock = MemoryReactorClock()
+        self.site: Site = admin_site(lambda: self.missing, lambda: self.snapshot, self.metrics, self.clock)
+
+    def ask(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+        client: Any = StubTreq(self.site.resource)
+        response = self.successResultOf(client.request(method, f"http://admin.test{path}"))
+        body = self.successResultOf(client.content(response)).decode()
+        fields = {
+            name.decode().lower(): values[0].decode() for name, values in response.headers.getAllRawHeaders()
+        }
+        return response.code, fields, body
+
+    def test_healthy(self) -> None:
+        """``/healthz`` answers ok, whether or not anything is missing."""
+        self.missing = ("the first list of Secrets",)
+        status, fields, body = self.ask("/healthz")
+        self.assertEqual((status, fields["content-type"], body), (200, "text/plain; charset=utf-8", "ok\n"))
+
+    def test_ready(self) -> None:
+        """``/readyz`` answers ok when nothing is missing."""
+        self.assertEqual(self.ask("/readyz")[::2], (200, "ok\n"))
+
+    def test_not_ready(self) -> None:
+        """``/readyz`` answers 503 with one line for each thing that is missing."""
+        self.missing = ("the first list of Secrets", "tcp:443 is not listening")
+        self.assertEqual(
+            self.ask("/readyz")[::2], (503, "the first list of Secrets\ntcp:443 is not listening\n")
+        )
+
+    def test_metrics(self) -> None:
+        """``/metrics`` shows the counters as they are now, in the Prometheus text format."""
+        self.metrics.exchange_ended(None, 200, 0.01, 5)
+        status, fields, body = self.ask("/metrics")
+        self.assertEqual((status, fields["content-type"]), (200, CONTENT_TYPE))
+        self.assertIn('ingress_requests_total{ingress="",namespace="",status="2xx"} 1.0\n', body)
+
+    def test_current_snapshot(self) -> None:
+        """The JSON pages show the snapshot that is current when they are asked for."""
+        self.assertEqual(json.loads(self.ask("/api/routes")[2]), {"routes": []})
+        route = Route("a.test", "/", Match.PREFIX, None, BackendReference("web", "shop", 80))
+        self.snapshot = Snapshot(RouteTable([route]))
+        status, fields, body = self.ask("/api/routes")
+        self.assertEqual((status, fields["content-type"]), (200, "application/json"))
+        self.assertEqual([entry["host"] for entry in json.loads(body)["routes"]], ["a.test"])
+
+    def test_empty_pages(self) -> None:
+        """Problems and certificates are lists, too, when there are none."""
+        self.assertEqual(json.loads(self.ask("/api/problems")[2]), {"problems": []})
+        self.assertEqual(json.loads(self.ask("/api/certificates")[2]), {"certificates": []})
+
+    def test_index(self) -> None:
+        """The root page lists every page."""
+        self.assertEqual([line.split()[0] for line in self.ask("/")[2].splitlines()], list(PATHS))
+
+    def test_query(self) -> None:
+        """A query string changes nothing."""
+        self.assertEqual(self.ask("/healthz?verbose")[::2], (200, "ok\n"))
+
+    def test_head(self) -> None:
+        """HEAD answers as GET does, without the body and with its length."""
+        for path in PATHS[:3] + PATHS[4:]:
+            got, asked = self.ask(path), self.ask(path, "HEAD")
+            self.assertEqual(asked[0], got[0])
+            self.assertEqual(asked[1]["content-length"], str(len(got[2].encode())))
+            self.assertEqual(asked[2], "")
+
+    def test_other_methods(self) -> None:
+        """Any other method is refused with 405, in plain text."""
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            for path in PATHS:
+                status, fields, body = self.ask(path, method)
+                self.assertEqual((status, fields["allow"]), (405, "GET, HEAD"))
+                self.assertEqual(body, "only GET and HEAD\n")
+
+    def test_unknown(self) -> None:
+        """Any other path is not found, in plain text, also one below a page."""
+        for path in ("/nothing", "/healthz/", "/api", "/api/routes/1"):
+            self.assertEqual(self.ask(path)[::2], (404, "no such page\n"))
+
+    def test_quiet(self) -> None:
+        """Being asked writes nothing to the log."""
+        transport = StringTransport()
+        with capturedLogs() as events:
+            self.site.startFactory()
+            self.addCleanup(self.site.stopFactory)
+            protocol = self.site.buildProtocol(transport.getPeer())
+            assert protocol is not None
+            protocol.makeConnection(transport)
+            protocol.dataReceived(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        self.assertTrue(transport.value().endswith(b"\r\n\r\nok\n"))
+        self.assertEqual(events, [])

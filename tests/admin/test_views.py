@@ -1,0 +1,194 @@
+"""A snapshot as JSON."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import field, frozen
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.certificates import Certificate, CertificateTable
+from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.objects import ObjectKey
+from ingress.model.policy import Reply, RequestFacts
+from ingress.model.problems import Problem, Reason
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from ingress.translate.snapshot import Snapshot
+
+WEB = BackendReference("web", "shop", 80)
+API = BackendReference("web", "api", "http")
+SHOP = ObjectKey("web", "shop")
+
+
+@frozen
+class PasswordPolicy:
+    """A policy with settings of many types, one of which is nobody's business."""
+
+    realm: bytes
+    port: int
+    ranges: tuple[Endpoint, ...]
+    password: str = field(repr=False)
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        return None
+
+
+class PlainPolicy:
+    """A policy that is no attrs class."""
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        return None
+
+
+def certificate(name: str, *names: str) -> Certificate:
+    return Certificate(
+        secret=ObjectKey("web", name),
+        chain_pem=b"the chain",
+        key_pem=b"the key",
+        names=names,
+        not_before=datetime(2026, 1, 1, tzinfo=UTC),
+        not_after=datetime(2027, 1, 1, tzinfo=UTC),
+        fingerprint=f"fingerprint of {name}",
+    )
+
+
+class RoutesAsJSONTests(SynchronousTestCase):
+    """``routes_as_json``."""
+
+    def routes(self, *routes: Route) -> list[Any]:
+        snapshot = Snapshot(
+            RouteTable(routes), {WEB: BackendState((Endpoint("10.0.0.1", 8080), Endpoint("::1", 81)))}
+        )
+        found = json.loads(routes_as_json(snapshot))["routes"]
+        assert isinstance(found, list)
+        return found
+
+    def test_route(self) -> None:
+        """A route shows what it matches, who asked for it, and where it leads."""
+        [route] = self.routes(Route("*.a.test", "/b", Match.EXACT, SHOP, WEB))
+        self.assertEqual(
+            route,
+            {
+                "host": "*.a.test",
+                "path": "/b",
+                "match": "Exact",
+                "ingress": "web/shop",
+                "backend": "web/shop:80",
+                "endpoints": ["10.0.0.1:8080", "[::1]:81"],
+                "reason": "",
+                "policies": [],
+            },
+        )
+
+    def test_no_endpoints(self) -> None:
+        """A route without endpoints shows why it has none."""
+        snapshot = Snapshot(
+            RouteTable([Route("", "/", Match.PREFIX, None, API)]),
+            {API: BackendState(reason="no such Service")},
+        )
+        [route] = json.loads(routes_as_json(snapshot))["routes"]
+        self.assertEqual(
+            (route["ingress"], route["endpoints"], route["reason"]), (None, [], "no such Service")
+        )
+
+    def test_order(self) -> None:
+        """Routes are sorted by host, path and match, whatever their order in the table."""
+        routes = self.routes(
+            Route("b.test", "/", Match.PREFIX, SHOP, WEB),
+            Route("a.test", "/x", Match.PREFIX, SHOP, WEB),
+            Route("a.test", "/x", Match.EXACT, SHOP, WEB),
+            Route("", "/", Match.PREFIX, SHOP, WEB),
+        )
+        self.assertEqual(
+            [(route["host"], route["path"], route["match"]) for route in routes],
+            [
+                ("", "/", "Prefix"),
+                ("a.test", "/x", "Exact"),
+                ("a.test", "/x", "Prefix"),
+                ("b.test", "/", "Prefix"),
+            ],
+        )
+
+    def test_policies(self) -> None:
+        """A policy shows its name and settings, but not what its repr keeps to itself."""
+        policy = PasswordPolicy(b"caf\xe9", 443, (Endpoint("10.0.0.1", 1),), "secret")
+        [route] = self.routes(Route("a.test", "/", Match.PREFIX, SHOP, WEB, (policy, PlainPolicy())))
+        self.assertEqual(
+            route["policies"],
+            [
+                {
+                    "policy": "PasswordPolicy",
+                    "settings": {"realm": "caf\\xe9", "port": 443, "ranges": ["10.0.0.1:1"]},
+                },
+                {"policy": "PlainPolicy", "settings": {}},
+            ],
+        )
+
+
+class ProblemsAsJSONTests(SynchronousTestCase):
+    """``problems_as_json``."""
+
+    def test_problem(self) -> None:
+        """A problem shows its object, field, reason code and message."""
+        problem = Problem(
+            "Ingress", "web", "shop", Reason.INVALID_HOST, "no label is empty", "spec.rules[0].host"
+        )
+        self.assertEqual(
+            json.loads(problems_as_json(Snapshot(problems=(problem,)))),
+            {
+                "problems": [
+                    {
+                        "kind": "Ingress",
+                        "namespace": "web",
+                        "name": "shop",
+                        "field": "spec.rules[0].host",
+                        "reason": "InvalidHost",
+                        "message": "no label is empty",
+                    }
+                ]
+            },
+        )
+
+
+class CertificatesAsJSONTests(SynchronousTestCase):
+    """``certificates_as_json``."""
+
+    def test_certificates(self) -> None:
+        """Each certificate is shown once, with its Secret, its names and what it is chosen for."""
+        shop = certificate("shop-tls", "shop.test", "*.shop.test")
+        other = certificate("other-tls", "other.test")
+        table = CertificateTable({"shop.test": shop}, {".shop.test": shop}, other)
+        found = json.loads(certificates_as_json(Snapshot(certificates=table)))["certificates"]
+        self.assertEqual(
+            found,
+            [
+                {
+                    "secret": "web/other-tls",
+                    "names": ["other.test"],
+                    "hosts": [],
+                    "default": True,
+                    "notBefore": "2026-01-01T00:00:00+00:00",
+                    "notAfter": "2027-01-01T00:00:00+00:00",
+                    "fingerprint": "fingerprint of other-tls",
+                },
+                {
+                    "secret": "web/shop-tls",
+                    "names": ["shop.test", "*.shop.test"],
+                    "hosts": ["*.shop.test", "shop.test"],
+                    "default": False,
+                    "notBefore": "2026-01-01T00:00:00+00:00",
+                    "notAfter": "2027-01-01T00:00:00+00:00",
+                    "fingerprint": "fingerprint of shop-tls",
+                },
+            ],
+        )
+
+    def test_no_key_material(self) -> None:
+        """Neither the key nor the chain is in what is shown."""
+        shown = certificates_as_json(
+            Snapshot(certificates=CertificateTable(default=certificate("a-tls", "a.test")))
+        )
+        self.assertNotIn(b"the key", shown)
+        self.assertNotIn(b"the chain", shown)

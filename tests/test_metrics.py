@@ -1,0 +1,167 @@
+"""What is counted, and how it is shown."""
+
+import re
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.metrics import STATUS_CLASSES, Metrics
+from ingress.model.objects import ObjectKey
+from ingress.model.problems import Reason
+
+SHOP = ObjectKey("web", "shop")
+BLOG = ObjectKey("web", "blog")
+
+
+class MetricsTests(SynchronousTestCase):
+    """``Metrics``, seen through what Prometheus would get."""
+
+    def setUp(self) -> None:
+        self.metrics = Metrics()
+
+    def value(self, series: str) -> float | None:
+        """The value of *series*, labels included in alphabetical order; None when it is not shown."""
+        found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics.render().decode(), re.MULTILINE)
+        return None if found is None else float(found[1])
+
+    def publish(self, *ingresses: ObjectKey) -> None:
+        self.metrics.snapshot_published(1, 0, {}, 0.0, ingresses)
+
+    def test_downstream_connections(self) -> None:
+        """Connections are counted as they come, and shown as open until they end, TLS apart from plain."""
+        self.metrics.downstream_opened(True)
+        self.metrics.downstream_opened(True)
+        self.metrics.downstream_opened(False)
+        self.metrics.downstream_closed(True)
+        self.assertEqual(self.value('ingress_downstream_connections_accepted_total{tls="true"}'), 2)
+        self.assertEqual(self.value('ingress_downstream_connections{tls="true"}'), 1)
+        self.assertEqual(self.value('ingress_downstream_connections{tls="false"}'), 1)
+
+    def test_upstream(self) -> None:
+        """Upstream connections, failed attempts and repeated ones each have a counter."""
+        for _ in range(3):
+            self.metrics.upstream_opened()
+        self.metrics.upstream_closed()
+        self.metrics.upstream_failed()
+        self.metrics.attempt_repeated()
+        self.metrics.attempt_repeated()
+        self.assertEqual(self.value("ingress_upstream_connections_opened_total"), 3)
+        self.assertEqual(self.value("ingress_upstream_connections"), 2)
+        self.assertEqual(self.value("ingress_upstream_failures_total"), 1)
+        self.assertEqual(self.value("ingress_attempts_repeated_total"), 2)
+
+    def test_access_lines_dropped(self) -> None:
+        """Lost lines of the access log add up."""
+        self.metrics.access_lines_dropped(3)
+        self.metrics.access_lines_dropped(4)
+        self.assertEqual(self.value("ingress_access_lines_dropped_total"), 7)
+
+    def test_exchange_of_ingress(self) -> None:
+        """An exchange is counted for its Ingress, by class of status, with its bytes."""
+        self.publish(SHOP)
+        self.metrics.exchange_ended(SHOP, 200, 0.1, 10)
+        self.metrics.exchange_ended(SHOP, 204, 0.1, 0)
+        self.metrics.exchange_ended(SHOP, 503, 0.1, 5)
+        self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="2xx"}'), 2)
+        self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="5xx"}'), 1)
+        self.assertEqual(self.value('ingress_response_body_bytes_total{ingress="shop",namespace="web"}'), 15)
+
+    def test_exchange_without_route(self) -> None:
+        """An exchange that no Ingress claims is counted under empty labels."""
+        self.metrics.exchange_ended(None, 404, 0.1, 10)
+        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="4xx"}'), 1)
+
+    def test_exchange_without_status(self) -> None:
+        """An exchange that ended before a status was sent, or with one out of range, has the class none."""
+        for status in (0, 99, 600, 1000):
+            self.metrics.exchange_ended(None, status, 0.1, 0)
+        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="none"}'), 4)
+
+    def test_every_status_class(self) -> None:
+        """Each status from 100 to 599 falls into the class of its first digit."""
+        for status in (100, 199, 200, 299, 300, 399, 400, 499, 500, 599):
+            self.metrics.exchange_ended(None, status, 0.1, 0)
+        for status_class in STATUS_CLASSES[1:]:
+            series = f'ingress_requests_total{{ingress="",namespace="",status="{status_class}"}}'
+            self.assertEqual(self.value(series), 2)
+
+    def test_unknown_ingress(self) -> None:
+        """An Ingress that the current snapshot does not hold gets no series of its own."""
+        self.publish(SHOP)
+        self.metrics.exchange_ended(BLOG, 200, 0.1, 10)
+        self.assertNotIn(b'ingress="blog"', self.metrics.render())
+        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="2xx"}'), 1)
+
+    def test_ingress_gone(self) -> None:
+        """The series of an Ingress that left the snapshot are dropped, those of others stay."""
+        self.publish(SHOP, BLOG)
+        self.metrics.exchange_ended(SHOP, 200, 0.1, 1)
+        self.metrics.exchange_ended(BLOG, 200, 0.1, 1)
+        self.publish(BLOG)
+        self.assertNotIn(b'ingress="shop"', self.metrics.render())
+        self.assertEqual(self.value('ingress_requests_total{ingress="blog",namespace="web",status="2xx"}'), 1)
+        self.metrics.exchange_ended(SHOP, 200, 0.1, 1)
+        self.assertNotIn(b'ingress="shop"', self.metrics.render())
+
+    def test_durations(self) -> None:
+        """Durations are counted up to each bound that they do not exceed, and summed."""
+        for seconds in (0.001, 0.0011, 0.3, 31.0):
+            self.metrics.exchange_ended(None, 200, seconds, 0)
+        name = "ingress_request_duration_seconds"
+        self.assertEqual(self.value(f'{name}_bucket{{le="0.001"}}'), 1)
+        self.assertEqual(self.value(f'{name}_bucket{{le="0.0025"}}'), 2)
+        self.assertEqual(self.value(f'{name}_bucket{{le="0.25"}}'), 2)
+        self.assertEqual(self.value(f'{name}_bucket{{le="0.5"}}'), 3)
+        self.assertEqual(self.value(f'{name}_bucket{{le="30.0"}}'), 3)
+        self.assertEqual(self.value(f'{name}_bucket{{le="+Inf"}}'), 4)
+        self.assertEqual(self.value(f"{name}_count"), 4)
+        total = self.value(f"{name}_sum")
+        assert total is not None
+        self.assertAlmostEqual(total, 31.3021)
+
+    def test_snapshot(self) -> None:
+        """A published snapshot replaces the numbers of the one before, and its time is added."""
+        self.metrics.snapshot_published(9, 9, {Reason.INVALID_PATH: 9}, 0.25)
+        self.metrics.snapshot_published(3, 2, {Reason.INVALID_HOST: 4}, 0.5)
+        self.assertEqual(self.value("ingress_routes"), 3)
+        self.assertEqual(self.value("ingress_certificates"), 2)
+        self.assertEqual(self.value('ingress_problems{reason="InvalidHost"}'), 4)
+        self.assertEqual(self.value('ingress_problems{reason="InvalidPath"}'), 0)
+        self.assertEqual(self.value("ingress_snapshot_seconds_count"), 2)
+        self.assertEqual(self.value("ingress_snapshot_seconds_sum"), 0.75)
+
+    def test_translation_failed(self) -> None:
+        """A translation that a bug ended is counted."""
+        self.metrics.translation_failed()
+        self.assertEqual(self.value("ingress_translations_failed_total"), 1)
+
+    def test_two_of_them(self) -> None:
+        """Two sets of metrics know nothing of each other."""
+        Metrics().attempt_repeated()
+        self.assertEqual(self.value("ingress_attempts_repeated_total"), 0)
+
+    def test_process_and_python(self) -> None:
+        """The process, the interpreter and its garbage collector are shown, too."""
+        shown = self.metrics.render()
+        for name in (b"process_cpu_seconds_total ", b"python_info{", b"python_gc_collections_total{"):
+            self.assertIn(b"\n" + name, shown)
+
+
+class MetricsPageTests(SynchronousTestCase):
+    """``docs/metrics.md``."""
+
+    def test_in_step(self) -> None:
+        """The page lists exactly the series that exist, with type, labels and meaning."""
+        metrics = Metrics()
+        metrics.snapshot_published(1, 1, {}, 0.1, [SHOP])
+        metrics.exchange_ended(SHOP, 200, 0.1, 1)
+        rows = []
+        for family in metrics.families():
+            suffix = "_total" if family.type == "counter" else ""
+            labels = ", ".join(f"`{label}`" for label in family.samples[0].labels if label != "le")
+            rows.append(
+                f"| `{family.name}{suffix}` | {family.type} | {labels}{' ' if labels else ''}| {family.documentation} |"
+            )
+        page = Path(__file__).parent.parent / "docs" / "metrics.md"
+        shown = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `")]
+        self.assertEqual(shown, rows)
