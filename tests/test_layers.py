@@ -1,0 +1,155 @@
+"""The architecture, as imports: each floor only knows the floors below it.
+
+The floors stand in ``docs/architecture.md``; this table is what enforces them.  The
+imports of every module are read from its syntax tree, those inside of functions too.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGE = REPOSITORY / "ingress"
+
+# From the ground up; a room may be several modules, which know each other.
+FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
+    (frozenset({"model", "errors", "settings"}),),
+    tuple(frozenset({room}) for room in ("policy", "routing", "certificates", "metrics", "http")),
+    (frozenset({"tls"}), frozenset({"translate"})),
+    (frozenset({"cluster"}), frozenset({"proxy"})),
+    (frozenset({"controller"}), frozenset({"admin"})),
+    (frozenset({"service"}),),
+    (frozenset({"tap", "cli"}),),
+)
+FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for room in floor for name in room}
+ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}
+
+# What only some modules may import, and which.
+RESERVED = {
+    "twisted.internet.reactor": {"ingress.tap"},
+    "twisted.web.proxy": {"ingress.proxy.resource"},
+    "kubernetes": {"ingress.cluster"},
+    "prometheus_client": {"ingress.metrics", "ingress.admin"},
+}
+MAX_LINES = 400
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(REPOSITORY).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(source: str) -> Iterator[tuple[int, str]]:
+    """The line and the full dotted name of everything that *source* imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield node.lineno, f"{'.' * node.level}{node.module or ''}.{alias.name}"
+
+
+def is_within(name: str, module: str) -> bool:
+    """Whether dotted *name* is *module* or something in it."""
+    return name == module or name.startswith(f"{module}.")
+
+
+def breaches(importer: str, source: str) -> Iterator[str]:
+    """What *source*, the text of module *importer*, imports against the rules, in words."""
+    own = importer.split(".")[1] if "." in importer else ""
+    for line, name in imports(source):
+        place = f"{importer}:{line} imports {name}"
+        if name.startswith("."):
+            yield f"{place}: relative"
+        for reserved, allowed in RESERVED.items():
+            if is_within(name, reserved) and not any(is_within(importer, module) for module in allowed):
+                yield f"{place}: only for {', '.join(sorted(allowed))}"
+        if not name.startswith("ingress."):
+            continue
+        room = name.split(".")[1]
+        if room not in FLOOR_OF:
+            yield f"{place}: {room} stands on no floor"
+        elif own in ROOM_OF and room not in ROOM_OF[own]:
+            if FLOOR_OF[room] > FLOOR_OF[own]:
+                yield f"{place}: a floor above"
+            elif FLOOR_OF[room] == FLOOR_OF[own]:
+                yield f"{place}: a room of the same floor"
+
+
+class FloorTests(SynchronousTestCase):
+    """The rules hold for the code as it is."""
+
+    def test_every_module_stands_on_a_floor(self) -> None:
+        """A new module or package has to be given a floor."""
+        rooms = {name.split(".")[1] for name in modules() if "." in name}
+        self.assertEqual(rooms - set(FLOOR_OF), set())
+
+    def test_imports_lead_down(self) -> None:
+        """No module imports from above, from a neighbor, or what is reserved for another."""
+        found = [
+            breach for name, path in modules().items() for breach in breaches(name, path.read_text("utf-8"))
+        ]
+        self.assertEqual(found, [])
+
+    def test_modules_stay_small(self) -> None:
+        """A module of more than four hundred lines is two modules."""
+        lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
+        self.assertEqual({name: length for name, length in lengths.items() if length > MAX_LINES}, {})
+
+    def test_modules_say_what_they_are_for(self) -> None:
+        """Every module begins with a docstring."""
+        silent = [
+            name
+            for name, path in modules().items()
+            if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        ]
+        self.assertEqual(silent, [])
+
+    def test_packages_hold_no_code(self) -> None:
+        """An ``__init__.py`` is a docstring and nothing else, and every folder with modules has one."""
+        for folder in sorted({path.parent for path in modules().values()}):
+            package = folder / "__init__.py"
+            self.assertTrue(package.exists(), f"{package} is missing")
+            self.assertEqual(len(ast.parse(package.read_text("utf-8")).body), 1, package)
+
+
+class BreachTests(SynchronousTestCase):
+    """The rules find what they are for."""
+
+    def assert_breach(self, importer: str, source: str, reason: str) -> None:
+        """Exactly one breach is found, and it ends with *reason*."""
+        found = list(breaches(importer, source))
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].endswith(reason), found)
+
+    def test_upward(self) -> None:
+        """A floor above may not be imported, not even inside of a function."""
+        source = "def late():\n    from ingress.proxy.pool import UpstreamPool\n"
+        self.assert_breach("ingress.routing.table", source, ": a floor above")
+
+    def test_sideways(self) -> None:
+        """A neighbor on the same floor may not be imported, whichever way it is written."""
+        for source in ("import ingress.proxy.pool", "from ingress import proxy"):
+            self.assert_breach("ingress.cluster.store", source, ": a room of the same floor")
+
+    def test_downward(self) -> None:
+        """Floors below and one's own room are free."""
+        source = "from ingress.model.objects import ObjectKey\nfrom ingress.cluster.kinds import KINDS\n"
+        self.assertEqual(list(breaches("ingress.cluster.store", source)), [])
+
+    def test_global_reactor(self) -> None:
+        """The global reactor is found in both of its spellings."""
+        for source in ("from twisted.internet import reactor", "import twisted.internet.reactor"):
+            self.assert_breach("ingress.service", source, ": only for ingress.tap")
+            self.assertEqual(list(breaches("ingress.tap", source)), [])
+
+    def test_relative(self) -> None:
+        """Relative imports hide which floor they lead to."""
+        self.assert_breach("ingress.proxy.pool", "from . import exchange", ": relative")
