@@ -79,7 +79,9 @@ def project(kind: Kind, raw: object, annotations_prefix: str) -> tuple[ObjectKey
     version = raw.get("apiVersion")
     old = isinstance(version, str) and version in _DEPRECATED
     if old:
-        reader.report("apiVersion", f"{version} is an old version; write v1", Reason.DEPRECATED_VERSION)
+        group = "discovery.k8s.io" if kind is Kind.ENDPOINT_SLICE else "networking.k8s.io"
+        message = f"{version} is an old version that clusters no longer serve; write {group}/v1"
+        reader.report("apiVersion", message, Reason.DEPRECATED_VERSION)
     value: ClusterObject | None = None
     if kind is Kind.INGRESS:
         value = project_ingress(raw, metadata, reader, annotations_prefix, old)
@@ -124,7 +126,7 @@ def _name(metadata: RawObject, field: str, reader: FieldReader) -> str | None:
         reader.report(f"metadata.{field}", "is missing")
         return None
     if _OBJECT_NAME.fullmatch(name) is None:
-        reader.report(f"metadata.{field}", "is not a name that Kubernetes allows")
+        reader.report(f"metadata.{field}", f"{name[:80]!r} is not a name that Kubernetes allows")
         return None
     return name
 
