@@ -1,0 +1,137 @@
+"""The table of kinds that the tests' API server serves, and their few peculiarities."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from tests.fakes.apiserver.statuses import not_found_path
+
+#: A Kubernetes object as JSON has it. Once stored it is never changed in place.
+Json: TypeAlias = dict[str, Any]
+
+
+@frozen
+class ResourceType:
+    """One row of the table: where a kind is served and which rules it follows."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+    has_status: bool = False
+    has_generation: bool = False
+    short_names: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    """Field labels of field selectors, beside those every kind has."""
+    version_required: bool = False
+    """Whether a PUT has to carry a resource version (``AllowUnconditionalUpdate`` is false)."""
+
+    @property
+    def api_version(self) -> str:
+        """The ``apiVersion`` of the objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """The resource as messages of the API server name it, ``ingresses.networking.k8s.io``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+KINDS: tuple[ResourceType, ...] = (
+    ResourceType("", "v1", "namespaces", "Namespace", namespaced=False, has_status=True, short_names=("ns",)),
+    ResourceType("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
+    ResourceType("", "v1", "secrets", "Secret", fields=("type",)),
+    ResourceType(
+        "",
+        "v1",
+        "services",
+        "Service",
+        has_status=True,
+        short_names=("svc",),
+        fields=("spec.clusterIP", "spec.type"),
+    ),
+    ResourceType(
+        "networking.k8s.io",
+        "v1",
+        "ingresses",
+        "Ingress",
+        has_status=True,
+        has_generation=True,
+        short_names=("ing",),
+    ),
+    ResourceType(
+        "networking.k8s.io", "v1", "ingressclasses", "IngressClass", namespaced=False, has_generation=True
+    ),
+    ResourceType("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", has_generation=True),
+    ResourceType("coordination.k8s.io", "v1", "leases", "Lease", version_required=True),
+    ResourceType(
+        "events.k8s.io",
+        "v1",
+        "events",
+        "Event",
+        short_names=("ev",),
+        fields=("reason", "type", "regarding.kind", "regarding.name", "regarding.namespace"),
+    ),
+)
+
+
+@frozen
+class KindTable:
+    """Finds rows of the table by path, by object and by name."""
+
+    rows: tuple[ResourceType, ...] = field(default=KINDS, converter=tuple)
+
+    def __iter__(self) -> Iterator[ResourceType]:
+        return iter(self.rows)
+
+    def at(self, group: str, version: str, plural: str) -> ResourceType:
+        """Return the kind served at a path; raise 404 as the API server does for others."""
+        for row in self.rows:
+            if (row.group, row.version, row.plural) == (group, version, plural):
+                return row
+        raise not_found_path()
+
+    def named(self, name: str) -> ResourceType:
+        """Return the row of a kind (``Ingress``) or a plural (``ingresses``)."""
+        for row in self.rows:
+            if name in (row.kind, row.plural):
+                return row
+        raise KeyError(f"the tests' API server serves no kind {name!r}")
+
+    def of(self, obj: Json) -> ResourceType:
+        """Return the row that an object's ``apiVersion`` and ``kind`` name."""
+        for row in self.rows:
+            if (row.api_version, row.kind) == (obj.get("apiVersion"), obj.get("kind")):
+                return row
+        raise KeyError(f"the tests' API server serves no {obj.get('apiVersion')} {obj.get('kind')}")
+
+
+def group_versions(rows: Iterable[ResourceType]) -> dict[str, set[str]]:
+    """Return the versions of each named group."""
+    groups: dict[str, set[str]] = {}
+    for row in rows:
+        if row.group:
+            groups.setdefault(row.group, set()).add(row.version)
+    return groups
+
+
+def with_defaults(kind: ResourceType, obj: Json) -> Json:
+    """
+    Return *obj* with the defaults that selectors and clients can see.
+
+    A Secret has a type, and its ``stringData`` is merged into ``data``. The
+    other defaults of the API are left out.
+    """
+    if kind.plural != "secrets":
+        return obj
+    obj = {"type": "Opaque", **obj}
+    plain = obj.pop("stringData", None)
+    if plain:
+        encoded = {name: base64.b64encode(text.encode()).decode() for name, text in plain.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+    return obj
