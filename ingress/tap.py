@@ -116,11 +116,11 @@ class Options(usage.Options):
         _parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
         _parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
         _parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
-        _parameter("ingress-class", _DEFAULTS.ingress_class, "Ingress class to serve, by field or by the old annotation.", option_values.read_word),
+        _parameter("ingress-class", _DEFAULTS.ingress_class, "Class to serve where no IngressClass object of that name exists.", option_values.read_word),
         _parameter(
             "controller-class",
             _DEFAULTS.controller_class,
-            "Serve every IngressClass whose spec.controller is this.",
+            "Serve the classes of all IngressClass objects whose spec.controller is this.",
             option_values.read_word,
         ),
         _parameter("annotations-prefix", _DEFAULTS.annotations_prefix, "Prefix of the annotations to honor.", option_values.read_prefix),
@@ -202,7 +202,8 @@ class Options(usage.Options):
         try:
             super().parseOptions(options)
         except usage.UsageError as error:
-            raise SystemExit(f"ingress: {error}") from None
+            # What was typed may hold line breaks, and the parser quotes it as it is.
+            raise SystemExit(f"ingress: {' '.join(str(error).splitlines())}") from None
 
     def postOptions(self) -> None:
         """Refuse options that contradict each other."""

@@ -1,0 +1,49 @@
+"""Print ``docs/options.md``, made from the options themselves.
+
+``python -m ingress.cli.options_page > docs/options.md`` brings the page into step
+after a change of ``ingress.tap.Options``; a test says when that is due.
+"""
+
+import sys
+from collections.abc import Iterator
+
+from ingress.tap import DescribedOption, Options
+
+_HEAD = """\
+# Options
+
+The options of `twistd ingress`, as `twistd ingress --help` shows them. This page is made by
+`python -m ingress.cli.options_page`; edit the options instead.
+
+A listener description is a Twisted endpoint description: `tcp:80` is port 80 of all IPv4 addresses,
+`tcp:8080:interface=127.0.0.1` port 8080 of one of them, `tcp6:80` port 80 of all IPv6 addresses, and
+`unix:/run/ingress.sock` a socket in the file system. A wrong value ends the process with one line on standard
+error and status 1.
+"""
+
+
+def options_page() -> str:
+    """Return the whole page, with a table for each group of options."""
+    return "".join(_parts(Options()))
+
+
+def _parts(options: Options) -> Iterator[str]:
+    yield _HEAD
+    yield f"\n{options.longdesc}\n"
+    for title, group in options.described():
+        yield f"\n## {title}\n\n| Option | Default | Meaning |\n|---|---|---|\n"
+        for option in group:
+            yield _row(option)
+
+
+def _row(option: DescribedOption) -> str:
+    equals = f"={option.value}" if option.value else ""
+    default = f"`{option.default}`" if option.default else ""
+    repeatable = " Repeatable." if option.repeatable else ""
+    # An asterisk would begin emphasis, and a bar the next cell.
+    meaning = option.text.replace("*", "\\*").replace("|", "\\|")
+    return f"| `--{option.name}{equals}` | {default} | {meaning}{repeatable} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(options_page())

@@ -1,0 +1,39 @@
+"""The page of all options."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cli.options_page import options_page
+from ingress.tap import Options
+
+PROJECT = Path(__file__).parent.parent.parent
+
+
+class OptionsPageTests(SynchronousTestCase):
+    """``options_page``."""
+
+    def test_in_step(self) -> None:
+        """``docs/options.md`` is what ``python -m ingress.cli.options_page`` prints."""
+        printed = subprocess.run(
+            [sys.executable, "-m", "ingress.cli.options_page"],
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        self.assertEqual(printed.stdout.decode(), (PROJECT / "docs" / "options.md").read_text("utf-8"))
+
+    def test_every_option(self) -> None:
+        """Every option has one row of three cells, with its value and its default."""
+        rows = [line for line in options_page().splitlines() if line.startswith("| `--")]
+        self.assertEqual(len(rows), len(Options().longOpt))
+        for row in rows:
+            self.assertEqual(row.replace("\\|", "").count("|"), 4, row)
+        page = "\n".join(rows)
+        self.assertIn("| `--http=DESCRIPTION` | `tcp:80` |", page)
+        self.assertIn("| `--service-upstream` |  |", page)
+        self.assertIn(" Repeatable. |", page)
