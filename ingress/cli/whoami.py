@@ -21,14 +21,15 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from http.client import responses
+from typing import Any
 
 from attrs import frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IReactorCore, IReactorTCP, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import connectionDone
-from twisted.internet.task import deferLater, react
+from twisted.internet.task import react
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, HTTPFactory, Request
 
@@ -36,7 +37,7 @@ from ingress.cli.websocket_echo import WebSocketEcho
 from ingress.cli.websocket_frames import handshake, wants_websocket
 from ingress.model.policy import Reply
 
-MAX_BYTES = 100 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 MAX_SECONDS = 60.0
 TEXT = (b"Content-Type", b"text/plain; charset=utf-8")
 
@@ -147,13 +148,12 @@ class WhoamiRequest(Request):
         if not delay_seconds:
             self._send(reply)
             return
-        waiting = deferLater(factory.reactor, delay_seconds, self._send, reply)
-        # The downstream may leave first; cancelling the timer is then all there is to do.
+        waiting = factory.reactor.callLater(delay_seconds, self._send, reply)
+        # The downstream may leave first; nobody is left to answer then.
         self.notifyFinish().addErrback(lambda _: waiting.cancel())
-        waiting.addErrback(lambda _: None)
 
     def _send(self, reply: Reply) -> None:
-        self.setResponseCode(reply.status)
+        self.setResponseCode(reply.status, responses.get(reply.status, "").encode())
         for name, value in reply.fields:
             self.responseHeaders.addRawHeader(name, value)
         if reply.status not in (204, 304):
@@ -165,7 +165,7 @@ class WhoamiRequest(Request):
 class WhoamiChannel(HTTPChannel):
     """Keeps header lines as they came, and can hand its connection to a WebSocket."""
 
-    requestFactory = WhoamiRequest
+    requestFactory: type[Request] = WhoamiRequest  # noqa: N815 (Twisted's name)
     factory: "WhoamiFactory"
     _websocket: WebSocketEcho | None = None
 
@@ -178,9 +178,9 @@ class WhoamiChannel(HTTPChannel):
     def become_websocket(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
         """Send the 101; from here on the connection is an echo."""
         lines = [b"HTTP/1.1 101 Switching Protocols", *(b"%s: %s" % pair for pair in fields), b"", b""]
-        self.transport.write(b"\r\n".join(lines))
+        self.write(b"\r\n".join(lines))
         self.setTimeout(None)
-        self._networkProducer.unregisterProducer()
+        self._networkProducer.unregisterProducer()  # type: ignore[attr-defined]
         self._websocket = WebSocketEcho()
         self._websocket.makeConnection(self.transport)
 
