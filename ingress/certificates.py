@@ -29,7 +29,8 @@ ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")
 # sends: 112 bits of security, so RSA from 2048 bits and no SHA-1 signature.
 _LEAST_RSA_BITS = 2048
 _LEAST_EC_BITS = 224
-# A signature of 8192 bits takes 100 ms, for all of which nothing else is served.
+# A signature of 8192 bits takes tens of milliseconds, and four times that with twice
+# the bits; nothing else is served meanwhile.
 _MOST_RSA_BITS = 8192
 _WEAK_HASHES = (hashes.MD5, hashes.SHA1)
 
