@@ -1,0 +1,295 @@
+"""The manifests of ``k8s/`` agree with the code that they run.
+
+They are read twice: as the files stand, always, and as ``kubectl kustomize`` renders
+them, where there is a ``kubectl``.
+"""
+
+import configparser
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
+
+from ingress.cli import whoami
+from ingress.cluster.kinds import KINDS
+from ingress.settings import Settings
+from ingress.tap import Options
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+K8S = REPOSITORY / "k8s"
+OVERLAYS = ("daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport")
+WORKLOADS = ("DaemonSet", "Deployment")
+USER_ID = 65532
+
+# A process has to stop by itself before the kubelet kills it.
+STOP_MARGIN_SECONDS = 5.0
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    """The Kubernetes objects of a YAML text."""
+    return [one for one in yaml.safe_load_all(text) if one is not None]
+
+
+def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every object as the files have it; kustomizations and patches are none."""
+    for path in sorted(K8S.rglob("*.yaml")):
+        for one in objects(path.read_text("utf-8")):
+            if isinstance(one, dict) and one["kind"] != "Kustomization":
+                yield path, one
+
+
+def rendered(folder: str) -> list[dict[str, Any]]:
+    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        raise SkipTest("kubectl is not installed")
+    done = subprocess.run([kubectl, "kustomize", str(K8S / folder)], capture_output=True, text=True)
+    if done.returncode:
+        raise AssertionError(f"kubectl kustomize {folder}: {done.stderr}")
+    return objects(done.stdout)
+
+
+def pod(workload: Mapping[str, Any]) -> dict[str, Any]:
+    """The pod spec of a Deployment or DaemonSet."""
+    spec: dict[str, Any] = workload["spec"]["template"]["spec"]
+    return spec
+
+
+def options_of(container: Mapping[str, Any]) -> Options:
+    """The arguments of a controller's container, parsed by the code that will parse them."""
+    options = Options()
+    options.parseOptions(container.get("args", []))
+    return options
+
+
+def version() -> str:
+    """The version of the package as ``setup.cfg``, its one source, has it."""
+    config = configparser.ConfigParser()
+    config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    return config["metadata"]["version"]
+
+
+class PodTestCase(SynchronousTestCase):
+    """What holds for each pod of this image, whether read from a file or rendered."""
+
+    def check_security(self, workload: Mapping[str, Any]) -> None:
+        """The pod is not root, keeps one capability, and cannot write its file system."""
+        spec = pod(workload)
+        of_pod = spec["securityContext"]
+        self.assertIs(of_pod["runAsNonRoot"], True)
+        self.assertEqual((of_pod["runAsUser"], of_pod["runAsGroup"]), (USER_ID, USER_ID))
+        self.assertEqual(of_pod["seccompProfile"], {"type": "RuntimeDefault"})
+        for container in spec["containers"]:
+            of_container = container["securityContext"]
+            self.assertIs(of_container["readOnlyRootFilesystem"], True)
+            self.assertIs(of_container["allowPrivilegeEscalation"], False)
+            # An interpreter with a file capability starts only where that is allowed.
+            self.assertEqual(of_container["capabilities"], {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]})
+            self.assertIn("requests", container["resources"])
+
+    def check_controller(self, workload: Mapping[str, Any]) -> None:
+        """Options, ports, probes and the grace period fit the controller."""
+        spec = pod(workload)
+        (container,) = spec["containers"]
+        self.assertNotIn("command", container)  # the entry point of the image
+        settings = options_of(container).settings()
+
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        listening = {"http": settings.http[0], "https": settings.https[0], "admin": settings.admin}
+        for name, description in listening.items():
+            self.assertEqual(description.split(":")[1], str(ports[name]), name)
+
+        for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+            request = container[probe]["httpGet"]
+            self.assertEqual((request["path"], request["port"]), (path, "admin"))
+            # The kubelet asks at the pod's address unless told otherwise.
+            interface = "127.0.0.1" if "interface=127.0.0.1" in settings.admin else None
+            self.assertEqual(request.get("host"), interface)
+
+        stopping = settings.shutdown_delay_seconds + settings.shutdown_grace_seconds
+        self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], stopping + STOP_MARGIN_SECONDS)
+
+
+class FileTests(PodTestCase):
+    """The files as they stand."""
+
+    def test_everything_is_labeled(self) -> None:
+        """Every object has the fields that each needs, and a label to find it by."""
+        seen = 0
+        for path, one in raw():
+            self.assertIn("apiVersion", one, path)
+            self.assertIn("app.kubernetes.io/name", one["metadata"]["labels"], path)
+            seen += 1
+        self.assertGreater(seen, 10)
+
+    def test_resources_exist(self) -> None:
+        """Every file and folder that a kustomization names exists, and no manifest is left over by accident."""
+        named = {K8S / "examples" / "https-ingress.yaml"}  # needs a Secret first: examples/README.md
+        for kustomization in sorted(K8S.rglob("kustomization.yaml")):
+            content = yaml.safe_load(kustomization.read_text("utf-8"))
+            paths = [*content["resources"], *(p["path"] for p in content.get("patches", []) if "path" in p)]
+            for path in paths:
+                target = (kustomization.parent / path).resolve()
+                self.assertTrue(target.exists(), f"{kustomization}: {path}")
+                named.add(target)
+            named.add(kustomization)
+        self.assertEqual({path for path in K8S.rglob("*.yaml") if path not in named}, set())
+
+    def test_pods(self) -> None:
+        """The template of the controller and the example backend obey the rules of the image."""
+        workloads = {one["metadata"]["name"]: one for _, one in raw() if one["kind"] in WORKLOADS}
+        self.assertEqual(set(workloads), {"txingress", "whoami"})
+        for workload in workloads.values():
+            self.check_security(workload)
+        self.check_controller(workloads["txingress"])
+
+    def test_rights_are_the_calls(self) -> None:
+        """The ClusterRole grants what the table of kinds says is called: nothing less, nothing more."""
+        granted = {
+            (group, resource, verb)
+            for _, one in raw()
+            if one["kind"] in ("ClusterRole", "Role")
+            for rule in one["rules"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+        called = {(read.group, read.plural, verb) for read in KINDS.values() for verb in read.verbs}
+        self.assertEqual(granted, called)
+
+    def test_rights_reach_the_pods(self) -> None:
+        """The binding names the account under which the pods run, and the role that exists."""
+        by_kind = {one["kind"]: one for path, one in raw() if path.is_relative_to(K8S / "base")}
+        account = by_kind["ServiceAccount"]["metadata"]
+        binding = by_kind["ClusterRoleBinding"]
+        subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+        self.assertEqual(binding["subjects"], [subject])
+        self.assertEqual(binding["roleRef"]["name"], by_kind["ClusterRole"]["metadata"]["name"])
+        self.assertEqual(pod(by_kind["Deployment"])["serviceAccountName"], account["name"])
+        self.assertEqual(account["namespace"], by_kind["Namespace"]["metadata"]["name"])
+
+    def test_class_is_served(self) -> None:
+        """The IngressClass that is shipped is the one that the controller serves by default."""
+        (shipped,) = (one for _, one in raw() if one["kind"] == "IngressClass")
+        settings = Settings()
+        self.assertEqual(shipped["metadata"]["name"], settings.ingress_class)
+        self.assertEqual(shipped["spec"]["controller"], settings.controller_class)
+
+    def test_image_is_this_version(self) -> None:
+        """The tag of the image is the version of the package, everywhere."""
+        tags = [
+            image["newTag"]
+            for path in sorted(K8S.rglob("kustomization.yaml"))
+            for image in yaml.safe_load(path.read_text("utf-8")).get("images", [])
+        ]
+        self.assertEqual(tags, [version()] * 2)
+
+    def test_example_backend_starts(self) -> None:
+        """The command of the example backend is one that ``whoami`` understands, on the port of its Service."""
+        (workload,) = (
+            one for _, one in raw() if one["metadata"]["name"] == "whoami" and one["kind"] in WORKLOADS
+        )
+        (container,) = pod(workload)["containers"]
+        self.assertEqual(container["command"][:3], ["python", "-m", "ingress.cli.whoami"])
+        options = whoami.parser().parse_args(container["command"][3:])
+        self.assertEqual(options.port, container["ports"][0]["containerPort"])
+        self.assertEqual(options.host, "0.0.0.0")  # the pod's address, whatever it is
+
+    def test_examples_lead_to_the_backend(self) -> None:
+        """The example Ingresses name the class, the Service and the port that exist."""
+        examples = [one for path, one in raw() if path.parent.name == "examples"]
+        (service,) = (one for one in examples if one["kind"] == "Service")
+        found = [one["spec"] for one in examples if one["kind"] == "Ingress"]
+        self.assertEqual(len(found), 2)
+        for spec in found:
+            self.assertEqual(spec["ingressClassName"], Settings().ingress_class)
+            backend = spec["rules"][0]["http"]["paths"][0]["backend"]["service"]
+            self.assertEqual(backend["name"], service["metadata"]["name"])
+            self.assertEqual(backend["port"]["name"], service["spec"]["ports"][0]["name"])
+
+    def test_unknown_option_is_noticed(self) -> None:
+        """An option that the controller does not have would fail these tests."""
+        with self.assertRaises(SystemExit) as caught:
+            options_of({"args": ["--no-such-option"]})
+        self.assertIn("no-such-option", str(caught.exception))
+
+
+class RenderedTests(PodTestCase):
+    """What ``kubectl kustomize`` makes of the overlays."""
+
+    def test_every_overlay(self) -> None:
+        """Each overlay has one controller, as safe as the template, with account, rights and class."""
+        for overlay in OVERLAYS:
+            found = rendered(f"overlays/{overlay}")
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            self.check_security(workload)
+            self.check_controller(workload)
+            self.assertEqual(pod(workload)["containers"][0]["image"], f"txingress:{version()}")
+            kinds = {one["kind"] for one in found}
+            needed = {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "IngressClass"}
+            self.assertEqual(needed - kinds, set(), overlay)
+
+    def test_overlays_are_all_tested(self) -> None:
+        """There is no overlay that these tests do not know."""
+        self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
+
+    def test_daemonset(self) -> None:
+        """On the host network the pods still find Services by name, and the kind fits its fields."""
+        found = rendered("overlays/daemonset-hostnetwork")
+        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+        self.assertEqual(workload["kind"], "DaemonSet")
+        self.assertEqual(set(workload["spec"]), {"selector", "template"})
+        spec = pod(workload)
+        self.assertIs(spec["hostNetwork"], True)
+        self.assertEqual(spec["dnsPolicy"], "ClusterFirstWithHostNet")
+        self.assertFalse([one for one in found if one["kind"] in ("PodDisruptionBudget", "Service")])
+
+    def test_deployments(self) -> None:
+        """The Services of the Deployments select its pods and lead to their ports."""
+        for overlay, kind in (
+            ("deployment-loadbalancer", "LoadBalancer"),
+            ("deployment-nodeport", "NodePort"),
+        ):
+            found = {one["kind"]: one for one in rendered(f"overlays/{overlay}")}
+            service, template = found["Service"]["spec"], found["Deployment"]["spec"]["template"]
+            self.assertEqual(service["type"], kind)
+            self.assertEqual(service["selector"], template["metadata"]["labels"])
+            self.assertEqual(
+                found["PodDisruptionBudget"]["spec"]["selector"], found["Deployment"]["spec"]["selector"]
+            )
+            named = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
+            self.assertEqual([port["port"] for port in service["ports"]], [80, 443])
+            self.assertLessEqual({port["targetPort"] for port in service["ports"]}, named)
+
+    def test_examples(self) -> None:
+        """The examples render, with the image of this version."""
+        found = {one["kind"]: one for one in rendered("examples")}
+        self.assertEqual(set(found), {"Deployment", "Service", "Ingress"})
+        self.assertEqual(pod(found["Deployment"])["containers"][0]["image"], f"txingress:{version()}")
+
+
+class ExampleCommandTests(SynchronousTestCase):
+    """The commands of ``k8s/examples/README.md``."""
+
+    def test_certificate(self) -> None:
+        """The openssl commands make a certificate for the host of the HTTPS example that its authority vouches for."""
+        openssl = shutil.which("openssl")
+        if openssl is None or "OpenSSL 3" not in subprocess.check_output([openssl, "version"], text=True):
+            raise SkipTest("OpenSSL 3 is not installed")
+        text = (K8S / "examples" / "README.md").read_text("utf-8").replace("\\\n", " ")
+        commands = [shlex.split(line) for line in text.splitlines() if line.startswith("    openssl ")]
+        self.assertEqual(len(commands), 3)
+        folder = self.mktemp()
+        Path(folder).mkdir(parents=True)
+        for command in commands:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        (https,) = objects((K8S / "examples" / "https-ingress.yaml").read_text("utf-8"))
+        host = https["spec"]["tls"][0]["hosts"][0]
+        verify = [openssl, "verify", "-CAfile", "ca.crt", "-verify_hostname", host, "tls.crt"]
+        done = subprocess.run(verify, cwd=folder, capture_output=True, text=True)
+        self.assertEqual(done.stdout, "tls.crt: OK\n", done.stderr)

@@ -1,0 +1,139 @@
+"""What is installed: the wheel's content, the ``twistd`` command, and the declared requirements."""
+
+import ast
+import subprocess
+import sys
+import tempfile
+import venv
+from configparser import ConfigParser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from shutil import rmtree
+from zipfile import ZipFile
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from twisted.application.service import IServiceMaker
+from twisted.plugin import getPlugins
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.tap import Options
+from scripts.image_check import copy_context
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# The console script, without a script: what it runs, and none of the current directory on the path.
+TWISTD = "import sys; sys.argv[0] = 'twistd'; from twisted.scripts.twistd import run; run()"
+WHERE = "import ingress.tap; print(ingress.tap.__file__)"
+
+
+def run(*command: str, directory: str | Path = "/") -> str:
+    """The output of *command*; its errors are the message of the failure."""
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    if done.returncode:
+        raise AssertionError(f"status {done.returncode} of {command}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class CheckoutTests(SynchronousTestCase):
+    """The repository as it stands."""
+
+    def test_twistd_finds_the_command(self) -> None:
+        """The drop-in imports, and announces one command of the right name."""
+        found = [maker for maker in getPlugins(IServiceMaker) if maker.tapname == "ingress"]
+        self.assertEqual([maker.options for maker in found], [Options])
+
+    def test_twisted_is_not_hidden(self) -> None:
+        """No ``__init__.py`` stands below ``twisted/``: it would replace Twisted, or hide the command."""
+        self.assertEqual(
+            [path.name for path in (REPOSITORY / "twisted").rglob("*.py")], ["ingress_plugin.py"]
+        )
+
+    def test_imports_are_required(self) -> None:
+        """Every distribution that the package imports is in ``install_requires``, not left to another's needs."""
+        config = ConfigParser()
+        config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+        lines = config["options"]["install_requires"].split("\n")
+        required = {canonicalize_name(Requirement(line).name) for line in lines if line}
+        distributions = packages_distributions()
+        undeclared = set()
+        for path in (REPOSITORY / "ingress").rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                else:
+                    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                for name in names:
+                    top = name.split(".")[0]
+                    providers = {canonicalize_name(one) for one in distributions.get(top, [])}
+                    if top not in sys.stdlib_module_names and top != "ingress" and not providers & required:
+                        undeclared.add(top)
+        self.assertEqual(undeclared, set())
+
+
+class InstallTests(SynchronousTestCase):
+    """An installation into an environment that sees our requirements, but not this checkout."""
+
+    def setUp(self) -> None:
+        """Copy what a wheel is made of, and make an environment."""
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(rmtree, self.folder)
+        self.source = self.folder / "source"
+        copy_context(self.source)
+        venv.create(self.folder / "venv", symlinks=True)
+        self.python = str(self.folder / "venv" / "bin" / "python")
+        (packages,) = (self.folder / "venv").glob("lib/python*/site-packages")
+        # Entries of a path file are not searched for path files: an editable installation of
+        # this checkout stays out.
+        visible = [
+            entry
+            for entry in sys.path
+            if entry and Path(entry).is_dir() and not Path(entry).samefile(REPOSITORY)
+        ]
+        (packages / "requirements.pth").write_text("\n".join(visible))
+
+    def install(self, *what: str) -> None:
+        """Install into the environment, from nothing but local files."""
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet"]
+        run(*pip, "--no-index", "--no-deps", "--no-build-isolation", "--no-warn-script-location", *what)
+
+    def assert_installed(self, folder: Path) -> None:
+        """From another directory, ``twistd`` lists the command and starts the code in *folder*."""
+        listed = run(self.python, "-P", "-c", TWISTD, "--help").splitlines()
+        self.assertEqual(len([line for line in listed if line.split()[:1] == ["ingress"]]), 1, listed)
+        self.assertIn("--ingress-class", run(self.python, "-P", "-c", TWISTD, "ingress", "--help"))
+        self.assertTrue(Path(run(self.python, "-P", "-c", WHERE).strip()).is_relative_to(folder))
+
+    def test_wheel(self) -> None:
+        """The wheel holds package, marker and drop-in, no tests, and its installation brings the command."""
+        run(
+            sys.executable,
+            "-m",
+            "build",
+            "--no-isolation",
+            "--wheel",
+            "--outdir",
+            str(self.folder),
+            str(self.source),
+        )
+        (wheel,) = self.folder.glob("txingress-*.whl")
+        with ZipFile(wheel) as archive:
+            names = set(archive.namelist())
+        self.assertLessEqual(
+            {"ingress/py.typed", "ingress/tap.py", "twisted/plugins/ingress_plugin.py"}, names
+        )
+        self.assertEqual(
+            [name for name in names if name.startswith("twisted/")], ["twisted/plugins/ingress_plugin.py"]
+        )
+        self.assertEqual(
+            {name.split("/")[0] for name in names if ".dist-info/" not in name}, {"ingress", "twisted"}
+        )
+        sources = {path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "ingress").rglob("*.py")}
+        self.assertEqual(sources - names, set())
+        self.install(str(wheel))
+        self.assert_installed(self.folder / "venv")
+
+    def test_editable(self) -> None:
+        """An editable installation brings the command from any directory, and runs the checkout."""
+        self.install("--editable", str(self.source))
+        self.assert_installed(self.source)
