@@ -1,0 +1,58 @@
+"""The ``Status`` object of the Kubernetes API as an exception, and what it means.  Pure.
+
+The same object arrives as the body of a refused request and inside an ERROR event of a watch.
+Failures below HTTP get a status of 0 and a reason of our own.
+"""
+
+from typing import Any
+
+from ingress.errors import KubernetesError
+
+UNREACHABLE = "Unreachable"
+"""No connection, or no TLS with the API server."""
+SILENT = "Silent"
+"""No byte for longer than a healthy connection can be quiet."""
+BROKEN = "Broken"
+"""The answer broke off, or is not what the API may answer."""
+NO_CREDENTIALS = "NoCredentials"
+"""The token cannot be read."""
+
+_LONGEST_MESSAGE = 300
+
+
+def error_from_status(
+    status: object, http_status: int = 0, http_reason: str = "", retry_after: str | None = None
+) -> KubernetesError:
+    """Read *status*, decoded JSON of whatever shape; the HTTP values fill what it does not say.
+
+    *retry_after* is the header field; only its form in seconds is understood (RFC 9110
+    section 10.2.3 also has a date, which the API server does not send).
+    """
+    said: dict[str, Any] = status if isinstance(status, dict) else {}
+    code = said.get("code")
+    reason = said.get("reason")
+    message = said.get("message")
+    seconds: float | None = None
+    if retry_after is not None and retry_after.isascii() and retry_after.isdigit():
+        seconds = float(retry_after)
+    details = said.get("details")
+    asked = details.get("retryAfterSeconds") if isinstance(details, dict) else None
+    if isinstance(asked, int) and asked > 0:
+        seconds = max(seconds or 0.0, float(asked))
+    return KubernetesError(
+        code if isinstance(code, int) and code > 0 else http_status,
+        reason if isinstance(reason, str) and reason else http_reason or "Unknown",
+        one_line(message) if isinstance(message, str) and message else "no message",
+        seconds,
+    )
+
+
+def is_expired(error: KubernetesError) -> bool:
+    """Whether the resource version or the page asked for is gone, so that only a new list helps."""
+    return error.status == 410 or error.reason in ("Expired", "Gone")
+
+
+def one_line(text: str) -> str:
+    """Bring *text* of somebody else to one line of bounded length, fit for the log."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 3] + "..."

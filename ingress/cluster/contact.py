@@ -1,0 +1,59 @@
+"""What the log says about one reflector's contact with the API server: little, and in time.
+
+Losing contact and regaining it are one line each.  While it lasts, a failure is said again
+when its cause is another one, and otherwise once a minute.
+"""
+
+from collections.abc import Callable
+
+from twisted.logger import Logger
+
+log = Logger()
+
+_REPEAT_SECONDS = 60.0
+
+
+class Contact:
+    """Remembers whether *name* (a kind, and its namespace if only that is read) has contact."""
+
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self._name = name
+        self._clock = clock
+        self._lost_since: float | None = None
+        self._said: dict[str, float] = {}
+
+    def lost(self, cause: str) -> None:
+        """Note that the API server cannot be reached, or refuses."""
+        if self._lost_since is None:
+            self._lost_since = self._clock()
+        if self._is_worth_saying(cause):
+            log.warn(
+                "{name}: no contact with the API server, what is known stays in force: {cause}",
+                name=self._name,
+                cause=cause,
+            )
+
+    def regained(self) -> None:
+        """Note an answer that says success."""
+        if self._lost_since is not None:
+            seconds = round(self._clock() - self._lost_since, 1)
+            self._lost_since = None
+            self._said.clear()
+            log.info(
+                "{name}: contact with the API server again after {seconds} s",
+                name=self._name,
+                seconds=seconds,
+            )
+
+    def troubled(self, cause: str) -> None:
+        """Note an answer that said success and then came to nothing."""
+        if self._is_worth_saying(cause):
+            log.warn("{name}: reading starts again: {cause}", name=self._name, cause=cause)
+
+    def _is_worth_saying(self, cause: str) -> bool:
+        now = self._clock()
+        self._said = {said: at for said, at in self._said.items() if now - at < _REPEAT_SECONDS}
+        if cause in self._said:
+            return False
+        self._said[cause] = now
+        return True

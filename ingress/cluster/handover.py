@@ -1,0 +1,115 @@
+"""The only way from the reflector threads to the reactor thread.
+
+Threads put changes into one map, where the newest state of an object replaces what waited
+there before; so memory is bounded by the number of objects, however long the reactor is busy.
+The first put of a batch wakes the reactor, once.  The reactor takes the whole map and gives
+it to the sink in portions, other work coming in between.
+
+Invariants: changes of one object keep their order; a marker of a complete first list reaches
+the sink after everything that was put before it; after ``stop`` nothing reaches the sink.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from threading import Lock
+
+from ingress.cluster.source import Sink
+from ingress.model.objects import Batch, ObjectId, Projection
+
+# A portion keeps the reactor busy for a few milliseconds.
+_PORTION = 500
+
+
+class Handover:
+    """Takes changes in any thread, and gives them to *sink* in the reactor thread.
+
+    *call_from_thread* is the reactor's.  *expected* names the lists that make up the first
+    complete content.
+    """
+
+    def __init__(
+        self, call_from_thread: Callable[[Callable[[], None]], object], sink: Sink, expected: Iterable[str]
+    ) -> None:
+        self._call_from_thread = call_from_thread
+        self._sink = sink
+        # Guarded by the lock:
+        self._lock = Lock()
+        self._waiting: dict[ObjectId, Projection | None] = {}
+        self._markers: set[str] = set()
+        self._awake = False
+        self._stopped = False
+        # The reactor thread's own:
+        self._missing = dict.fromkeys(expected)
+        self._delivering: Iterator[tuple[ObjectId, Projection | None]] | None = None
+        self._delivering_markers: set[str] = set()
+
+    def put(self, changes: Batch) -> None:
+        """Hand *changes* over.  Any thread."""
+        if changes:
+            self._add(changes, ())
+
+    def synced(self, name: str) -> None:
+        """Say that the first list *name* was put completely.  Any thread; saying it again is harmless."""
+        self._add({}, (name,))
+
+    def stop(self) -> None:
+        """Hand over nothing from now on, and forget what waits.  Reactor thread."""
+        with self._lock:
+            self._stopped = True
+            self._waiting = {}
+            self._markers = set()
+        self._delivering = None
+
+    def missing(self) -> tuple[str, ...]:
+        """The lists that the sink has not got yet, in the order given.  Reactor thread."""
+        return tuple(self._missing)
+
+    def _add(self, changes: Mapping[ObjectId, Projection | None], markers: Iterable[str]) -> None:
+        with self._lock:
+            if self._stopped:
+                return
+            self._waiting.update(changes)
+            self._markers.update(markers)
+            wake = not self._awake
+            self._awake = True
+        if wake:
+            self._call_from_thread(self._deliver)
+
+    def _deliver(self) -> None:
+        """Give the sink one portion.  Reactor thread, called once for each wake-up."""
+        with self._lock:
+            if self._stopped:
+                return
+            if self._delivering is None:
+                self._delivering = iter(self._waiting.items())
+                self._delivering_markers = self._markers
+                self._waiting = {}
+                self._markers = set()
+        portion = dict(islice(self._delivering, _PORTION))
+        try:
+            if portion:
+                self._sink.changed(portion)
+            if len(portion) < _PORTION:
+                self._delivering = None
+                self._mark()
+        finally:
+            self._go_on()
+
+    def _mark(self) -> None:
+        """Tell the sink when the last list has arrived."""
+        if self._stopped or not self._missing:
+            return
+        for name in self._delivering_markers:
+            self._missing.pop(name, None)
+        if not self._missing:
+            self._sink.synced()
+
+    def _go_on(self) -> None:
+        """Come again if anything is left; else let the next put wake the reactor."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._awake = self._delivering is not None or bool(self._waiting) or bool(self._markers)
+            again = self._awake
+        if again:
+            self._call_from_thread(self._deliver)

@@ -1,0 +1,390 @@
+"""Keeps one kind of objects equal to the cluster: list, then watch, for ever.
+
+A reflector is a daemon thread.  It makes one request after the other, each a *turn*:
+
+* without a resource version it lists.  A streaming list is a watch that begins with all
+  objects and a bookmark to end them, and then goes on as a watch; where the API server does
+  not offer that, the list comes in pages;
+* with one it watches from exactly there, until the stream ends in whatever way.
+
+A turn answers with the seconds to wait before the next.  A watch that ended properly, or fell
+silent, is begun again at once; every error waits.  A version that is gone (410), and one at
+which the watch makes trouble three times, is dropped, so that the next turn lists.
+
+Invariants: the resource version is that of the last event handed over, or the list's, and
+never that of an initial event, since those come in any order.  What was handed over is what
+the ledger holds.  An object is taken for deleted when an event says so, or when a list that
+came to its end does not name it; so the last state is kept while the API is away.
+
+Nothing here knows the reactor; what goes there goes through ``Handover``.
+"""
+
+import json
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from typing import Protocol
+
+from twisted.logger import Logger
+
+from ingress.cluster.api_client import ApiConnection, ApiResponse
+from ingress.cluster.api_status import SILENT, is_expired
+from ingress.cluster.backoff import Backoff
+from ingress.cluster.contact import Contact
+from ingress.cluster.kinds import KindRead
+from ingress.cluster.ledger import Ledger
+from ingress.cluster.lines import LineSplitter, LineTooLongError
+from ingress.cluster.project import project
+from ingress.cluster.requests import ListWatchRequests, Query
+from ingress.cluster.watch_events import (
+    Bookmark,
+    BrokenStreamError,
+    ErrorEvent,
+    ListPage,
+    ObjectEvent,
+    event_from_json,
+    page_from_json,
+)
+from ingress.errors import KubernetesError
+from ingress.model.objects import Batch, ObjectId, Projection
+from ingress.model.problems import Problem, Reason
+
+log = Logger()
+
+_SHORT_WATCH_SECONDS = 1.0
+_TROUBLES_AT_ONE_VERSION = 3
+# A right that is missing is seldom given within seconds.
+_FORBIDDEN_SECONDS = (30.0, 300.0)
+
+_Changes = dict[ObjectId, Projection | None]
+
+
+class Receiver(Protocol):
+    """Where changes go: ``ingress.cluster.handover.Handover``."""
+
+    def put(self, changes: Batch) -> None:
+        """Take changes."""
+
+    def synced(self, name: str) -> None:
+        """Learn that the first list *name* is complete."""
+
+
+class Reflector:
+    """Reads one kind, in one *namespace* or (empty) in the whole cluster.
+
+    *decoding* is held while JSON is decoded and projected; reflectors that share it do not
+    compete with each other for the interpreter, and so disturb the reactor less.  *clock*
+    returns monotonic seconds, *random* a number in [0, 1).
+    """
+
+    def __init__(
+        self,
+        read: KindRead,
+        namespace: str,
+        connection: ApiConnection,
+        receiver: Receiver,
+        annotations_prefix: str,
+        *,
+        decoding: Lock,
+        clock: Callable[[], float],
+        random: Callable[[], float],
+    ) -> None:
+        self.name = reflector_name(read, namespace)
+        self._read = read
+        self._requests = ListWatchRequests(read, namespace, random)
+        self._connection = connection
+        self._receiver = receiver
+        self._annotations_prefix = annotations_prefix
+        self._decoding = decoding
+        self._clock = clock
+        self._backoff = Backoff(clock, random)
+        self._forbidden = Backoff(
+            clock,
+            random,
+            first_seconds=_FORBIDDEN_SECONDS[0],
+            ceiling_seconds=_FORBIDDEN_SECONDS[1] / 2,
+            forget_after_seconds=2 * _FORBIDDEN_SECONDS[1],
+        )
+        self._contact = Contact(self.name, clock)
+        self._ledger = Ledger()
+        self._version: str | None = None
+        self._list_cause = ""
+        self._can_stream_list = True
+        self._expirations = 0
+        self._troubles = 0
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, name=f"ingress {self.name}", daemon=True)
+
+    def __repr__(self) -> str:
+        phase = "stopped" if self._stopping.is_set() else f"version={self._version}"
+        return f"<Reflector {self.name} {phase} objects={len(self._ledger)}>"
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break off what is going on and end the thread; returns at once.  Any thread."""
+        self._stopping.set()
+        self._connection.interrupt()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the thread; return whether it ended in time."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._stopping.wait(self.turn())
+        self._connection.close()
+
+    def turn(self) -> float:
+        """Make one request to its end; return the seconds to wait before the next."""
+        version = self._version
+        try:
+            if version is not None:
+                return self._watch(version)
+            if self._can_stream_list:
+                return self._stream_list()
+            return self._page_list()
+        except KubernetesError as error:
+            return self._failed(error)
+        except BrokenStreamError as error:
+            return self._troubled(str(error))
+        except Exception:
+            log.failure("{name}: a bug; everything is listed again", name=self.name)
+            self._list_next("an error of our own")
+            return self._backoff.failed()
+
+    # -- requests
+
+    def _open(self, query: Query) -> ApiResponse:
+        response = self._connection.get(self._requests.path, query)
+        self._contact.regained()
+        return response
+
+    def _page_list(self) -> float:
+        """List in pages, handing each over as it comes; only deletions wait for the last."""
+        self._ledger.begin_list()
+        # Pages that expire again and again take longer to read than the API server keeps them.
+        in_pages = self._expirations < 2
+        next_page = ""
+        while not self._stopping.is_set():
+            page = self._page(self._requests.page(next_page, in_pages=in_pages))
+            changes: _Changes = {}
+            with self._decoding:
+                for event in page.objects:
+                    self._note(event, changes)
+            next_page = page.next_page
+            if next_page:
+                self._receiver.put(changes)
+            else:
+                self._complete_list(page.resource_version, changes)
+                break
+        return 0.0
+
+    def _page(self, query: Query) -> ListPage:
+        response = self._open(query)
+        try:
+            body = response.read_all()
+        finally:
+            response.close()
+        with self._decoding:
+            return page_from_json(_decoded(body))
+
+    def _stream_list(self) -> float:
+        """List by a watch that begins with all objects, and go on watching."""
+        self._ledger.begin_list()
+        try:
+            self._follow(self._requests.streaming_list())
+        except KubernetesError as error:
+            if self._version is None and _denies_streaming(error):
+                self._can_stream_list = False
+                log.debug("{name}: no streaming lists, {reason}", name=self.name, reason=str(error))
+                return 0.0
+            raise
+        if self._version is None and not self._stopping.is_set():
+            self._can_stream_list = False
+            return self._troubled("a streaming list ended before its end")
+        return 0.0
+
+    def _watch(self, version: str) -> float:
+        began = self._clock()
+        self._follow(self._requests.watch(version))
+        if self._version == version and self._clock() - began < _SHORT_WATCH_SECONDS:
+            return self._troubled("it ended at once")
+        return 0.0
+
+    # -- what comes in
+
+    def _follow(self, query: Query) -> None:
+        """Take a stream of events to its end."""
+        response = self._open(query)
+        try:
+            lines = LineSplitter()
+            while chunk := self._chunk(response):
+                changes: _Changes = {}
+                try:
+                    for line in lines.feed(chunk):
+                        if line:
+                            self._take(line, changes)
+                except LineTooLongError as error:
+                    raise BrokenStreamError(str(error)) from None
+                finally:
+                    # What the ledger has noted is handed over, whatever came behind it.
+                    self._receiver.put(changes)
+        finally:
+            response.close()
+
+    def _chunk(self, response: ApiResponse) -> bytes:
+        """The next bytes of a stream; empty when it ended, when it is dead, or when we stop."""
+        try:
+            chunk = response.read_chunk()
+        except KubernetesError as error:
+            if error.reason == SILENT and self._version is not None:
+                self._contact.lost(error.message)
+                return b""
+            raise
+        return b"" if self._stopping.is_set() else chunk
+
+    def _take(self, line: bytes, changes: _Changes) -> None:
+        with self._decoding:
+            event = event_from_json(_decoded(line))
+            if isinstance(event, ObjectEvent):
+                self._note(event, changes)
+        if isinstance(event, ErrorEvent):
+            raise _WatchError(event.error)
+        if self._version is not None:
+            self._move(event.resource_version)
+        elif isinstance(event, Bookmark):
+            if not event.ends_initial_events:
+                self._can_stream_list = False
+                raise BrokenStreamError("a bookmark among the initial events")
+            self._complete_list(event.resource_version, changes)
+
+    def _note(self, event: ObjectEvent, changes: _Changes) -> None:
+        """Turn *event* into a change, if it is news."""
+        if event.key is None:
+            log.warn("{name}: an object without a name is ignored", name=self.name)
+        elif event.deleted:
+            if self._ledger.gone(event.key):
+                changes[self._read.kind, event.key] = None
+        elif self._ledger.present(event.key, event.resource_version):
+            changes[self._read.kind, event.key] = self._projection(event)
+
+    def _projection(self, event: ObjectEvent) -> Projection:
+        try:
+            return project(self._read.kind, event.raw, self._annotations_prefix)[1]
+        except Exception as error:
+            # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
+            assert event.key is not None
+            log.critical(
+                "{name}: {key} cannot be projected: {error}",
+                name=self.name,
+                key=str(event.key),
+                error=type(error).__name__,
+            )
+            message = "the object cannot be read"
+            problem = Problem(
+                self._read.kind, event.key.namespace, event.key.name, Reason.MALFORMED_OBJECT, message
+            )
+            return Projection(None, (problem,))
+
+    def _complete_list(self, version: str, changes: _Changes) -> None:
+        """Hand over the rest of a list, which also is the deletion of all that it did not name."""
+        for key in self._ledger.end_list():
+            changes[self._read.kind, key] = None
+        self._receiver.put(changes)
+        changes.clear()
+        self._receiver.synced(self.name)
+        self._version = version
+        if self._list_cause:
+            log.info(
+                "{name}: listed again, {count} objects: {cause}",
+                name=self.name,
+                count=len(self._ledger),
+                cause=self._list_cause,
+            )
+            self._list_cause = ""
+        else:
+            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._ledger))
+
+    def _move(self, version: str) -> None:
+        if version != self._version:
+            self._version = version
+            self._troubles = 0
+            self._expirations = 0
+
+    # -- what goes wrong
+
+    def _failed(self, error: KubernetesError) -> float:
+        """Judge a refusal or a failure of the connection; return the seconds to wait."""
+        if self._stopping.is_set():
+            return 0.0
+        if is_expired(error):
+            return self._expired()
+        at_least = error.retry_after_seconds or 0.0
+        if isinstance(error, _WatchError) or (self._version is not None and _blames_version(error)):
+            return self._troubled(str(error), at_least)
+        self._contact.lost(str(error) if error.status else error.message)
+        if error.status == 401:
+            self._connection.renew_credentials()
+        if error.status == 403 and self._read.optional:
+            # Without this kind the rest still works, so it does not hold back the first sync.
+            self._receiver.synced(self.name)
+            return self._forbidden.failed(at_least)
+        return self._backoff.failed(at_least)
+
+    def _expired(self) -> float:
+        self._list_next("the resource version expired")
+        self._expirations += 1
+        return 0.0 if self._expirations == 1 else self._backoff.failed()
+
+    def _troubled(self, cause: str, at_least: float = 0.0) -> float:
+        """A stream came to nothing; when this happens again and again, begin in another way."""
+        if self._stopping.is_set():
+            return 0.0
+        self._contact.troubled(cause)
+        self._troubles += 1
+        if self._troubles >= _TROUBLES_AT_ONE_VERSION:
+            if self._version is None:
+                self._can_stream_list = False
+            self._list_next(cause)
+        return self._backoff.failed(at_least)
+
+    def _list_next(self, cause: str) -> None:
+        self._troubles = 0
+        if self._version is not None:
+            self._version = None
+            self._list_cause = cause
+
+
+class _WatchError(KubernetesError):
+    """What an ERROR event of a watch says, as against a refused request."""
+
+    def __init__(self, error: KubernetesError) -> None:
+        super().__init__(error.status, error.reason, error.message, error.retry_after_seconds)
+
+
+def reflector_name(read: KindRead, namespace: str) -> str:
+    """What the log and the readiness page call a reflector."""
+    return f"{read.kind} in {namespace}" if namespace else str(read.kind)
+
+
+def _decoded(text: bytes) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise BrokenStreamError("what came is not JSON") from None
+
+
+def _denies_streaming(error: KubernetesError) -> bool:
+    """Whether a streaming list failed in a way that a list in pages may not."""
+    if error.reason == SILENT:
+        return True
+    return 400 <= error.status < 500 and error.status not in (401, 403, 410, 429)
+
+
+def _blames_version(error: KubernetesError) -> bool:
+    """Whether a refusal may be about the resource version: bad request, or (504) one of the future."""
+    return (400 <= error.status < 500 and error.status not in (401, 403, 429)) or error.status == 504
