@@ -1,0 +1,84 @@
+"""The annotation reader: the one table of the annotations that are honored.
+
+Each family brings its part of the table.  A value that a family does not accept is
+refused with a ``Problem`` that names object, annotation, value and reason, and the
+default stays in force.  A name below our prefix that no family knows gets a
+``Problem`` too: whoever wrote it believes that it works.  A family is added by
+adding it to ``FAMILIES`` and its settings to ``IngressPolicySettings``.
+"""
+
+from typing import Final
+
+from attrs import Factory, evolve, frozen
+
+from ingress.model.objects import Ingress
+from ingress.model.problems import Problem, Reason
+from ingress.policy.redirects import REDIRECTS, RedirectSettings
+from ingress.policy.values import Annotation, Family, ValueRefused, quoted
+
+FAMILIES: Final[tuple[Family, ...]] = (REDIRECTS,)
+
+
+@frozen
+class IngressPolicySettings:
+    """What the annotations of one Ingress ask for, family by family.  They hold for all of its paths."""
+
+    redirects: RedirectSettings = Factory(RedirectSettings)
+
+
+DEFAULTS: Final = IngressPolicySettings()
+
+
+class AnnotationReader:
+    """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash)."""
+
+    def __init__(self, prefix: str) -> None:
+        self._below = prefix + "/"
+        self._table: dict[str, tuple[str, Annotation]] = {
+            name: (family.name, annotation)
+            for family in FAMILIES
+            for name, annotation in family.annotations.items()
+        }
+
+    def read(self, ingress: Ingress) -> tuple[IngressPolicySettings, tuple[Problem, ...]]:
+        """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
+        asked: dict[str, dict[str, object]] = {}
+        problems: list[Problem] = []
+        for full_name, value in ingress.annotations.items():
+            if not full_name.startswith(self._below):
+                continue
+            known = self._table.get(full_name.removeprefix(self._below))
+            if known is None:
+                problems.append(_unsupported(ingress, full_name))
+                continue
+            family, annotation = known
+            try:
+                asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+            except ValueRefused as refusal:
+                problems.append(_refused(ingress, full_name, value, refusal))
+        if not asked:
+            return DEFAULTS, tuple(problems)
+        families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
+        return evolve(DEFAULTS, **families), tuple(problems)
+
+
+def _unsupported(ingress: Ingress, name: str) -> Problem:
+    message = f"this controller does not honor {_shown(name)}; the Ingress is served without it"
+    return _problem(ingress, name, Reason.UNSUPPORTED_ANNOTATION, message)
+
+
+def _refused(ingress: Ingress, name: str, value: str, refusal: ValueRefused) -> Problem:
+    message = f"{_shown(name)}: {quoted(value)} {refusal}; the default is used"
+    return _problem(ingress, name, Reason.INVALID_ANNOTATION, message)
+
+
+def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:
+    key = ingress.key
+    field = f"metadata.annotations[{_shown(name)}]"
+    return Problem("Ingress", key.namespace, key.name, reason, message, field)
+
+
+def _shown(name: str) -> str:
+    """Return the name of an annotation for a message: as it is, unless that could spoil a log line."""
+    shown = quoted(name)
+    return name if shown == f'"{name}"' else shown

@@ -1,0 +1,255 @@
+"""From a backend reference to endpoints, or to the reason why there are none.
+
+A Service port is found by number or name in the Service, and from there *by its
+name* in the EndpointSlices, since each slice may give that name another number.
+Two questions are answered apart, because they change at different times:
+
+- ``backend_faults``: what is wrong with the reference itself.  That depends on the
+  Service alone, and becomes a ``Problem`` of every Ingress that names it.
+- ``resolve_backends``: the endpoints as of now.  A change of an EndpointSlice is
+  answered by resolving the references to its Service again, and nothing else.
+
+Every reference gets a state; one without endpoints says why, for the log line of the
+503 that the proxy answers with.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.objects import ObjectKey, Service, ServicePort
+from ingress.model.problems import Reason
+from ingress.model.state import ClusterState
+from ingress.policy.values import quoted
+from ingress.settings import ManualEndpoint
+from ingress.translate.external_names import external_name_fault
+from ingress.translate.options import TranslateOptions
+from ingress.translate.slices import is_address, slice_endpoints
+
+SERVICE_KIND = "Service"
+INVALID_KIND = "Invalid"
+"""The kind of a reference that stands where an Ingress names nothing usable."""
+
+_HIGHEST_PORT = 65535
+
+
+@frozen
+class BackendFault:
+    """What is wrong with a reference; *field* is the part of the backend at fault."""
+
+    reason: Reason
+    message: str
+    field: str = ""
+
+
+def resolve_backends(
+    references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
+) -> dict[BackendReference, BackendState]:
+    """Return the present state of each of *references*."""
+    return {reference: _resolve(reference, state, options) for reference in references}
+
+
+def backend_faults(
+    references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
+) -> dict[BackendReference, BackendFault]:
+    """Return what is wrong with those of *references* that can lead nowhere as things are.
+
+    Lacking endpoints is no fault of a reference: pods come and go.
+    """
+    found: dict[BackendReference, BackendFault] = {}
+    for reference in references:
+        fault = _fault(reference, state, options)
+        if fault is not None:
+            found[reference] = fault
+    return found
+
+
+def services_without_endpoints(
+    references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
+) -> tuple[ObjectKey, ...]:
+    """Name the Services that the manifests leave without any address to go to.
+
+    Those that ``--endpoint`` would help; empty unless the objects are from manifests.
+    """
+    if not options.from_manifests:
+        return ()
+    return tuple(
+        sorted(
+            {
+                key
+                for reference in references
+                if reference.kind == SERVICE_KIND
+                and (key := _key(reference))
+                and _is_unplaced(key, state, options)
+                and not _manual_endpoints(reference, _port_of(reference, state), state, options)
+            }
+        )
+    )
+
+
+def _is_unplaced(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool:
+    """Say whether nothing in the state tells where the Service runs, so that ``--endpoint`` may."""
+    service = state.services.get(key)
+    if service is None:
+        return True
+    if state.slices.get(key):
+        return False
+    if service.type == "ExternalName":
+        return not options.allow_external_name
+    return not (options.service_upstream and is_address(service.cluster_ip))
+
+
+def _key(reference: BackendReference) -> ObjectKey:
+    return ObjectKey(reference.namespace, reference.name)
+
+
+def _port_of(reference: BackendReference, state: ClusterState) -> ServicePort | None:
+    service = state.services.get(_key(reference))
+    return None if service is None else _find_port(service, reference.port)
+
+
+def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
+    """Find the TCP port of *service* by number or name; the first one when *wanted* is empty."""
+    for port in service.ports:
+        if port.protocol != "TCP" or not 0 < port.number <= _HIGHEST_PORT:
+            continue
+        if wanted == "" or wanted in (port.number, port.name):
+            return port
+    return None
+
+
+def _fault(
+    reference: BackendReference, state: ClusterState, options: TranslateOptions
+) -> BackendFault | None:
+    if reference.kind == INVALID_KIND:
+        # Whoever made this reference has reported why, with more detail.
+        return None
+    if reference.kind != SERVICE_KIND:
+        what = quoted(reference.kind)
+        message = f"backends of kind {what} are not implemented; the path answers 503"
+        return BackendFault(Reason.RESOURCE_BACKEND, message, "resource")
+    key = _key(reference)
+    service = state.services.get(key)
+    if service is None:
+        if _manual_endpoints(reference, None, state, options):
+            return None
+        return BackendFault(Reason.SERVICE_NOT_FOUND, _missing(key, options), "service.name")
+    if service.type == "ExternalName":
+        return _external_name_fault(reference, service, state, options)
+    if _find_port(service, reference.port) is None:
+        return BackendFault(
+            Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
+        )
+    return None
+
+
+def _external_name_fault(
+    reference: BackendReference, service: Service, state: ClusterState, options: TranslateOptions
+) -> BackendFault | None:
+    if _manual_endpoints(reference, _find_port(service, reference.port), state, options):
+        return None
+    if not options.allow_external_name:
+        message = f"Service {service.key} is of type ExternalName; allow these with --allow-external-name"
+        return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
+    fault = external_name_fault(service.external_name)
+    if fault is not None:
+        message = f"Service {service.key}: externalName {quoted(service.external_name)} {fault}"
+        return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
+    if _external_port(reference, service) is None:
+        return BackendFault(
+            Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
+        )
+    return None
+
+
+def _external_port(reference: BackendReference, service: Service) -> int | None:
+    """Return the port to dial at an external name.
+
+    Nothing maps ports behind an external name, so it is the Service port's number.  A
+    Service of this type may list no ports at all; then a number stands for itself.
+    """
+    port = _find_port(service, reference.port)
+    if port is not None:
+        return port.number
+    if not service.ports and isinstance(reference.port, int):
+        return reference.port
+    return None
+
+
+def _missing(key: ObjectKey, options: TranslateOptions) -> str:
+    if options.from_manifests:
+        return f"Service {key} is not in the manifests; start with --endpoint {key}=HOST:PORT"
+    return f"there is no Service {key}"
+
+
+def _missing_port(service: Service, wanted: int | str) -> str:
+    shown = quoted(wanted) if isinstance(wanted, str) else str(wanted)
+    if any(wanted in (port.number, port.name) for port in service.ports):
+        return f"port {shown} of Service {service.key} is not a TCP port"
+    ports = [f"{port.number} ({port.name})" if port.name else str(port.number) for port in service.ports[:8]]
+    has = ", ".join(ports) if ports else "no ports"
+    return f"Service {service.key} has no port {shown}; it has {has}"
+
+
+def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
+    if reference.kind == INVALID_KIND:
+        return BackendState(reason="the Ingress names no usable backend")
+    fault = _fault(reference, state, options)
+    key = _key(reference)
+    service = state.services.get(key)
+    if fault is not None:
+        if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
+            return BackendState(reason=_no_slice(key, options))
+        return BackendState(reason=fault.message)
+    port = None if service is None else _find_port(service, reference.port)
+    manual = _manual_endpoints(reference, port, state, options)
+    if manual:
+        return BackendState(manual)
+    if service is not None and service.type == "ExternalName":
+        number = _external_port(reference, service)
+        if number is not None:
+            return BackendState((Endpoint(service.external_name.lower().removesuffix("."), number),))
+    if service is None or port is None:
+        return BackendState(reason=f"there is no Service {reference}")
+    if options.service_upstream and is_address(service.cluster_ip):
+        return BackendState((Endpoint(service.cluster_ip, port.number),))
+    slices = state.slices.get(key, ())
+    if not slices:
+        return BackendState(reason=_no_slice(key, options))
+    return slice_endpoints(service, port, slices)
+
+
+def _no_slice(key: ObjectKey, options: TranslateOptions) -> str:
+    if options.from_manifests:
+        return f"no EndpointSlice for {key} in the manifests; start with --endpoint {key}=HOST:PORT"
+    return f"Service {key} has no EndpointSlice"
+
+
+def _manual_endpoints(
+    reference: BackendReference,
+    port: ServicePort | None,
+    state: ClusterState,
+    options: TranslateOptions,
+) -> tuple[Endpoint, ...]:
+    """Return what ``--endpoint`` gives for *reference*, the most specific option first.
+
+    It counts only where the manifests leave a Service without EndpointSlices, or leave
+    the Service out.  The order is: this Service and port, this Service, any Service and
+    this port, any Service.  Equally specific options add up.
+    """
+    key = _key(reference)
+    if not options.from_manifests or (key in state.services and state.slices.get(key)):
+        return ()
+    names = (reference.port,) if port is None else (reference.port, port.number, port.name)
+    best: Sequence[ManualEndpoint] = ()
+    best_rank = (False, False)
+    for manual in options.manual_endpoints:
+        if manual.service not in (None, key) or (manual.port != "" and manual.port not in names):
+            continue
+        rank = (manual.service is not None, manual.port != "")
+        if not best or rank > best_rank:
+            best, best_rank = [manual], rank
+        elif rank == best_rank:
+            best = [*best, manual]
+    return tuple(sorted({manual.endpoint for manual in best}))

@@ -1,0 +1,85 @@
+"""Which Ingresses are ours to serve: classes, by field, by annotation and by default.
+
+The class name of an Ingress is ``spec.ingressClassName``, or else the old annotation
+``kubernetes.io/ingress.class``; an empty text is no name.  The Ingress is ours when
+
+1. an IngressClass of that name exists, and its ``spec.controller`` is our controller
+   class; or
+2. no IngressClass of that name can be seen (it was never made, it was deleted, or we
+   may not list them), and the name is our ingress class; or
+3. it has no class at all, and we are told to serve those.
+
+On an API server, admission fills in the default class when an Ingress is created, so
+an Ingress without class wants none.  Manifests have not passed admission, so there the
+default IngressClass is applied here.  Admission refuses an Ingress without class when
+two classes are the default; here such an Ingress is left alone and reported, unless
+all of them are ours, for then nothing depends on which it is.
+"""
+
+from attrs import frozen
+
+from ingress.model.objects import Ingress, IngressClass
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.policy.values import quoted
+from ingress.translate.options import TranslateOptions
+
+CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+
+
+@frozen
+class ClassVerdict:
+    """Whether an Ingress is ours, and what about its class deserves a word."""
+
+    is_ours: bool
+    problems: tuple[Problem, ...] = ()
+
+
+def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> ClassVerdict:
+    """Decide whether *ingress* is ours.
+
+    When field and annotation disagree the field is used.  That is reported, unless
+    the Ingress is another controller's by both.
+    """
+    by_field = ingress.class_name or ""
+    by_annotation = ingress.annotations.get(CLASS_ANNOTATION, "")
+    if not by_field:
+        if by_annotation:
+            return ClassVerdict(_names_ours(by_annotation, state, options))
+        return _judge_classless(ingress, state, options)
+    is_ours = _names_ours(by_field, state, options)
+    if by_annotation in ("", by_field) or not (is_ours or _names_ours(by_annotation, state, options)):
+        return ClassVerdict(is_ours)
+    consequence = "served" if is_ours else "not served"
+    message = (
+        f"ingressClassName says {quoted(by_field)}, the annotation {CLASS_ANNOTATION} says"
+        f" {quoted(by_annotation)}; the field is used, so the Ingress is {consequence}"
+    )
+    return ClassVerdict(is_ours, (_conflict(ingress, "spec.ingressClassName", message),))
+
+
+def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
+    seen = state.ingress_classes.get(name)
+    return name == options.ingress_class if seen is None else _is_ours(seen, options)
+
+
+def _is_ours(ingress_class: IngressClass, options: TranslateOptions) -> bool:
+    return ingress_class.controller == options.controller_class
+
+
+def _judge_classless(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> ClassVerdict:
+    if options.from_manifests:
+        defaults = {name: one for name, one in state.ingress_classes.items() if one.is_default}
+        ours = [one for one in defaults.values() if _is_ours(one, options)]
+        if defaults and len(ours) in (0, len(defaults)):
+            return ClassVerdict(bool(ours))
+        if defaults:
+            names = ", ".join(sorted(defaults))
+            message = f"it has no class, and {names} are all the default class; the Ingress is not served"
+            return ClassVerdict(False, (_conflict(ingress, "spec.ingressClassName", message),))
+    return ClassVerdict(options.watch_without_class)
+
+
+def _conflict(ingress: Ingress, field: str, message: str) -> Problem:
+    key = ingress.key
+    return Problem("Ingress", key.namespace, key.name, Reason.CLASS_CONFLICT, message, field)

@@ -1,0 +1,26 @@
+"""The part of the settings that decides what a translation makes of the cluster state."""
+
+from attrs import frozen
+
+from ingress.model.backends import BackendReference
+from ingress.model.objects import ObjectKey
+from ingress.settings import ANNOTATIONS_PREFIX, CONTROLLER_CLASS, INGRESS_CLASS, ManualEndpoint
+
+
+@frozen
+class TranslateOptions:
+    """What the operator decided; see ``ingress.settings.Settings`` for each."""
+
+    ingress_class: str = INGRESS_CLASS
+    controller_class: str = CONTROLLER_CLASS
+    watch_without_class: bool = False
+    annotations_prefix: str = ANNOTATIONS_PREFIX
+    default_backend_service: BackendReference | None = None
+    default_ssl_certificate: ObjectKey | None = None
+    allow_external_name: bool = False
+    service_upstream: bool = False
+    https_port: int = 443
+    """The port that a redirect to HTTPS sends browsers to."""
+    manual_endpoints: tuple[ManualEndpoint, ...] = ()
+    from_manifests: bool = False
+    """Whether the objects come from files, where no API server completed them."""

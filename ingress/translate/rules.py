@@ -1,0 +1,164 @@
+"""What one Ingress asks for: paths of hosts, and a default backend, each checked by itself.
+
+This module reads one Ingress at a time and knows of no other; what several Ingresses
+ask for is brought together by ``ingress.translate.merging``.
+
+What cannot be used costs as little as possible, and never widens what is left:
+
+- a rule whose host is invalid is dropped; it must not become a rule for all hosts;
+- a path that no request can match is dropped, and only that path;
+- a path that can be matched, but whose type or backend makes no sense, keeps its
+  place and answers 503, so that no shorter path serves in its stead;
+- a rule without ``http`` claims its host and leaves every path to the default backend.
+"""
+
+import re
+
+from attrs import frozen
+
+from ingress.model.backends import BackendReference
+from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
+from ingress.model.problems import Problem, Reason
+from ingress.policy.values import quoted
+from ingress.routing.hosts import check_rule_host
+from ingress.routing.paths import check_rule_path
+from ingress.routing.route import Match
+from ingress.translate.backends import INVALID_KIND, SERVICE_KIND
+
+ROOT = "/"
+
+_HIGHEST_PORT = 65535
+_REGEX_SIGNS = re.compile(r"[\[(*|{^$]")
+_MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecific": Match.PREFIX}
+
+
+@frozen
+class Claim:
+    """A host and a path that an Ingress asks for: by a rule, or for its default backend."""
+
+    ingress: Ingress
+    host: str
+    path: str
+    match: Match
+    backend: BackendReference
+    field: str
+    """Where the Ingress says so: ``spec.rules[0].http.paths[0]`` or ``spec.defaultBackend``."""
+    backend_field: str
+
+
+@frozen
+class IngressReading:
+    """Everything that one Ingress asks for, as far as it makes sense by itself."""
+
+    ingress: Ingress
+    claims: tuple[Claim, ...]
+    hosts: tuple[str, ...]
+    """The valid hosts of its rules, each once, in order; empty text for all hosts."""
+    default_backend: BackendReference | None
+    problems: tuple[Problem, ...]
+
+
+def read_rules(ingress: Ingress, *, has_global_default: bool = False) -> IngressReading:
+    """Read rules and default backend of *ingress*; never raises."""
+    reader = _RulesReader(ingress)
+    default: BackendReference | None = None
+    if ingress.default_backend is not None:
+        default = reader.backend(ingress.default_backend, "spec.defaultBackend")
+    for index, rule in enumerate(ingress.rules):
+        reader.rule(rule, f"spec.rules[{index}]", has_default=default is not None or has_global_default)
+    if not ingress.rules and default is None:
+        reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
+    return IngressReading(
+        ingress, tuple(reader.claims), tuple(dict.fromkeys(reader.hosts)), default, tuple(reader.problems)
+    )
+
+
+class _RulesReader:
+    """Collects claims, hosts and problems of one Ingress."""
+
+    def __init__(self, ingress: Ingress) -> None:
+        self.ingress = ingress
+        self.claims: list[Claim] = []
+        self.hosts: list[str] = []
+        self.problems: list[Problem] = []
+
+    def report(self, field: str, reason: Reason, message: str) -> None:
+        key = self.ingress.key
+        self.problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
+
+    def rule(self, rule: IngressRule, at: str, *, has_default: bool) -> None:
+        fault = check_rule_host(rule.host)
+        if fault is not None:
+            message = f"host {quoted(rule.host)} {fault}; the rule is ignored"
+            self.report(f"{at}.host", Reason.INVALID_HOST, message)
+            return
+        host = rule.host.lower()
+        self.hosts.append(host)
+        if rule.paths is None:
+            if not has_default:
+                message = "the rule has no http, and there is no default backend to serve its host"
+                self.report(at, Reason.INVALID_RULE, message)
+            return
+        for index, path in enumerate(rule.paths):
+            self._path(path, host, f"{at}.http.paths[{index}]")
+
+    def _path(self, path: IngressPath, host: str, at: str) -> None:
+        match = _MATCHES.get(path.path_type)
+        text = path.path
+        if not text and path.path_type in ("", "ImplementationSpecific"):
+            # The API lets a path be absent only where the controller says what that means: every path.
+            text = ROOT
+        fault = check_rule_path(text, match or Match.PREFIX)
+        if fault is not None:
+            shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"
+            self.report(f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored")
+            return
+        if _REGEX_SIGNS.search(text):
+            message = f"path {quoted(text)} looks like a regular expression; it is compared as it is written"
+            self.report(f"{at}.path", Reason.INVALID_PATH, message)
+        backend = self.backend(path.backend, f"{at}.backend")
+        if match is None and path.path_type:
+            kinds = "Exact, Prefix or ImplementationSpecific"
+            message = f"pathType {quoted(path.path_type)} is not {kinds}; the path answers 503"
+            self.report(f"{at}.pathType", Reason.INVALID_PATH, message)
+            backend = invalid_reference(self.ingress, backend.name)
+        elif match is None:
+            message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
+            self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
+        match = match or Match.PREFIX
+        self.claims.append(Claim(self.ingress, host, text, match, backend, at, f"{at}.backend"))
+
+    def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
+        """Return the reference that *backend* makes; an invalid one leads to 503 and is reported."""
+        namespace = self.ingress.key.namespace
+        if backend is None:
+            return self._refused(at, "", "there is no backend")
+        names_resource = bool(backend.resource_kind or backend.resource_name)
+        if backend.service and names_resource:
+            return self._refused(at, backend.service, "the backend names both a service and a resource")
+        if names_resource:
+            if not backend.resource_kind or not backend.resource_name:
+                return self._refused(at, backend.resource_name, "the resource lacks its kind or its name")
+            kind = backend.resource_kind
+            # A resource is never a Service, nor our own mark, whatever it calls itself.
+            kind = kind if kind not in (SERVICE_KIND, INVALID_KIND) else f"{kind}.core"
+            return BackendReference(namespace, backend.resource_name, kind=kind)
+        if not backend.service:
+            return self._refused(at, "", "the backend names neither a service nor a resource")
+        port = backend.port
+        at = f"{at}.service.port"
+        if bool(port.name) == bool(port.number):
+            has = "both a name and a number" if port.name else "neither a name nor a number"
+            return self._refused(at, backend.service, f"the port has {has}")
+        if not port.name and not 0 < port.number <= _HIGHEST_PORT:
+            return self._refused(at, backend.service, f"{port.number} is not a port")
+        return BackendReference(namespace, backend.service, port.name or port.number)
+
+    def _refused(self, field: str, name: str, message: str) -> BackendReference:
+        self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")
+        return invalid_reference(self.ingress, name)
+
+
+def invalid_reference(ingress: Ingress, name: str = "") -> BackendReference:
+    """Return the reference that stands where *ingress* names nothing usable; it answers 503."""
+    return BackendReference(ingress.key.namespace, name, kind=INVALID_KIND)

@@ -1,0 +1,98 @@
+"""From EndpointSlices to endpoints.
+
+Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
+
+- the port of a slice is the one with the *name* of the Service port, over TCP; its
+  number is the slice's own, and may differ from slice to slice;
+- all addresses of an endpoint are the same pod, so the first stands for it;
+- an endpoint may be in several slices while slices are rewritten, and counts once;
+- ready endpoints are used; when there are none, those which terminate but still
+  serve, so that a rollout of a single pod drops nothing;
+- a Service of two address families has every pod in slices of both.  The family of the
+  cluster IP is used, being the one that this cluster's Services are reached by; the
+  other one only when the first has nothing.  A Service without cluster IP states no
+  preference, and all of its slices are used.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+
+from ingress.model.backends import BackendState, Endpoint
+from ingress.model.objects import EndpointSlice, Service, ServicePort, SliceEndpoint
+from ingress.policy.values import quoted
+
+_ADDRESS_TYPES = ("IPv4", "IPv6")
+_HIGHEST_PORT = 65535
+
+
+def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[EndpointSlice]) -> BackendState:
+    """Return the usable endpoints of *port* of *service*, or why there are none."""
+    usable = [one for one in slices if one.address_type in _ADDRESS_TYPES]
+    if not usable:
+        return BackendState(reason=f"no EndpointSlice of Service {service.key} has IP addresses")
+    with_port = [(one, number) for one in usable if (number := _number(one, port)) is not None]
+    if not with_port:
+        name = f"named {quoted(port.name)}" if port.name else "without a name"
+        return BackendState(reason=f"no EndpointSlice of Service {service.key} has a TCP port {name}")
+    preferred = _family(service.cluster_ip)
+    groups = [with_port]
+    if preferred is not None:
+        groups = [
+            [pair for pair in with_port if pair[0].address_type == preferred],
+            [pair for pair in with_port if pair[0].address_type != preferred],
+        ]
+    for is_usable in (_is_ready, _still_serves):
+        for group in groups:
+            endpoints = {
+                Endpoint(address, number)
+                for one, number in group
+                for endpoint in one.endpoints
+                if is_usable(endpoint) and (address := _address(one, endpoint)) is not None
+            }
+            if endpoints:
+                return BackendState(tuple(sorted(endpoints)))
+    count = len({endpoint.addresses for one, _ in with_port for endpoint in one.endpoints})
+    if not count:
+        return BackendState(reason=f"Service {service.key} has no endpoints")
+    return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
+
+
+def is_address(text: str) -> bool:
+    """Say whether *text* is an IP address; the cluster IP of a headless Service is none."""
+    return _family(text) is not None
+
+
+def _number(one: EndpointSlice, port: ServicePort) -> int | None:
+    for candidate in one.ports:
+        if candidate.name == port.name and candidate.protocol == "TCP":
+            number = candidate.number
+            # No number would mean "any port", which says nothing about where to connect.
+            if number is not None and 0 < number <= _HIGHEST_PORT:
+                return number
+    return None
+
+
+def _family(address: str) -> str | None:
+    try:
+        return f"IPv{ipaddress.ip_address(address).version}"
+    except ValueError:
+        return None
+
+
+def _is_ready(endpoint: SliceEndpoint) -> bool:
+    return endpoint.ready
+
+
+def _still_serves(endpoint: SliceEndpoint) -> bool:
+    return endpoint.serving and endpoint.terminating
+
+
+def _address(one: EndpointSlice, endpoint: SliceEndpoint) -> str | None:
+    """Return the address to connect to, spelled in one way; None when it is not of the slice's type."""
+    if not endpoint.addresses:
+        return None
+    try:
+        address = ipaddress.ip_address(endpoint.addresses[0])
+    except ValueError:
+        return None
+    return str(address) if f"IPv{address.version}" == one.address_type else None
