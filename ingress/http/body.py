@@ -123,3 +123,44 @@ class ChunkedDecoder:
             raise BodyError("too many chunk extensions")
         self._left = int(match[1], 16)
         self._state = _PAYLOAD if self._left else _TRAILERS
+
+
+class LengthDecoder:
+    """Takes a body of known length off the bytes; the counterpart of ``ChunkedDecoder``."""
+
+    __slots__ = ("_left", "finished", "rest", "trailers")
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+        self.finished = not length
+        self.rest = b""
+        self.trailers: list[bytes] = []
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """Return the payload in *received*."""
+        left = self._left
+        if len(received) < left:
+            self._left = left - len(received)
+            return [received]
+        self._left = 0
+        self.finished = True
+        self.rest = received[left:]
+        return [received[:left]] if left else []
+
+
+class CloseDecoder:
+    """A body that ends with its connection: everything is payload, and it never finishes here."""
+
+    __slots__ = ("finished", "rest", "trailers")
+
+    def __init__(self) -> None:
+        self.finished = False
+        self.rest = b""
+        self.trailers: list[bytes] = []
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """Return *received*, all of which is payload."""
+        return [received] if received else []
+
+
+Decoder = ChunkedDecoder | LengthDecoder | CloseDecoder

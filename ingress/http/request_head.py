@@ -316,3 +316,17 @@ def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: b
         head.keep_alive = head.minor == 1 or b"keep-alive" in options
     wanted = b"upgrade" in options and head.minor == 1 and not head.has_body
     head.upgrade = b"websocket" if wanted and upgrade.lower() == b"websocket" else b""
+
+
+def _unreadable() -> RequestHead:
+    head = RequestHead()
+    head.method = head.target = head.path = head.authority = b""
+    head.forward = head.upgrade = head.forwarded_for = head.request_id = b""
+    head.minor = 1
+    head.content_length = -1
+    head.chunked = head.keep_alive = head.expect_continue = False
+    return head
+
+
+UNREADABLE = _unreadable()
+"""Stands in for a head that could not be read, so that its reply is logged like any other."""

@@ -1,0 +1,164 @@
+"""The access log: one line per exchange, written in batches by a thread of its own.
+
+A line has ten fields with one space between them, ``-`` where there is nothing:
+
+    time peer method host path status bytes seconds endpoint ingress
+
+*time* is RFC 3339 in UTC, *path* the request target as received, in double quotes,
+*bytes* the body bytes sent downstream, *endpoint* the last one tried, *ingress*
+``namespace/name``.  Bytes that could forge a line or a field appear as ``\\xHH``.
+
+The reactor never waits for the file: lines are handed to the thread in batches,
+and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
+counted, never requests.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from queue import Empty, Full, Queue
+from threading import Thread
+from time import gmtime, strftime
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+MAX_FIELD = 2048
+"""Bytes of the request target that a line shows."""
+FLUSH_SECONDS = 0.2
+_BATCH_LINES = 512
+_WAITING_BATCHES = 64
+
+_unsafe = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
+
+
+def escape(field: bytes) -> bytes:
+    """Return *field*, cut to ``MAX_FIELD``, with everything but plain visible ASCII as ``\\xHH``."""
+    field = field[:MAX_FIELD]
+    if _unsafe.search(field) is None:
+        return field
+    return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
+
+
+class AccessLog:
+    """Collects lines and hands them, batch by batch, to a writing thread.
+
+    *write* is called in that thread with whole lines and may block; *dropped*
+    is told, in the reactor thread, how many lines were lost.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self, clock: IReactorTime, write: Callable[[bytes], None], dropped: Callable[[int], None]
+    ) -> None:
+        self._clock = clock
+        self._write = write
+        self._dropped = dropped
+        self._lines: list[bytes] = []
+        self._flushing: IDelayedCall | None = None
+        self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
+        self._thread = Thread(target=self._write_batches, name="access-log", daemon=True)
+        self._second = -1
+        self._stamp = b""
+        self._failed = False
+
+    def start(self) -> None:
+        """Start the writing thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hand over what is left, and give the thread a moment to write it."""
+        self.flush()
+        try:
+            self._batches.put_nowait(None)
+        except Full:
+            return
+        if self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def record(
+        self,
+        peer: bytes,
+        method: bytes,
+        host: bytes,
+        target: bytes,
+        status: int,
+        sent: int,
+        seconds: float,
+        endpoint: object,
+        ingress: object,
+    ) -> None:
+        """Add the line of one exchange."""
+        now = self._clock.seconds()
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._stamp = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
+        self._lines.append(
+            b'%b.%03dZ %b %b %b "%b" %d %d %.3f %b %b\n'
+            % (
+                self._stamp,
+                (now - second) * 1000,
+                peer,
+                escape(method[:32]) or b"-",
+                escape(host) or b"-",
+                escape(target),
+                status,
+                sent,
+                seconds,
+                str(endpoint).encode() if endpoint else b"-",
+                str(ingress).encode() if ingress else b"-",
+            )
+        )
+        if len(self._lines) >= _BATCH_LINES:
+            self.flush()
+        elif self._flushing is None:
+            self._flushing = self._clock.callLater(FLUSH_SECONDS, self._flush_later)
+
+    def _flush_later(self) -> None:
+        self._flushing = None
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand the lines so far to the thread, or drop them when it is too far behind."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        try:
+            self._batches.put_nowait(b"".join(lines))
+        except Full:
+            self._dropped(len(lines))
+
+    def _write_batches(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            try:
+                while len(batch) < 1 << 20:
+                    following = self._batches.get_nowait()
+                    if following is None:
+                        self._batches.put_nowait(None)
+                        break
+                    batch += following
+            except Empty:
+                pass
+            try:
+                self._write(batch)
+                self._failed = False
+            except OSError as error:
+                if not self._failed:
+                    self._failed = True
+                    self.log.error("access log cannot be written: {error}", error=str(error))
+
+
+def write_to(descriptor: int) -> Callable[[bytes], None]:
+    """Return a function that writes all of a batch to a file descriptor, blocking if need be."""
+
+    def write(batch: bytes) -> None:
+        view = memoryview(batch)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+    return write

@@ -1,0 +1,411 @@
+"""A downstream connection speaking HTTP/1.1: requests in, answers out, one at a time.
+
+States::
+
+    HEAD ──head read──▶ EXCHANGE ──answer and request whole──▶ HEAD (or closed)
+                           │  │
+                           │  └─answer whole, request not──▶ LINGERING ──▶ closed
+                           └──101──▶ TUNNEL ──▶ closed
+
+What arrives for the next request while one is answered (pipelining) waits in
+the buffer, at most ``MAX_AHEAD`` bytes of it; then reading pauses.  The answer
+to a request that cannot be read in one way is an error reply and the end of the
+connection, for where the next request would begin is then unknown.
+"""
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http.answer import Framing, downstream_head, frame, framing_of
+from ingress.http.body import BodyError, ChunkedDecoder, CloseDecoder, Decoder, LengthDecoder
+from ingress.http.forwarding import peer_fields
+from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE, has_bare_line_feed
+from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
+from ingress.http.response_head import ResponseHead
+from ingress.proxy.exchange import Exchange
+from ingress.proxy.limits import (
+    BODY_GAP_SECONDS,
+    HEAD_SECONDS,
+    IDLE_SECONDS,
+    LINGER_GAP_SECONDS,
+    LINGER_SECONDS,
+    MAX_AHEAD,
+    MAX_REQUESTS,
+)
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import Transport, peer_address
+from ingress.routing.hosts import HostError, normal_host
+from ingress.routing.paths import PathError, normal_path
+
+if TYPE_CHECKING:
+    from ingress.proxy.site import ProxySite
+
+
+class State(Enum):
+    """Where the connection is; see the picture above."""
+
+    HEAD = "head"
+    EXCHANGE = "exchange"
+    TUNNEL = "tunnel"
+    LINGERING = "lingering"
+    CLOSED = "closed"
+
+
+@implementer(IHalfCloseableProtocol, IPushProducer)
+class DownstreamChannel(Protocol):
+    """The downstream half of exchanges, speaking HTTP/1.1."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+
+    def __init__(self, site: "ProxySite", secure: bool) -> None:
+        self.deadline = NEVER
+        self.state = State.HEAD
+        self._site = site
+        self._sweep = site.sweep
+        self._secure = secure
+        self._peer = b""
+        self._peer_fields = b""
+        self._buffer = bytearray()
+        self._searched = 0
+        """How much of the buffer is known not to hold the end of a head."""
+        self._advancing = False
+        self._requests = 0
+        self._half_closed = False
+        self._linger_until = 0.0
+        # The exchange under way
+        self._exchange: Exchange | None = None
+        self._decoder: Decoder | None = None
+        """Reads the request body; None once the request is whole."""
+        self._minor = 1
+        self._keep_alive = True
+        self._framing = Framing.NONE
+        # Back-pressure
+        self._reading = True
+        self._request_paused = False
+        self._full = False
+
+    def __repr__(self) -> str:
+        return f"<DownstreamChannel {self._peer.decode()} {self.state.value} {self._exchange!r}>"
+
+    # The connection
+
+    def connectionMade(self) -> None:
+        self.transport.setTcpNoDelay(True)
+        self.transport.setTcpKeepAlive(True)
+        self.transport.registerProducer(self, True)
+        self._peer = peer_address(self.transport.getPeer())
+        scheme = b"https" if self._secure else b"http"
+        port = getattr(self.transport.getHost(), "port", 0)
+        self._peer_fields = peer_fields(self._peer, scheme, port)
+        # The first head must come as quickly as any; only between requests may a peer rest.
+        self.deadline = self._sweep.now + HEAD_SECONDS
+        self._sweep.watch(self)
+        self._site.opened(self, self._secure)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._sweep.forget(self)
+        self.state = State.CLOSED
+        self._site.closed(self, self._secure)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.downstream_lost()
+
+    def readConnectionLost(self) -> None:
+        """Downstream sends no more; it may still wait for its answer (half-close)."""
+        self._half_closed = True
+        if self.state is not State.EXCHANGE or self._decoder is not None:
+            self._close()
+
+    def writeConnectionLost(self) -> None:
+        """Our side of the connection is shut down, as a lingering close asks."""
+
+    def drain(self) -> None:
+        """Take no further request: close now when at rest, after the answer otherwise."""
+        if self.state is State.HEAD and not self._buffer:
+            self._close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.transport.abortConnection()
+
+    def _close(self) -> None:
+        if self.state is not State.CLOSED:
+            self.state = State.CLOSED
+            self.deadline = self._sweep.now + LINGER_SECONDS
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def expire(self) -> None:
+        """Called by the sweep: the peer took too long."""
+        self.deadline = NEVER
+        if self.state is State.HEAD:
+            if self._buffer:
+                self._refuse(408, "head not complete in time")
+            else:
+                self._close()
+        elif self.state is State.EXCHANGE and self._exchange is not None:
+            self._keep_alive = False
+            self._exchange.request_broken(408, "request body not complete in time")
+        else:
+            self.transport.abortConnection()
+
+    # Requests
+
+    def dataReceived(self, received: bytes) -> None:
+        state = self.state
+        if state is State.HEAD:
+            if not self._buffer:
+                self.deadline = self._sweep.now + HEAD_SECONDS
+            self._buffer += received
+            self._advance()
+        elif state is State.EXCHANGE:
+            if self._decoder is not None:
+                self._take_body(self._decoder, received)
+            else:
+                self._buffer += received
+                self._update_reading()
+        elif state is State.TUNNEL:
+            if self._exchange is not None:
+                self._exchange.tunnel_from_downstream(received)
+        elif state is State.LINGERING:
+            self.deadline = min(self._linger_until, self._sweep.now + LINGER_GAP_SECONDS)
+
+    def _advance(self) -> None:
+        """Begin the requests in the buffer, one after the other as each one ends."""
+        if self._advancing:
+            return
+        self._advancing = True
+        buffer = self._buffer
+        try:
+            while self.state is State.HEAD and not self._full:
+                end = buffer.find(b"\r\n\r\n", self._searched)
+                if buffer.startswith(b"\r\n"):
+                    # RFC 9112 section 2.2: an empty line before a request is ignored; one will do.
+                    del buffer[:2]
+                    self._searched = 0
+                    if buffer.startswith(b"\r\n"):
+                        self._refuse(400, "empty lines instead of a request")
+                elif end < 0 or end > MAX_HEAD:
+                    self._searched = max(0, len(buffer) - 3)
+                    self._check_unfinished_head()
+                    break
+                else:
+                    block = bytes(buffer[:end])
+                    del buffer[: end + 4]
+                    self._searched = 0
+                    self._begin(block)
+        finally:
+            self._advancing = False
+        if self._half_closed and self.state is State.HEAD and not self._full:
+            self._close()
+
+    def _check_unfinished_head(self) -> None:
+        """Refuse at once what no further byte can make right."""
+        buffer = self._buffer
+        if len(buffer) > MAX_REQUEST_LINE and buffer.find(b"\r\n", 0, MAX_REQUEST_LINE + 2) < 0:
+            self._refuse(414, "request line too long")
+        elif len(buffer) > MAX_HEAD:
+            self._refuse(431, "head too large")
+        elif has_bare_line_feed(buffer):
+            self._refuse(400, "bare LF in the head")
+
+    def _begin(self, block: bytes) -> None:
+        """Read one head and start its exchange."""
+        self._requests += 1
+        head = UNREADABLE
+        try:
+            head = parse_request_head(block)
+            host = normal_host(head.authority)[0] if head.authority else b""
+            path = normal_path(head.path) if head.path != b"*" else b"/"
+        except HeadError as error:
+            self._refuse(error.status, str(error))
+        except (HostError, PathError) as error:
+            self._refuse(400, str(error), head)
+        else:
+            self._start(head, host, path)
+
+    def _start(self, head: RequestHead, host: bytes, path: bytes) -> None:
+        self.state = State.EXCHANGE
+        self.deadline = NEVER
+        self._minor = head.minor
+        self._keep_alive = head.keep_alive and self._requests < MAX_REQUESTS and not self._site.draining
+        scheme = b"https" if self._secure else b"http"
+        exchange = Exchange(self._site, self, head, host, path, scheme, self._peer, self._peer_fields)
+        self._exchange = exchange
+        if not head.has_body:
+            exchange.request_ended()
+        else:
+            self._decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
+            # What came with the head goes upstream with it, in one write.
+            first = bytes(self._buffer)
+            self._buffer.clear()
+            self._take_body(self._decoder, first)
+        if self._exchange is exchange:
+            self._site.resource.render(exchange)
+
+    def _take_body(self, decoder: Decoder, received: bytes) -> None:
+        """Take the framing off a piece of the request body and hand it to the exchange."""
+        exchange = self._exchange
+        if exchange is None:
+            return
+        self.deadline = self._sweep.now + BODY_GAP_SECONDS
+        try:
+            piece = b"".join(decoder.feed(received))
+        except BodyError as error:
+            self._keep_alive = False
+            exchange.request_broken(400, str(error))
+            return
+        if decoder.finished:
+            self._decoder = None
+            self.deadline = NEVER
+            self._buffer += decoder.rest
+        if piece:
+            exchange.request_body(piece)
+        if decoder.finished:
+            exchange.request_ended()
+            self._update_reading()
+
+    def _refuse(self, status: int, why: str, head: RequestHead = UNREADABLE) -> None:
+        """Answer what cannot be read, and end the connection."""
+        self._keep_alive = False
+        self._minor = 1
+        # Whatever follows is of no use, but must be taken for our reply to arrive.
+        self._decoder = CloseDecoder()
+        self._buffer.clear()
+        self.state = State.EXCHANGE
+        self._exchange = Exchange(self._site, self, head, b"", b"", b"", self._peer, b"")
+        self._exchange.fail(status, why)
+
+    # DownstreamHalf
+
+    def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send the head, and what there is of the body with it in one write."""
+        assert self._exchange is not None
+        self._framing = framing_of(head, self._exchange.head.method, self._minor)
+        if (
+            self._site.draining
+            or self._framing is Framing.UNTIL_CLOSE
+            or (ended and self._decoder is not None)
+        ):
+            self._keep_alive = False
+        answer = downstream_head(head, self._framing, self._minor, self._keep_alive, self._sweep.date)
+        self.transport.write(answer + frame(self._framing, body, ended, trailers))
+
+    def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send more of the body."""
+        framed = frame(self._framing, piece, ended, trailers)
+        if framed:
+            self.transport.write(framed)
+
+    def send_interim(self, head: ResponseHead) -> None:
+        """Send a 1xx head; HTTP/1.0 has none (RFC 9110 section 15.2)."""
+        if self._minor:
+            self.transport.write(head.start + b"\r\n")
+
+    def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
+        """Send the 101 head and turn into a pipe."""
+        self.state = State.TUNNEL
+        upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
+        self.transport.write(head.start + upgrade + first)
+        ahead = bytes(self._buffer)
+        self._buffer.clear()
+        self._update_reading()
+        if ahead and self._exchange is not None:
+            self._exchange.tunnel_from_downstream(ahead)
+
+    def send_raw(self, octets: bytes) -> None:
+        """Send bytes of a tunnel."""
+        self.transport.write(octets)
+
+    def cut(self) -> None:
+        """Break the answer off, so that downstream can see that it is not whole."""
+        self._keep_alive = False
+        self._decoder = None
+        if self._framing is Framing.UNTIL_CLOSE:
+            # A regular close would look like the end of the body; a reset does not.
+            self.transport.abortConnection()
+
+    def finished(self) -> None:
+        """The exchange is over: go on with the next request, or close."""
+        self._exchange = None
+        self._request_paused = False
+        if self.state is State.EXCHANGE and self._decoder is not None and not self._half_closed:
+            self._linger()
+        elif self.state is State.EXCHANGE and self._keep_alive:
+            self.state = State.HEAD
+            self.deadline = self._sweep.now + (HEAD_SECONDS if self._buffer else IDLE_SECONDS)
+            self._update_reading()
+            if self._buffer or self._half_closed:
+                self._advance()
+        else:
+            self._close()
+
+    def _linger(self) -> None:
+        """Close our side, and take what still comes until the peer closes too."""
+        self.state = State.LINGERING
+        self._linger_until = self._sweep.now + LINGER_SECONDS
+        self.deadline = self._sweep.now + LINGER_GAP_SECONDS
+        self._buffer.clear()
+        self._update_reading()
+        if not self._secure:
+            self.transport.unregisterProducer()
+            self.transport.loseWriteConnection()
+
+    def pause_request(self) -> None:
+        """Bring no more of the request; the peer is not to blame for the gap."""
+        self._request_paused = True
+        if self._decoder is not None:
+            self.deadline = NEVER
+        self._update_reading()
+
+    def resume_request(self) -> None:
+        """Go on bringing the request."""
+        if self._request_paused:
+            self._request_paused = False
+            if self._decoder is not None:
+                self.deadline = self._sweep.now + BODY_GAP_SECONDS
+            self._update_reading()
+
+    def _update_reading(self) -> None:
+        """Read while somebody can take it: upstream the request, the buffer what is ahead.
+
+        A peer that does not take its answers may not send further requests either.
+        """
+        if self.state is State.LINGERING:
+            wanted = True
+        elif self.state is State.TUNNEL or self._decoder is not None:
+            wanted = not self._request_paused
+        else:
+            wanted = not self._full and len(self._buffer) <= MAX_AHEAD
+        if wanted != self._reading and not self._half_closed:
+            self._reading = wanted
+            if wanted:
+                self.transport.resumeProducing()
+            else:
+                self.transport.pauseProducing()
+
+    # IPushProducer: the transport tells how full it is.
+
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: upstream must wait."""
+        self._full = True
+        if self._exchange is not None:
+            self._exchange.downstream_full()
+        self._update_reading()
+
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self._full = False
+        if self._exchange is not None:
+            self._exchange.downstream_drained()
+        self._update_reading()
+        if self.state is State.HEAD and self._buffer:
+            self._advance()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""

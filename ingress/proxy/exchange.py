@@ -1,0 +1,370 @@
+"""One request with its answer, from head to last byte.
+
+An exchange stands between two halves.  *Downstream* brings the request in and
+takes the answer (``channel.DownstreamChannel``); *upstream* takes the request
+and brings the answer (``upstream.UpstreamConnection``).  Each half calls the
+exchange, which calls the other half; what hangs on a request (attempts, log,
+metrics) hangs here and on no connection class, so that another protocol only
+has to be another half.
+
+States::
+
+    WAITING ──proxy()──▶ CONNECTING ──connected──▶ AWAITING ──head──▶ ANSWERING ──end──▶ DONE
+       │                     ▲   │                    │                                    ▲
+       │ reply()             └───┴─ next attempt ─────┘ (nothing of an answer yet)         │
+       └───────────────────────────────────────────────────────────────────────────────────┘
+    AWAITING ──101──▶ TUNNEL ──either side ends──▶ DONE
+
+Invariants: downstream gets exactly one final head; nothing is sent twice once a
+byte of an answer was seen; ``DONE`` is reached exactly once, and only there the
+log line is written and the counters move.
+
+A further attempt is made when a connection could not be made (nothing was
+sent), or when a *reused* connection died before the first byte of an answer and
+the request may be repeated: its method is idempotent (RFC 9110 section 9.2.2)
+and the body, if any, is still held (at most ``MAX_HELD`` bytes).
+"""
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+
+from ingress.http.forwarding import upstream_head
+from ingress.http.request_head import RequestHead
+from ingress.http.response_head import ResponseHead
+from ingress.model.backends import Endpoint
+from ingress.model.policy import Reply
+from ingress.proxy.halves import DownstreamHalf, UpstreamHalf
+from ingress.proxy.limits import MAX_ATTEMPTS, MAX_HELD
+from ingress.proxy.replies import accepts_html, head_of
+from ingress.proxy.transports import TIMED_OUT
+from ingress.routing.balancing import RoundRobin
+from ingress.routing.route import Route
+
+if TYPE_CHECKING:
+    from ingress.proxy.site import ProxySite
+
+SILENT = "upstream was silent for too long"
+"""The reason that becomes a 504."""
+CLIENT_CLOSED = 499
+"""What the log shows when downstream left before there was an answer (nginx's number)."""
+_IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
+
+
+class State(Enum):
+    """Where an exchange is; see the picture above."""
+
+    WAITING = "waiting"
+    CONNECTING = "connecting"
+    AWAITING = "awaiting"
+    ANSWERING = "answering"
+    TUNNEL = "tunnel"
+    DONE = "done"
+
+
+class Exchange:
+    """One request on its way; the request that ``IngressProxyResource.render`` gets."""
+
+    log = Logger()
+
+    __slots__ = (
+        "_attempts",
+        "_balancer",
+        "_downstream",
+        "_held",
+        "_held_size",
+        "_peer_fields",
+        "_request_ended",
+        "_request_id",
+        "_route",
+        "_sent",
+        "_site",
+        "_started",
+        "_tried",
+        "_upstream",
+        "endpoint",
+        "head",
+        "host",
+        "path",
+        "peer",
+        "scheme",
+        "state",
+        "status",
+    )
+
+    def __init__(
+        self,
+        site: "ProxySite",
+        downstream: DownstreamHalf,
+        head: RequestHead,
+        host: bytes,
+        path: bytes,
+        scheme: bytes,
+        peer: bytes,
+        peer_fields: bytes,
+    ) -> None:
+        self._site = site
+        self._downstream = downstream
+        self.head = head
+        self.host = host
+        self.path = path
+        self.scheme = scheme
+        self.peer = peer
+        self._peer_fields = peer_fields
+        self.state = State.WAITING
+        self.status = 0
+        self.endpoint: Endpoint | None = None
+        self._route: Route | None = None
+        self._balancer: RoundRobin | None = None
+        self._upstream: UpstreamHalf | None = None
+        self._attempts = 0
+        self._tried: set[Endpoint] = set()
+        self._held: list[bytes] | None = []
+        self._held_size = 0
+        self._request_ended = False
+        self._request_id = b""
+        self._sent = 0
+        self._started = site.clock.seconds()
+
+    def __repr__(self) -> str:
+        return f"<Exchange {self.head.method!r} {self.host!r} {self.head.target!r} {self.state.value}>"
+
+    @property
+    def target(self) -> bytes:
+        """The request target in origin form, as received."""
+        return self.head.target
+
+    # What render() decides
+
+    def reply(self, reply: Reply, route: Route | None = None) -> None:
+        """Answer with a reply of our own; *route* is the one that matched, for the log."""
+        self._route = route or self._route
+        self.status = reply.status
+        body = b"" if self.head.method == b"HEAD" else reply.body
+        self._sent = len(body)
+        self._downstream.respond(head_of(reply), body, True, [])
+        self._finish()
+
+    def fail(self, status: int, why: str, route: Route | None = None) -> None:
+        """Answer with the error *status*; *why* is for the log alone."""
+        self._route = route or self._route
+        if status >= 500:
+            self.log.warn(
+                "{status} for {host}{path}: {why}",
+                status=status,
+                host=self.host.decode("latin-1"),
+                path=self.path.decode("latin-1"),
+                why=why,
+                ingress=str(self._route.ingress) if self._route else None,
+                endpoint=str(self.endpoint) if self.endpoint else None,
+            )
+        self.reply(self._site.replies.of(status, accepts_html(self.head.forward)))
+
+    def proxy(self, route: Route, balancer: RoundRobin) -> None:
+        """Send the request to an endpoint of *balancer*, which has one."""
+        self._route = route
+        self._balancer = balancer
+        self._request_id = self.head.request_id or self._site.new_request_id()
+        self._attempt(reuse=True)
+
+    # Attempts
+
+    def _attempt(self, reuse: bool) -> None:
+        assert self._balancer is not None
+        endpoint = self.endpoint if not reuse else None
+        endpoint = endpoint or self._balancer.pick(self._tried) or self._balancer.pick()
+        if endpoint is None:
+            self.fail(503, "no endpoint is left")
+            return
+        self.endpoint = endpoint
+        self._attempts += 1
+        self.state = State.CONNECTING
+        self._site.pool.acquire(endpoint, self, reuse, fresh=self.head.method not in _IDEMPOTENT)
+
+    def upstream_connected(self, upstream: UpstreamHalf) -> bool:
+        """Take *upstream* and send the request; False when nobody waits for the answer any more."""
+        if self.state is not State.CONNECTING:
+            return False
+        self.state = State.AWAITING
+        self._upstream = upstream
+        head = upstream_head(self.head, self._request_id, self._peer_fields)
+        held = self._held or []
+        upstream.begin(self, head, b"".join(held), self._request_ended)
+        if self._held_size > MAX_HELD or not upstream.is_reused or self.head.method not in _IDEMPOTENT:
+            self._held = None
+        if not self._request_ended:
+            self._downstream.resume_request()
+        return True
+
+    def upstream_unreachable(self, why: str) -> None:
+        """No connection could be made to the endpoint: nothing was sent, so try another one."""
+        if self.state is not State.CONNECTING:
+            return
+        assert self.endpoint is not None
+        self._site.metrics.upstream_failed()
+        self._tried.add(self.endpoint)
+        if self._attempts < MAX_ATTEMPTS and self._balancer and self._balancer.pick(self._tried):
+            self._site.metrics.attempt_repeated()
+            self._attempt(reuse=True)
+        else:
+            self.fail(504 if why == TIMED_OUT else 502, f"{self.endpoint}: {why}")
+
+    def upstream_lost(self, why: str, untouched: bool) -> None:
+        """The connection broke off; *untouched* when no byte of an answer had come."""
+        upstream, self._upstream = self._upstream, None
+        if self.state is State.AWAITING:
+            if untouched and upstream is not None and upstream.is_reused and self._held is not None:
+                self._site.metrics.attempt_repeated()
+                self._attempt(reuse=False)
+                return
+            self._site.metrics.upstream_failed()
+            self.fail(504 if why == SILENT else 502, f"{self.endpoint}: {why}")
+        elif self.state is State.ANSWERING:
+            self._site.metrics.upstream_failed()
+            self.log.warn(
+                "answer of {endpoint} for {host} is cut short: {why}",
+                endpoint=str(self.endpoint),
+                host=self.host.decode("latin-1"),
+                why=why,
+            )
+            self._downstream.cut()
+            self._finish()
+        elif self.state is State.TUNNEL:
+            self._finish()
+
+    # From downstream
+
+    def request_body(self, piece: bytes) -> None:
+        """Take a piece of the request body."""
+        if self._upstream is not None:
+            self._upstream.send_body(piece)
+            if self._held is None:
+                return
+        elif self.state is State.DONE or self._held is None:
+            return
+        self._held.append(piece)
+        self._held_size += len(piece)
+        if self._held_size > MAX_HELD:
+            if self._upstream is not None:
+                self._held = None
+            else:
+                self._downstream.pause_request()
+
+    def request_ended(self) -> None:
+        """The request is complete."""
+        self._request_ended = True
+        if self._upstream is not None:
+            self._upstream.end_body()
+
+    def request_broken(self, status: int, why: str) -> None:
+        """The request body cannot be read; upstream must never see it end regularly."""
+        self._drop_upstream()
+        if self.state in (State.WAITING, State.CONNECTING, State.AWAITING):
+            self.fail(status, why)
+        elif self.state is State.ANSWERING:
+            self._downstream.cut()
+            self._finish()
+
+    def downstream_lost(self) -> None:
+        """Downstream went away: upstream's work is for nobody."""
+        if self.state is State.DONE:
+            return
+        if self.state is State.TUNNEL and self._upstream is not None:
+            # What downstream said last must still arrive.
+            self._upstream.end_tunnel()
+        else:
+            self._drop_upstream()
+        self.status = self.status or CLIENT_CLOSED
+        self._finish()
+
+    def downstream_full(self) -> None:
+        """Downstream takes no more for now."""
+        if self._upstream is not None:
+            self._upstream.pause()
+
+    def downstream_drained(self) -> None:
+        """Downstream takes more again."""
+        if self._upstream is not None:
+            self._upstream.resume()
+
+    def tunnel_from_downstream(self, octets: bytes) -> None:
+        """Pass bytes of a tunnel on."""
+        if self._upstream is not None:
+            self._upstream.send_raw(octets)
+
+    # From upstream
+
+    def upstream_interim(self, head: ResponseHead) -> None:
+        """Pass a 1xx head on."""
+        self._downstream.send_interim(head)
+
+    def upstream_head(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Pass the final head on, with what of the body came with it."""
+        self.state = State.ANSWERING
+        self.status = head.status
+        self._held = None
+        self._sent = len(body)
+        self._downstream.respond(head, body, ended, trailers)
+        if ended:
+            self._finish()
+
+    def upstream_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Pass a piece of the body on."""
+        self._sent += len(piece)
+        self._downstream.send_body(piece, ended, trailers)
+        if ended:
+            self._finish()
+
+    def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
+        """Upstream accepted the upgrade."""
+        self.state = State.TUNNEL
+        self.status = head.status
+        self._sent = len(first)
+        self._downstream.open_tunnel(head, first)
+
+    def tunnel_from_upstream(self, octets: bytes) -> None:
+        """Pass bytes of a tunnel on."""
+        self._sent += len(octets)
+        self._downstream.send_raw(octets)
+
+    def upstream_full(self) -> None:
+        """Upstream takes no more of the request for now."""
+        if self.state is not State.DONE:
+            self._downstream.pause_request()
+
+    def upstream_drained(self) -> None:
+        """Upstream takes more of the request again."""
+        if self.state is not State.DONE:
+            self._downstream.resume_request()
+
+    # The end
+
+    def _drop_upstream(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.abandon()
+
+    def _finish(self) -> None:
+        """Write the log line and move the counters; nothing may happen to the exchange after this."""
+        if self.state is State.DONE:
+            return
+        self.state = State.DONE
+        self._upstream = None
+        self._held = None
+        site = self._site
+        ingress = self._route.ingress if self._route is not None else None
+        seconds = site.clock.seconds() - self._started
+        site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
+        site.access_log.record(
+            self.peer,
+            self.head.method,
+            self.host,
+            self.head.target,
+            self.status,
+            self._sent,
+            seconds,
+            self.endpoint,
+            ingress,
+        )
+        self._downstream.finished()

@@ -1,0 +1,76 @@
+"""The two halves of an exchange, as the exchange sees them.
+
+``DownstreamHalf`` is the side that sent the request, ``UpstreamHalf`` the side
+that answers it.  A protocol joins the proxy by being one of them.  Body pieces
+are always without framing; what tells a half that the other cannot take more is
+``pause...``/``resume...``.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+from ingress.http.response_head import ResponseHead
+
+if TYPE_CHECKING:
+    from ingress.proxy.exchange import Exchange
+
+
+class DownstreamHalf(Protocol):
+    """What an exchange asks of the side that sent the request."""
+
+    def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send the final head with the first piece of the body."""
+
+    def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send more of the body."""
+
+    def send_interim(self, head: ResponseHead) -> None:
+        """Send a 1xx head, where the protocol has them."""
+
+    def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
+        """Send the 101 head; raw bytes follow both ways."""
+
+    def send_raw(self, octets: bytes) -> None:
+        """Send bytes of a tunnel."""
+
+    def cut(self) -> None:
+        """End the connection so that downstream can see that the answer is not whole."""
+
+    def finished(self) -> None:
+        """The exchange is over: go on with the next request, or close."""
+
+    def pause_request(self) -> None:
+        """Bring no more of the request body."""
+
+    def resume_request(self) -> None:
+        """Go on bringing the request body."""
+
+
+class UpstreamHalf(Protocol):
+    """What an exchange asks of the side that answers."""
+
+    is_reused: bool
+    """Whether the connection answered another request before: it may have been closed meanwhile."""
+
+    def begin(self, exchange: "Exchange", head: bytes, body: bytes, ended: bool) -> None:
+        """Send the request: its rendered *head* and what there is of its body."""
+
+    def send_body(self, piece: bytes) -> None:
+        """Send more of the request body."""
+
+    def end_body(self) -> None:
+        """The request body is complete."""
+
+    def send_raw(self, octets: bytes) -> None:
+        """Send bytes of a tunnel."""
+
+    def end_tunnel(self) -> None:
+        """Downstream's side of a tunnel ended: close once everything is sent."""
+
+    def abandon(self) -> None:
+        """Drop the exchange at once; upstream must not take it for a regular end."""
+
+    def pause(self) -> None:
+        """Bring no more of the answer."""
+
+    def resume(self) -> None:
+        """Go on bringing the answer."""

@@ -1,0 +1,98 @@
+"""The upstream pool: idle connections by endpoint, and the making of new ones.
+
+Deciding is synchronous: an exchange either gets an idle connection at once or
+is told later that a new one was made or could not be made.  Nothing here waits.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ingress.metrics import Metrics
+from ingress.model.backends import Endpoint
+from ingress.proxy.exchange import Exchange
+from ingress.proxy.limits import FRESH_SECONDS, MAX_UPSTREAM_IDLE, UPSTREAM_IDLE_SECONDS
+from ingress.proxy.sweep import NEVER, Sweep
+from ingress.proxy.upstream import UpstreamConnection
+
+Connect = Callable[[Endpoint, UpstreamConnection, Callable[[str], None]], None]
+"""Connects a protocol to an endpoint, or calls back once with the reason why not."""
+
+
+class UpstreamPool:
+    """Keeps upstream connections alive between exchanges."""
+
+    def __init__(self, connect: Connect, sweep: Sweep, metrics: Metrics) -> None:
+        self.sweep = sweep
+        self._connect = connect
+        self._metrics = metrics
+        self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
+        self._waiting: dict[UpstreamConnection, Exchange] = {}
+        self._connections: set[UpstreamConnection] = set()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        idle = sum(map(len, self._idle.values()))
+        busy = len(self._connections) - idle
+        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting>"
+
+    def acquire(self, endpoint: Endpoint, exchange: Exchange, reuse: bool, fresh: bool) -> None:
+        """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
+
+        With *fresh*, only a connection that was in use a moment ago is reused: one
+        that upstream may just be closing would lose a request that cannot be repeated.
+        """
+        idle = self._idle.get(endpoint) if reuse else None
+        if idle and not (fresh and self.sweep.now - idle[-1].idle_since >= FRESH_SECONDS):
+            connection = idle.pop()
+            connection.is_reused = True
+            connection.deadline = NEVER
+            exchange.upstream_connected(connection)
+            return
+        connection = UpstreamConnection(endpoint, self)
+        self._waiting[connection] = exchange
+        self._connect(endpoint, connection, partial(self._unreachable, connection))
+
+    def connected(self, connection: UpstreamConnection) -> None:
+        """A new connection is made: hand it to the exchange that waits, or keep it for another."""
+        self._connections.add(connection)
+        self._metrics.upstream_opened()
+        exchange = self._waiting.pop(connection, None)
+        if exchange is None or not exchange.upstream_connected(connection):
+            self.release(connection)
+
+    def _unreachable(self, connection: UpstreamConnection, why: str) -> None:
+        exchange = self._waiting.pop(connection, None)
+        if exchange is not None:
+            exchange.upstream_unreachable(why)
+
+    def release(self, connection: UpstreamConnection) -> None:
+        """Keep a connection that finished its exchange cleanly."""
+        idle = self._idle.setdefault(connection.endpoint, [])
+        if self._closed or len(idle) >= MAX_UPSTREAM_IDLE:
+            connection.close()
+            return
+        connection.idle_since = self.sweep.now
+        connection.deadline = self.sweep.now + UPSTREAM_IDLE_SECONDS
+        idle.append(connection)
+
+    def discard(self, connection: UpstreamConnection) -> None:
+        """Offer an idle connection no more."""
+        idle = self._idle.get(connection.endpoint)
+        if idle is not None and connection in idle:
+            idle.remove(connection)
+            if not idle:
+                del self._idle[connection.endpoint]
+
+    def lost(self, connection: UpstreamConnection) -> None:
+        """A connection is gone."""
+        self.discard(connection)
+        self._connections.discard(connection)
+        self._metrics.upstream_closed()
+
+    def close(self) -> None:
+        """Close what is idle now, and everything else as soon as its exchange is over."""
+        self._closed = True
+        idle, self._idle = self._idle, {}
+        for connections in idle.values():
+            for connection in connections:
+                connection.close()

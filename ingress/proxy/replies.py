@@ -1,0 +1,81 @@
+"""The answers that the proxy gives itself: constant text, never an echo of the request.
+
+404 says that no route matched, 502 that upstream refused, broke off or answered
+nonsense, 503 that there is nothing to send the request to, 504 that upstream
+took too long; 4xx otherwise is what could not be read in one way.
+"""
+
+from http import HTTPStatus
+
+from ingress.http.response_head import ResponseHead
+from ingress.model.policy import Reply
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{status} {phrase}</title>
+<style>body{{font-family:system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem;color:#333}}
+h1{{font-weight:600}}</style></head>
+<body><h1>{status} {phrase}</h1><p>{text}</p></body>
+</html>
+"""
+_TEXTS = {
+    404: "No Ingress rule matches this host and path.",
+    408: "The request did not arrive in time.",
+    502: "The application answered with an error in the protocol, or not at all.",
+    503: "The application has no endpoint to answer this request.",
+    504: "The application did not answer in time.",
+}
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+def _plain(status: int) -> Reply:
+    body = f"{status} {_phrase(status)}\n".encode()
+    return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"),), body)
+
+
+def _page(status: int) -> Reply:
+    body = _PAGE.format(status=status, phrase=_phrase(status), text=_TEXTS.get(status, "")).encode()
+    return Reply(status, ((b"Content-Type", b"text/html; charset=utf-8"),), body)
+
+
+class Replies:
+    """Finds the reply for a status: a small page for browsers, plain text for the rest.
+
+    *not_found_page* replaces the page and the text of 404 (``--404-page``).
+    """
+
+    def __init__(self, not_found_page: bytes | None = None) -> None:
+        self._plain: dict[int, Reply] = {}
+        self._pages: dict[int, Reply] = {}
+        if not_found_page is not None:
+            self._pages[404] = Reply(404, ((b"Content-Type", b"text/html; charset=utf-8"),), not_found_page)
+
+    def of(self, status: int, for_browser: bool) -> Reply:
+        """Return the reply for *status*; *for_browser* asks for HTML."""
+        known, make = (self._pages, _page) if for_browser else (self._plain, _plain)
+        reply = known.get(status)
+        if reply is None:
+            reply = known[status] = make(status)
+        return reply
+
+
+def accepts_html(forward: bytes) -> bool:
+    """Whether the field lines of a request accept HTML by name, as browsers do."""
+    at = forward.lower().find(b"accept:")
+    while at > 0 and forward[at - 1 : at] != b"\n":
+        at = forward.lower().find(b"accept:", at + 1)
+    if at < 0:
+        return False
+    return b"text/html" in forward[at : forward.find(b"\r\n", at)].lower()
+
+
+def head_of(reply: Reply) -> ResponseHead:
+    """Render the status line and fields of *reply*, with its length."""
+    lines = [b"HTTP/1.1 %d %b\r\n" % (reply.status, _phrase(reply.status).encode())]
+    lines += [b"%b: %b\r\n" % field for field in reply.fields]
+    if reply.status >= 200 and reply.status not in (204, 304):
+        lines.append(b"Content-Length: %d\r\n" % len(reply.body))
+    return ResponseHead(reply.status, b"".join(lines), len(reply.body))

@@ -1,0 +1,66 @@
+"""The reverse proxy resource: which route, which policy, which endpoint.
+
+``IngressProxyResource`` keeps the place and the contract that
+``twisted.web.proxy.ReverseProxyResource`` has (a leaf ``Resource`` whose
+``render`` answers ``NOT_DONE_YET``) and replaces what that class does with a
+request: it reads whole bodies into memory, opens a connection per request, loses
+repeated fields and knows no deadline.  What it is given to render is an
+``Exchange``, not a ``twisted.web`` request.
+
+Importing ``twisted.web.proxy`` installs the global reactor, so only this module
+does it.
+"""
+
+from collections.abc import Mapping
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.proxy import ReverseProxyResource
+from twisted.web.server import NOT_DONE_YET
+
+from ingress.model.backends import BackendReference, BackendState
+from ingress.proxy.exchange import Exchange
+from ingress.routing.balancing import RoundRobin
+from ingress.routing.table import RouteTable
+
+
+class IngressProxyResource(ReverseProxyResource):
+    """Sends each exchange where the current route table says."""
+
+    isLeaf = True  # noqa: N815 - twisted.web.resource.Resource
+
+    def __init__(self, clock: IReactorTime) -> None:
+        ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
+        self._table = RouteTable()
+        self._balancers: dict[BackendReference, RoundRobin] = {}
+        self._reasons: dict[BackendReference, str] = {}
+
+    def publish(self, table: RouteTable, backends: Mapping[BackendReference, BackendState]) -> None:
+        """Make *table* and *backends* current.  Exchanges under way keep the route they have."""
+        balancers: dict[BackendReference, RoundRobin] = {}
+        for reference, state in backends.items():
+            balancer = self._balancers.get(reference) or RoundRobin()
+            if balancer.endpoints != state.endpoints:
+                balancer.endpoints = state.endpoints
+            balancers[reference] = balancer
+        self._reasons = {reference: state.reason for reference, state in backends.items() if state.reason}
+        self._balancers = balancers
+        self._table = table
+
+    def render(self, exchange: Exchange) -> int:
+        """Answer *exchange* by policy, or send it to an endpoint of its route."""
+        route = self._table.find(exchange.host, exchange.path)
+        if route is None:
+            exchange.fail(404, "no route")
+            return NOT_DONE_YET
+        for policy in route.policies:
+            reply = policy.judge(exchange)
+            if reply is not None:
+                exchange.reply(reply, route)
+                return NOT_DONE_YET
+        balancer = self._balancers.get(route.backend)
+        if balancer is None or not balancer.endpoints:
+            reason = self._reasons.get(route.backend) or "no endpoint"
+            exchange.fail(503, f"{route.backend}: {reason}", route)
+            return NOT_DONE_YET
+        exchange.proxy(route, balancer)
+        return NOT_DONE_YET

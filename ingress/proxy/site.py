@@ -1,0 +1,102 @@
+"""What all downstream connections share: the resource, the pool, the log, the counters.
+
+A ``ProxySite`` knows the live channels, so that a shutdown can finish what runs
+and close what rests (drain).
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.internet.protocol import ServerFactory
+
+from ingress.metrics import Metrics
+from ingress.proxy.access_log import AccessLog
+from ingress.proxy.channel import DownstreamChannel
+from ingress.proxy.pool import UpstreamPool
+from ingress.proxy.replies import Replies
+from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.sweep import Sweep
+
+
+class ProxySite:
+    """The parts that every exchange needs, and the set of open connections."""
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        resource: IngressProxyResource,
+        pool: UpstreamPool,
+        sweep: Sweep,
+        replies: Replies,
+        access_log: AccessLog,
+        metrics: Metrics,
+        random: Random,
+    ) -> None:
+        self.clock = clock
+        self.resource = resource
+        self.pool = pool
+        self.sweep = sweep
+        self.replies = replies
+        self.access_log = access_log
+        self.metrics = metrics
+        self.draining = False
+        self._random_bits: Callable[[int], int] = random.getrandbits
+        self._channels: set[DownstreamChannel] = set()
+        self._drained: Deferred[None] | None = None
+
+    def new_request_id(self) -> bytes:
+        """Return 32 hexadecimal digits that no other request has."""
+        return b"%032x" % self._random_bits(128)
+
+    def factory(self, secure: bool) -> "ChannelFactory":
+        """Return the protocol factory of a listener."""
+        return ChannelFactory(self, secure)
+
+    def opened(self, channel: DownstreamChannel, secure: bool) -> None:
+        """A downstream connection is there."""
+        self._channels.add(channel)
+        self.metrics.downstream_opened(secure)
+
+    def closed(self, channel: DownstreamChannel, secure: bool) -> None:
+        """A downstream connection is gone."""
+        self._channels.discard(channel)
+        self.metrics.downstream_closed(secure)
+        self._note_drained()
+
+    def drain(self) -> Deferred[None]:
+        """Finish what runs, begin nothing new; fires when no connection is left.
+
+        Open answers say ``Connection: close``; connections at rest are closed now.
+        """
+        self.draining = True
+        self._drained = Deferred()
+        for channel in list(self._channels):
+            channel.drain()
+        drained = self._drained
+        self._note_drained()
+        return drained
+
+    def abort(self) -> None:
+        """End every connection at once."""
+        for channel in list(self._channels):
+            channel.abort()
+
+    def _note_drained(self) -> None:
+        if self._drained is not None and not self._channels:
+            drained, self._drained = self._drained, None
+            drained.callback(None)
+
+
+class ChannelFactory(ServerFactory):
+    """Makes a channel for each connection of one listener."""
+
+    noisy = False
+
+    def __init__(self, site: ProxySite, secure: bool) -> None:
+        self._site = site
+        self._secure = secure
+
+    def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
+        return DownstreamChannel(self._site, self._secure)

@@ -1,0 +1,69 @@
+"""One timer for all deadlines.
+
+A timer per request costs more than the request.  Instead everything that may
+wait too long carries a ``deadline``, and one sweep a second ends what is
+overdue; so a deadline is kept to about a second, which none of them minds.
+The sweep also keeps the coarse time and the ``Date`` that answers carry.
+"""
+
+from email.utils import formatdate
+from typing import Protocol
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+NEVER = float("inf")
+
+
+class Expiring(Protocol):
+    """Something with a deadline: a downstream or an upstream connection."""
+
+    deadline: float
+
+    def expire(self) -> None:
+        """End what took too long; called once the deadline is past."""
+
+
+class Sweep:
+    """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds."""
+
+    log = Logger()
+    interval_seconds = 1.0
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._watched: set[Expiring] = set()
+        self._loop = LoopingCall(self.tick)
+        self._loop.clock = clock
+        self.now = clock.seconds()
+        self.date = b""
+
+    def start(self) -> None:
+        """Begin to tick; *date* is valid from here on."""
+        if not self._loop.running:
+            self._loop.start(self.interval_seconds)
+
+    def stop(self) -> None:
+        """Stop ticking."""
+        if self._loop.running:
+            self._loop.stop()
+
+    def watch(self, watched: Expiring) -> None:
+        """Look after the deadline of *watched* until ``forget``."""
+        self._watched.add(watched)
+
+    def forget(self, watched: Expiring) -> None:
+        """Stop looking after *watched*."""
+        self._watched.discard(watched)
+
+    def tick(self) -> None:
+        """Take the time, and expire what is overdue."""
+        self.now = now = self._clock.seconds()
+        self.date = formatdate(now, usegmt=True).encode()
+        for watched in [each for each in self._watched if each.deadline <= now]:
+            try:
+                watched.expire()
+            except Exception:
+                # One connection's fault must not stop the clock of all others.
+                self.log.failure("a deadline could not be kept: {watched}", watched=repr(watched))

@@ -1,0 +1,173 @@
+"""Twisted's TCP transports, with one change: ``write`` sends at once.
+
+A stock transport queues what is written, asks the reactor to watch for
+writability, and sends in a later turn: two system calls and a turn for nothing
+when the socket buffer has room, which is nearly always.  These try ``send``
+first and queue what was not taken, so everything else (back-pressure by
+producers, half-close, errors) stays Twisted's own.
+
+Any reactor built on file descriptors runs them; on others the stock transports
+serve, with the same behavior.
+"""
+
+from collections.abc import Callable
+from typing import Protocol as TypingProtocol
+
+from twisted.internet import address, error, tcp
+from twisted.internet.abstract import isIPAddress, isIPv6Address
+from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
+from twisted.internet.interfaces import (
+    IAddress,
+    IListeningPort,
+    IReactorFDSet,
+)
+from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
+from twisted.python.failure import Failure
+
+from ingress.model.backends import Endpoint
+
+
+class Transport(TypingProtocol):
+    """What the data path asks of a transport; Twisted's plain and TLS ones have it all."""
+
+    def write(self, octets: bytes, /) -> None: ...
+    def loseConnection(self) -> None: ...
+    def loseWriteConnection(self) -> None: ...
+    def abortConnection(self) -> None: ...
+    def pauseProducing(self) -> None: ...
+    def resumeProducing(self) -> None: ...
+    def registerProducer(self, producer: object, streaming: bool) -> None: ...
+    def unregisterProducer(self) -> None: ...
+    def setTcpNoDelay(self, enabled: bool) -> None: ...
+    def setTcpKeepAlive(self, enabled: bool) -> None: ...
+    def getPeer(self) -> IAddress: ...
+    def getHost(self) -> IAddress: ...
+
+
+class _SendsAtOnce:
+    """Mixed into a ``tcp.Connection``: send what the socket takes, queue the rest."""
+
+    def write(self, octets: bytes) -> None:
+        """Send *octets* now, or as soon as the socket takes them."""
+        transport: tcp.Connection = self  # type: ignore[assignment]
+        if (
+            octets
+            and transport.connected
+            and not transport.disconnecting
+            and not transport._writeDisconnected
+            and not transport.dataBuffer
+            and not transport._tempDataBuffer
+        ):
+            sent = transport.writeSomeData(octets)
+            # Anything but a count is a lost connection: queueing lets the reactor notice it.
+            if isinstance(sent, int) and sent > 0:
+                if sent == len(octets):
+                    return
+                octets = octets[sent:]
+        super().write(octets)  # type: ignore[misc]
+
+
+class DirectServer(_SendsAtOnce, tcp.Server):
+    """A downstream connection."""
+
+
+class DirectClient(_SendsAtOnce, tcp.Client):
+    """An upstream connection."""
+
+
+class DirectPort(tcp.Port):
+    """A listening port whose connections are ``DirectServer``."""
+
+    transport = DirectServer
+
+
+class DirectListening:
+    """Stands for the reactor in ``serverFromString``: ``tcp:`` descriptions listen directly.
+
+    Everything else is the reactor's own.
+    """
+
+    def __init__(self, reactor: object) -> None:
+        self._reactor = reactor
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reactor, name)
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
+    ) -> IListeningPort:
+        if not IReactorFDSet.providedBy(self._reactor):
+            listening: IListeningPort = self._reactor.listenTCP(port, factory, backlog, interface)  # type: ignore[attr-defined]
+            return listening
+        direct = DirectPort(port, factory, max(backlog, 1024), interface, self._reactor)
+        direct.startListening()
+        return direct
+
+
+class _OneConnection(ClientFactory):
+    """Hands out one protocol and reports why it did not connect."""
+
+    noisy = False
+
+    def __init__(self, protocol: Protocol, failed: Callable[[str], None]) -> None:
+        self._protocol = protocol
+        self._failed = failed
+
+    def buildProtocol(self, addr: IAddress | None) -> Protocol:
+        return self._protocol
+
+    def clientConnectionFailed(self, connector: object, reason: Failure) -> None:
+        self._failed(_why(reason))
+
+
+class _DirectConnector(tcp.Connector):
+    """Twisted's connector, making a ``DirectClient``."""
+
+    def _makeTransport(self) -> tcp.Client:
+        return DirectClient(self.host, self.port, self.bindAddress, self, self.reactor)
+
+
+def _why(reason: Failure) -> str:
+    if reason.check(error.TimeoutError, error.TCPTimedOutError):
+        return TIMED_OUT
+    if reason.check(error.ConnectionRefusedError):
+        return "connection refused"
+    if reason.check(error.DNSLookupError):
+        return "name not found"
+    return reason.getErrorMessage() or repr(reason.value)
+
+
+TIMED_OUT = "connect timed out"
+"""The reason that becomes a 504; every other one becomes a 502."""
+
+
+class Connector:
+    """Makes upstream connections on *reactor*, within *timeout_seconds* each."""
+
+    def __init__(self, reactor: object, timeout_seconds: float) -> None:
+        self._reactor = reactor
+        self._timeout_seconds = timeout_seconds
+
+    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
+        """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
+        host, port = endpoint.address, endpoint.port
+        if not (isIPAddress(host) or isIPv6Address(host)):
+            # A name (ExternalName, --endpoint): resolved by the reactor, every address tried.
+            named = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout_seconds)
+            connecting = connectProtocol(named, protocol)
+            connecting.addErrback(lambda reason: failed(_why(reason)))
+            return
+        factory = _OneConnection(protocol, failed)
+        if IReactorFDSet.providedBy(self._reactor):
+            connector = _DirectConnector(host, port, factory, self._timeout_seconds, None, self._reactor)
+            connector.connect()
+        else:
+            self._reactor.connectTCP(host, port, factory, self._timeout_seconds)  # type: ignore[attr-defined]
+
+
+def peer_address(of: IAddress) -> bytes:
+    """Return the host of a transport's address, IPv4 in its own notation even on an IPv6 socket."""
+    if isinstance(of, address.IPv4Address | address.IPv6Address):
+        host = of.host
+        return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
+    return b"unknown"

@@ -1,0 +1,283 @@
+"""An upstream connection: sends requests, reads answers, one exchange at a time.
+
+States: idle (no exchange; anything received is an error), reading a head,
+reading a body, tunnel.  An answer whose end is not certain ends the connection;
+only one that ended cleanly, after a request that was sent whole, leaves it for
+the next exchange.
+"""
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http.body import (
+    BodyError,
+    ChunkedDecoder,
+    CloseDecoder,
+    Decoder,
+    LengthDecoder,
+    chunk,
+    last_chunk,
+)
+from ingress.http.response_head import (
+    MAX_RESPONSE_HEAD,
+    ResponseError,
+    ResponseHead,
+    is_forwardable_trailer,
+    parse_response_head,
+)
+from ingress.model.backends import Endpoint
+from ingress.proxy.exchange import SILENT, Exchange
+from ingress.proxy.limits import MAX_INTERIM, SILENCE_SECONDS
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import Transport
+
+if TYPE_CHECKING:
+    from ingress.proxy.pool import UpstreamPool
+
+
+@implementer(IPushProducer)
+class UpstreamConnection(Protocol):
+    """The upstream half of an exchange, speaking HTTP/1.1."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+
+    def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
+        self.endpoint = endpoint
+        self.is_reused = False
+        self.idle_since = 0.0
+        self.deadline = NEVER
+        self._pool = pool
+        self._sweep = pool.sweep
+        self._exchange: Exchange | None = None
+        self._buffer = b""
+        self._keep_alive = False
+        self._decoder: Decoder | None = None
+        self._interim = 0
+        self._chunked_request = False
+        self._request_sent = True
+        self._touched = False
+        self._tunnel = False
+        self._paused = False
+        self._connected = False
+
+    def __repr__(self) -> str:
+        doing = "idle" if self._exchange is None else repr(self._exchange)
+        return f"<UpstreamConnection {self.endpoint} {doing}>"
+
+    # Sending
+
+    def begin(self, exchange: Exchange, head: bytes, body: bytes, ended: bool) -> None:
+        """Send a request: its rendered *head* and what there is of its body."""
+        self._exchange = exchange
+        self._buffer = b""
+        self._decoder = None
+        self._interim = 0
+        self._touched = False
+        self._chunked_request = exchange.head.chunked
+        self._request_sent = ended
+        self.deadline = self._sweep.now + SILENCE_SECONDS
+        if self._chunked_request:
+            head += chunk(body) if body else b""
+            head += last_chunk([]) if ended else b""
+        else:
+            head += body
+        self.transport.write(head)
+
+    def send_body(self, piece: bytes) -> None:
+        """Send more of the request body."""
+        self.deadline = self._sweep.now + SILENCE_SECONDS
+        self.transport.write(chunk(piece) if self._chunked_request else piece)
+
+    def end_body(self) -> None:
+        """The request body is complete."""
+        if not self._request_sent:
+            self._request_sent = True
+            if self._chunked_request:
+                self.transport.write(last_chunk([]))
+
+    def send_raw(self, octets: bytes) -> None:
+        """Send bytes of a tunnel."""
+        self.transport.write(octets)
+
+    def pause(self) -> None:
+        """Read no more of the answer; the silence is ours now."""
+        self.deadline = NEVER
+        self._paused = True
+        self.transport.pauseProducing()
+
+    def resume(self) -> None:
+        """Go on reading the answer."""
+        if not self._tunnel:
+            self.deadline = self._sweep.now + SILENCE_SECONDS
+        self._paused = False
+        self.transport.resumeProducing()
+
+    def abandon(self) -> None:
+        """Drop the exchange and the connection, at once and without a regular end."""
+        self._exchange = None
+        self.transport.abortConnection()
+
+    def end_tunnel(self) -> None:
+        """Downstream's side of a tunnel ended: close once everything is sent."""
+        self._exchange = None
+        self.close()
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    def expire(self) -> None:
+        """Called by the sweep: idle for too long, or silent for too long."""
+        self.deadline = NEVER
+        if self._exchange is None:
+            self._pool.discard(self)
+            self.close()
+        else:
+            self._break_off(SILENT)
+
+    # IPushProducer: the transport tells how full it is.
+
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full."""
+        if self._exchange is not None:
+            self._exchange.upstream_full()
+
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        if self._exchange is not None:
+            self._exchange.upstream_drained()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+    # Receiving
+
+    def connectionMade(self) -> None:
+        self.transport.setTcpNoDelay(True)
+        self.transport.setTcpKeepAlive(True)
+        self.transport.registerProducer(self, True)
+        self._connected = True
+        self._sweep.watch(self)
+        self._pool.connected(self)
+
+    def dataReceived(self, received: bytes) -> None:
+        exchange = self._exchange
+        if exchange is None:
+            # Nobody asked: whatever this is, it must not become the answer to the next request.
+            self._pool.discard(self)
+            self.transport.abortConnection()
+            return
+        if self._tunnel:
+            exchange.tunnel_from_upstream(received)
+            return
+        self._touched = True
+        if self.deadline != NEVER:
+            self.deadline = self._sweep.now + SILENCE_SECONDS
+        try:
+            if self._decoder is None:
+                self._read_heads(exchange, self._buffer + received if self._buffer else received)
+            else:
+                piece, ended, trailers = self._read_body(self._decoder, received)
+                if piece or ended:
+                    exchange.upstream_body(piece, ended, trailers)
+        except (ResponseError, BodyError) as error:
+            self._break_off(str(error))
+
+    def _read_heads(self, exchange: Exchange, received: bytes) -> None:
+        """Read 1xx heads and the final one, with what of the body follows it."""
+        while True:
+            end = received.find(b"\r\n\r\n")
+            if end < 0 or end > MAX_RESPONSE_HEAD:
+                if len(received) > MAX_RESPONSE_HEAD:
+                    raise ResponseError("response head too large")
+                self._buffer = received
+                return
+            head = parse_response_head(received[:end])
+            received = received[end + 4 :]
+            if head.status >= 200:
+                break
+            if head.status == 101:
+                self._switch(exchange, head, received)
+                return
+            self._interim += 1
+            if self._interim > MAX_INTERIM:
+                raise ResponseError("too many interim answers")
+            exchange.upstream_interim(head)
+            if self._exchange is not exchange:
+                return
+        self._buffer = b""
+        self._keep_alive = head.keep_alive
+        if exchange.head.method == b"HEAD" or not head.has_body:
+            self._decoder = LengthDecoder(0)
+        elif head.chunked:
+            self._decoder = ChunkedDecoder()
+        elif head.content_length >= 0:
+            self._decoder = LengthDecoder(head.content_length)
+        else:
+            self._decoder = CloseDecoder()
+        piece, ended, trailers = self._read_body(self._decoder, received)
+        exchange.upstream_head(head, piece, ended, trailers)
+
+    def _read_body(self, decoder: Decoder, received: bytes) -> tuple[bytes, bool, list[bytes]]:
+        """Return the payload in *received*, whether the body ended, and its trailers.
+
+        A connection whose answer is whole is released here, before the exchange
+        is told, so that the next request of the same downstream connection finds
+        it free.
+        """
+        piece = b"".join(decoder.feed(received))
+        if not decoder.finished:
+            return piece, False, []
+        self._release(is_clean=not decoder.rest)
+        return piece, True, [line for line in decoder.trailers if is_forwardable_trailer(line)]
+
+    def _switch(self, exchange: Exchange, head: ResponseHead, first: bytes) -> None:
+        if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
+            raise ResponseError("upstream switches to a protocol that was not asked for")
+        self._tunnel = True
+        self.deadline = NEVER
+        self._buffer = b""
+        exchange.upstream_switched(head, first)
+
+    def _release(self, is_clean: bool) -> None:
+        """Leave the exchange after a whole answer, and go back to the pool if that is safe."""
+        self._decoder = None
+        self._exchange = None
+        self.deadline = NEVER
+        if is_clean and self._keep_alive and self._request_sent:
+            if self._paused:
+                self._paused = False
+                self.transport.resumeProducing()
+            self._pool.release(self)
+        elif self._request_sent:
+            self.close()
+        else:
+            self.transport.abortConnection()
+
+    def _break_off(self, why: str) -> None:
+        """Upstream's answer is of no use: end the connection, and the exchange with it."""
+        exchange, self._exchange = self._exchange, None
+        self.transport.abortConnection()
+        if exchange is not None:
+            exchange.upstream_lost(why, untouched=False)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._sweep.forget(self)
+        if self._connected:
+            self._pool.lost(self)
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
+            return
+        clean = reason.check(ConnectionDone) is not None
+        if clean and isinstance(self._decoder, CloseDecoder):
+            exchange.upstream_body(b"", True, [])
+            return
+        exchange.upstream_lost(
+            "connection closed" if clean else "connection lost", untouched=not self._touched
+        )
