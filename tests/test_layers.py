@@ -5,6 +5,7 @@ imports of every module are read from its syntax tree, those inside of functions
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +34,25 @@ RESERVED = {
     "kubernetes": {"ingress.cluster"},
     "prometheus_client": {"ingress.metrics", "ingress.admin"},
 }
+
+# Rooms whose functions have the same answer whenever and wherever they are asked.
+PURE = ("model", "errors", "settings", "policy", "routing", "certificates", "http", "translate")
+IMPURE_MODULES = (
+    "twisted",
+    "socket",
+    "threading",
+    "asyncio",
+    "time",
+    "random",
+    "os",
+    "subprocess",
+    "yaml",
+    "kubernetes",
+)
+
 MAX_LINES = 400
+# Words that say that something is done, and not what.
+EMPTY_WORDS = {"manager", "handler", "processor", "engine", "helper", "helpers", "util", "utils"}
 
 
 def modules() -> dict[str, Path]:
@@ -71,6 +90,8 @@ def breaches(importer: str, source: str) -> Iterator[str]:
         for reserved, allowed in RESERVED.items():
             if is_within(name, reserved) and not any(is_within(importer, module) for module in allowed):
                 yield f"{place}: only for {', '.join(sorted(allowed))}"
+        if own in PURE and any(is_within(name, module) for module in IMPURE_MODULES):
+            yield f"{place}: {own} is pure"
         if not name.startswith("ingress."):
             continue
         room = name.split(".")[1]
@@ -81,6 +102,21 @@ def breaches(importer: str, source: str) -> Iterator[str]:
                 yield f"{place}: a floor above"
             elif FLOOR_OF[room] == FLOOR_OF[own]:
                 yield f"{place}: a room of the same floor"
+
+
+def empty_names(module: str, source: str) -> Iterator[str]:
+    """The names of *module*, and of what it defines, that hold an empty word."""
+    names = [module.rpartition(".")[2]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.arg):
+            names.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+    for name in names:
+        if EMPTY_WORDS & {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}:
+            yield f"{module}: {name}"
 
 
 class FloorTests(SynchronousTestCase):
@@ -111,6 +147,15 @@ class FloorTests(SynchronousTestCase):
             if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
         ]
         self.assertEqual(silent, [])
+
+    def test_names_say_something(self) -> None:
+        """No name holds one of the words that would fit everything."""
+        found = [
+            name
+            for module, path in modules().items()
+            for name in empty_names(module, path.read_text("utf-8"))
+        ]
+        self.assertEqual(found, [])
 
     def test_packages_hold_no_code(self) -> None:
         """An ``__init__.py`` is a docstring and nothing else, and every folder with modules has one."""
@@ -149,6 +194,22 @@ class BreachTests(SynchronousTestCase):
         for source in ("from twisted.internet import reactor", "import twisted.internet.reactor"):
             self.assert_breach("ingress.service", source, ": only for ingress.tap")
             self.assertEqual(list(breaches("ingress.tap", source)), [])
+
+    def test_impure(self) -> None:
+        """A pure room asks neither the clock nor the network."""
+        self.assert_breach("ingress.translate.rules", "from time import time", ": translate is pure")
+        self.assert_breach("ingress.http.body", "import socket", ": http is pure")
+
+    def test_empty_words(self) -> None:
+        """Empty words are found in all spellings of a name, and not within longer words."""
+        for source in (
+            "class RouteManager: ...",
+            "def make_handler(): ...",
+            "def f(engine): ...",
+            "my_utils = 1",
+        ):
+            self.assertEqual(len(list(empty_names("ingress.tap", source))), 1, source)
+        self.assertEqual(list(empty_names("ingress.tap", "managers_address = utilization = 1")), [])
 
     def test_relative(self) -> None:
         """Relative imports hide which floor they lead to."""

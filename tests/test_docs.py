@@ -1,0 +1,122 @@
+"""The documents name things that exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.tap import Options
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+GLOSSARY = REPOSITORY / "docs" / "glossary.md"
+
+# The first part of a path of this repository, in backticks.
+FOLDERS = ("ingress", "twisted", "tests", "docs", "k8s", "examples", "scripts", "changelog.d", ".ci")
+# Options of other programs that the documents name in running text.
+FOREIGN_OPTIONS = {"--help", "--draft"}
+FRAGMENT = re.compile(r"(?:\d+|\+[a-z0-9-]+)\.(?:feature|bugfix|doc|removal|misc)(?:\.\d+)?\.md")
+
+
+def documents() -> Iterator[tuple[str, str]]:
+    """Name and text of every document, the news fragments aside."""
+    for pattern in ("*.md", "docs/**/*.md", "k8s/**/*.md", "examples/**/*.md"):
+        for path in sorted(REPOSITORY.glob(pattern)):
+            yield path.relative_to(REPOSITORY).as_posix(), path.read_text("utf-8")
+
+
+def quoted(text: str) -> list[str]:
+    """What stands between backticks in running text; blocks of code are left out."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def defined() -> set[str]:
+    """Every name that the package defines: classes, functions, arguments, attributes and variables, as if all were public."""
+    names: set[str] = set()
+    for path in (REPOSITORY / "ingress").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    names.add(name.lstrip("_"))
+                case ast.arg(arg=name) | ast.Attribute(attr=name) | ast.Name(id=name):
+                    names.add(name.lstrip("_"))
+    return names
+
+
+class DocumentTests(SynchronousTestCase):
+    """What the documents point to."""
+
+    def test_links_lead_somewhere(self) -> None:
+        """Relative links, and paths of this repository between backticks, exist."""
+        for name, text in documents():
+            here = (REPOSITORY / name).parent
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+                if "://" not in target:
+                    self.assertTrue((here / target).exists(), f"{name}: link to {target}")
+            for path in quoted(text):
+                is_path = re.fullmatch(r"[\w.-]+(/[\w.-]+)*/?", path) and "/" in path
+                if is_path and path.split("/")[0] in FOLDERS:
+                    self.assertTrue((REPOSITORY / path).exists(), f"{name}: `{path}`")
+
+    def test_commands_exist(self) -> None:
+        """Every ``make`` command that is named is one."""
+        makefile = (REPOSITORY / "Makefile").read_text("utf-8")
+        targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+        named = [
+            (name, target)
+            for name, text in documents()
+            for target in re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE)
+        ]
+        self.assertEqual([one for one in named if one[1] not in targets], [])
+        self.assertTrue(named)
+
+    def test_options_exist(self) -> None:
+        """Every option that is named in running text is one of the controller."""
+        known = {option.name for _, group in Options().described() for option in group}
+        named = [
+            (name, option)
+            for name, text in documents()
+            for words in quoted(text)
+            for option in re.findall(r"(?<!\S)--[a-z0-9-]+", words)
+            if option not in FOREIGN_OPTIONS
+            and not words.startswith(("pip ", "kubectl ", "docker ", "trial "))
+        ]
+        self.assertEqual([one for one in named if one[1].removeprefix("--") not in known], [])
+        self.assertTrue(named)
+
+    def test_fragments_are_collected(self) -> None:
+        """A news fragment with another name than towncrier knows would be lost."""
+        names = {path.name for path in (REPOSITORY / "changelog.d").iterdir()} - {"README.md"}
+        self.assertEqual({name for name in names if not FRAGMENT.fullmatch(name)}, set())
+
+
+class GlossaryTests(SynchronousTestCase):
+    """The glossary and the code use the same words."""
+
+    def test_it_binds(self) -> None:
+        """Its first sentence says what it is for."""
+        first = GLOSSARY.read_text("utf-8").splitlines()[2]
+        self.assertEqual(first.split(".")[0], "These words bind code, logs, metrics, commits and documents")
+
+    def test_names_exist(self) -> None:
+        """Every identifier in the column "In code" is defined by the package."""
+        columns = [
+            line.split(" | ") for line in GLOSSARY.read_text("utf-8").splitlines() if line.startswith("| ")
+        ]
+        identifiers = {
+            name
+            for cells in columns
+            if len(cells) >= 3
+            for name in quoted(cells[2])
+            if re.fullmatch(r"\w+", name)
+        }
+        self.assertGreater(len(identifiers), 30)
+        self.assertEqual(identifiers - defined(), set())
+
+    def test_each_word_once(self) -> None:
+        """No word stands in two rows."""
+        lines = GLOSSARY.read_text("utf-8").splitlines()
+        cells = [line.split("|")[1] for line in lines if re.match(r"\| (?!Word)", line)]
+        words = [word.strip() for cell in cells for word in cell.split(",")]
+        self.assertEqual(sorted(words), sorted(set(words)))
