@@ -31,7 +31,7 @@ class SettingsTests(SynchronousTestCase):
     """What the command line comes to."""
 
     def existing_path(self) -> str:
-        path = self.mktemp()
+        path: str = self.mktemp()
         Path(path).write_bytes(b"<p>nothing here</p>")
         return path
 

@@ -1,0 +1,508 @@
+"""From changed objects to a published snapshot."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.source import Sink
+from ingress.cluster.store import Store
+from ingress.controller import TABLE_DELAY_SECONDS, Controller
+from ingress.metrics import Metrics
+from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.objects import (
+    ClusterObject,
+    EndpointSlice,
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Projection,
+    Service,
+    ServicePort,
+    ServicePortReference,
+    SliceEndpoint,
+    SlicePort,
+)
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.settings import ManualEndpoint
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import Snapshot
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SHOP = BackendReference("web", "shop", 80)
+BLOG = BackendReference("web", "blog", 80)
+
+
+def key(name: str) -> ObjectKey:
+    return ObjectKey("web", name)
+
+
+def ingress(name: str, host: str, service: str = "shop") -> Ingress:
+    backend = IngressBackend(service, ServicePortReference(number=80))
+    rule = IngressRule(host, (IngressPath("/", "Prefix", backend),))
+    return Ingress(key(name), created="2026-01-01T00:00:00Z", class_name="nginx", rules=(rule,))
+
+
+def service(name: str) -> Service:
+    return Service(key(name), ports=(ServicePort("http", 80, 8080),))
+
+
+def endpoint_slice(name: str, of: str, *addresses: str) -> EndpointSlice:
+    endpoints = tuple(SliceEndpoint((address,)) for address in addresses)
+    return EndpointSlice(key(name), key(of), ports=(SlicePort("http", 8080),), endpoints=endpoints)
+
+
+def batch(*values: ClusterObject) -> dict[ObjectId, Projection | None]:
+    return {(Kind(type(value).__name__), value.key): Projection(value) for value in values}
+
+
+def gone(kind: Kind, name: str) -> dict[ObjectId, Projection | None]:
+    return {(kind, key(name)): None}
+
+
+class BrokenStore(Store):
+    """A store that can be told to have a bug."""
+
+    is_broken = False
+
+    def state(self) -> ClusterState:
+        if self.is_broken:
+            raise RuntimeError("a bug")
+        return super().state()
+
+
+class ControllerTestCase(SynchronousTestCase):
+    """A controller on a clock, with what it published."""
+
+    options = TranslateOptions()
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.store = BrokenStore(lambda: NOW)
+        self.metrics = Metrics()
+        self.published: list[Snapshot] = []
+        self.controller = Controller(
+            self.store, self.options, self.published.append, self.clock, self.metrics, lambda: NOW
+        )
+
+    def start(self, *values: ClusterObject) -> None:
+        """Sync with *values*, and forget the first snapshot."""
+        self.controller.changed(batch(*values))
+        self.controller.synced()
+        self.published.clear()
+
+    def start_shop(self) -> Snapshot:
+        """Sync with one Ingress, its Service and one endpoint; return the first snapshot."""
+        self.controller.changed(
+            batch(ingress("shop", "shop.test"), service("shop"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
+        )
+        self.controller.synced()
+        return self.published.pop()
+
+    def addresses(self, reference: BackendReference = SHOP) -> list[str]:
+        """The addresses behind *reference* in the snapshot published last."""
+        return [endpoint.address for endpoint in self.published[-1].backends[reference].endpoints]
+
+    def hosts(self) -> list[str]:
+        """The hosts of the snapshot published last."""
+        return sorted(route.host for route in self.published[-1].table.routes)
+
+
+class SyncTests(ControllerTestCase):
+    """The first snapshot."""
+
+    def test_nothing_before(self) -> None:
+        """Nothing is published before the source is synced, however much comes and however long it takes."""
+        self.controller.changed(batch(ingress("shop", "shop.test")))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.clock.advance(3600)
+        self.assertEqual(self.published, [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_at_once(self) -> None:
+        """The first snapshot is published at once and holds everything that came so far."""
+        self.controller.changed(batch(ingress("shop", "shop.test")))
+        self.controller.changed(batch(service("shop"), endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.controller.synced()
+        self.assertEqual(len(self.published), 1)
+        self.assertEqual(self.hosts(), ["shop.test"])
+        self.assertEqual(self.addresses(), ["10.0.0.1"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_empty(self) -> None:
+        """An empty cluster gives an empty snapshot, so that one can be ready without an Ingress."""
+        self.controller.synced()
+        self.assertEqual([snapshot.table.routes for snapshot in self.published], [()])
+
+    def test_is_a_sink(self) -> None:
+        """The controller is what a source expects."""
+        sink: Sink = self.controller
+        sink.changed({})
+        sink.synced()
+        self.assertEqual(len(self.published), 1)
+
+
+class TableTests(ControllerTestCase):
+    """Changes that need a translation."""
+
+    def test_burst(self) -> None:
+        """Changes in quick succession become one translation, however many batches they come in."""
+        self.start_shop()
+        for number in range(20):
+            self.controller.changed(batch(ingress(f"i{number}", f"h{number}.test")))
+            self.clock.advance(TABLE_DELAY_SECONDS / 100)
+        self.assertEqual(self.published, [])
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(len(self.published), 1)
+        self.assertEqual(len(self.hosts()), 21)
+
+    def test_never_quiet(self) -> None:
+        """Changes that never cease do not hold back the first of them."""
+        self.start_shop()
+        for number in range(10):
+            self.controller.changed(batch(ingress("other", f"h{number}.test")))
+            self.clock.advance(TABLE_DELAY_SECONDS / 4)
+        self.assertGreaterEqual(len(self.published), 2)
+
+    def test_no_change(self) -> None:
+        """What changes nothing for us publishes nothing."""
+        self.start_shop()
+        self.controller.changed(
+            batch(ingress("shop", "shop.test"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
+        )
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_deleted(self) -> None:
+        """An Ingress that is gone takes its routes along."""
+        self.start_shop()
+        self.controller.changed(gone(Kind.INGRESS, "shop"))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.hosts(), [])
+
+    def test_service(self) -> None:
+        """A Service that appears solves the problem of the Ingress that names it."""
+        self.start(ingress("shop", "shop.test"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
+        self.controller.changed(batch(service("shop")))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.published[-1].problems, ())
+        self.assertEqual(self.addresses(), ["10.0.0.1"])
+
+
+class EndpointTests(ControllerTestCase):
+    """Changes of EndpointSlices alone."""
+
+    def test_next_turn(self) -> None:
+        """New endpoints are published in the next turn; table, certificates and problems are the same objects."""
+        first = self.start_shop()
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.assertEqual(self.published, [])
+        self.clock.advance(0)
+        self.assertEqual(len(self.published), 1)
+        self.assertEqual(self.addresses(), ["10.0.0.2"])
+        self.assertIs(self.published[0].table, first.table)
+        self.assertIs(self.published[0].certificates, first.certificates)
+        self.assertIs(self.published[0].problems, first.problems)
+        self.assertEqual(first.backends[SHOP].endpoints, (Endpoint("10.0.0.1", 8080),))
+
+    def test_one_turn(self) -> None:
+        """Changes of many Services in one turn are published together; other backends keep their state."""
+        self.start(
+            ingress("shop", "shop.test"),
+            ingress("blog", "blog.test", "blog"),
+            ingress("idle", "idle.test", "idle"),
+            *map(service, ("shop", "blog", "idle")),
+            endpoint_slice("idle-1", "idle", "10.0.0.9"),
+        )
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.controller.changed(batch(endpoint_slice("blog-1", "blog", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual(len(self.published), 1)
+        self.assertEqual((self.addresses(SHOP), self.addresses(BLOG)), (["10.0.0.1"], ["10.0.0.2"]))
+        self.assertEqual(self.addresses(BackendReference("web", "idle", 80)), ["10.0.0.9"])
+
+    def test_later_changes(self) -> None:
+        """Each later change builds on the one before."""
+        self.start_shop()
+        for address in ("10.0.0.2", "10.0.0.3"):
+            self.controller.changed(batch(endpoint_slice("shop-1", "shop", address)))
+            self.clock.advance(0)
+            self.assertEqual(self.addresses(), [address])
+
+    def test_slice_deleted(self) -> None:
+        """An EndpointSlice that is gone takes its endpoints along."""
+        self.start_shop()
+        self.controller.changed(batch(endpoint_slice("shop-2", "shop", "10.0.0.2")))
+        self.controller.changed(gone(Kind.ENDPOINT_SLICE, "shop-1"))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), ["10.0.0.2"])
+
+    def test_slice_moved(self) -> None:
+        """An EndpointSlice that changes hands is taken from one Service and given to the other."""
+        self.start(
+            ingress("shop", "shop.test"),
+            ingress("blog", "blog.test", "blog"),
+            service("shop"),
+            service("blog"),
+            endpoint_slice("any-1", "shop", "10.0.0.1"),
+        )
+        self.controller.changed(batch(endpoint_slice("any-1", "blog", "10.0.0.1")))
+        self.clock.advance(0)
+        self.assertEqual((self.addresses(SHOP), self.addresses(BLOG)), ([], ["10.0.0.1"]))
+
+    def test_same_endpoints(self) -> None:
+        """Nothing is published when no backend got other endpoints."""
+        self.start_shop()
+        self.controller.changed(batch(endpoint_slice("shop-2", "shop", "10.0.0.1")))
+        self.controller.changed(batch(endpoint_slice("nobody-1", "nobody", "10.0.0.1")))
+        self.clock.advance(1)
+        self.assertEqual(self.published, [])
+
+    def test_all_ports(self) -> None:
+        """Every backend of the Service follows, whatever the port and spelling."""
+        by_name = IngressBackend("shop", ServicePortReference(name="http"))
+        other = Ingress(
+            key("other"),
+            class_name="nginx",
+            rules=(IngressRule("other.test", (IngressPath("/", "Prefix", by_name),)),),
+        )
+        self.start(ingress("shop", "shop.test"), other, service("shop"))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(SHOP), ["10.0.0.1"])
+        self.assertEqual(self.addresses(BackendReference("web", "shop", "http")), ["10.0.0.1"])
+
+    def test_with_other_changes(self) -> None:
+        """Endpoints do not wait for a translation that is due, and that one includes them."""
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual((self.hosts(), self.addresses()), (["shop.test"], ["10.0.0.2"]))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual((self.hosts(), self.addresses()), (["other.test", "shop.test"], ["10.0.0.2"]))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_unreadable_slice(self) -> None:
+        """An EndpointSlice that becomes unreadable loses its endpoints, and its problem is published."""
+        self.start_shop()
+        problem = Problem("EndpointSlice", "web", "shop-1", Reason.MALFORMED_OBJECT, "no endpoints")
+        self.controller.changed({(Kind.ENDPOINT_SLICE, key("shop-1")): Projection(None, (problem,))})
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), [])
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.published[-1].problems, (problem,))
+
+
+class StopTests(ControllerTestCase):
+    """``stop``."""
+
+    def test_calls_canceled(self) -> None:
+        """What was due is canceled."""
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.controller.stop()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertEqual(self.published, [])
+
+    def test_changed_afterwards(self) -> None:
+        """What comes afterwards publishes nothing."""
+        self.start_shop()
+        self.controller.stop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_before_sync(self) -> None:
+        """A controller that was never synced can be stopped, too."""
+        self.controller.stop()
+        self.assertEqual(self.published, [])
+
+
+class BugTests(ControllerTestCase):
+    """A translation that fails although it must not."""
+
+    def failures(self) -> int:
+        return len(self.flushLoggedErrors(RuntimeError))
+
+    def test_last_snapshot_stays(self) -> None:
+        """It is logged as critical and counted, and nothing is published."""
+        self.start_shop()
+        self.store.is_broken = True
+        with capturedLogs() as events:
+            self.controller.changed(batch(ingress("other", "other.test")))
+            self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual([event["log_level"] for event in events], [LogLevel.critical])
+        self.assertEqual(self.failures(), 1)
+        self.assertEqual(self.published, [])
+        self.assertIn(b"\ningress_translations_failed_total 1.0\n", self.metrics.render())
+
+    def test_next_change(self) -> None:
+        """The next change is translated as ever, together with what was missed."""
+        self.start_shop()
+        self.store.is_broken = True
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.store.is_broken = False
+        self.controller.changed(batch(ingress("third", "third.test")))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.hosts(), ["other.test", "shop.test", "third.test"])
+        self.assertEqual(self.failures(), 1)
+
+    def test_first_translation(self) -> None:
+        """After a first translation that failed, any change leads to the first snapshot."""
+        self.store.is_broken = True
+        self.start(ingress("shop", "shop.test"), service("shop"))
+        self.store.is_broken = False
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.addresses(), ["10.0.0.1"])
+        self.assertEqual(self.failures(), 1)
+
+    def test_endpoints(self) -> None:
+        """When only the endpoints were to be found, everything is translated anew, once."""
+        self.start_shop()
+        self.store.is_broken = True
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual(self.failures(), 1)
+        self.store.is_broken = False
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(self.addresses(), ["10.0.0.2"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_no_loop(self) -> None:
+        """A bug that stays is met once for each change, not again and again."""
+        self.start_shop()
+        self.store.is_broken = True
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.pump([TABLE_DELAY_SECONDS] * 20)
+        self.assertEqual(self.failures(), 2)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+
+class ReportTests(ControllerTestCase):
+    """What is logged and counted."""
+
+    def logged(self, level: object, *batches: Mapping[ObjectId, Projection | None]) -> list[str]:
+        """Hand over *batches* one after the other; return what is logged at *level*."""
+        with capturedLogs() as events:
+            for one in batches:
+                self.controller.changed(one)
+                self.clock.advance(TABLE_DELAY_SECONDS)
+        return [str(event["log_format"]).format(**event) for event in events if event["log_level"] is level]
+
+    def test_problem_once(self) -> None:
+        """A problem is logged when it comes, and not again while it stays."""
+        self.start_shop()
+        lines = self.logged(
+            LogLevel.warn,
+            batch(ingress("other", "other.test", "absent")),
+            batch(ingress("third", "third.test")),
+        )
+        self.assertEqual(len(lines), 1)
+        self.assertIn("Ingress web/other", lines[0])
+        self.assertIn("(ServiceNotFound)", lines[0])
+
+    def test_problem_solved(self) -> None:
+        """A problem that went away is logged as solved."""
+        self.start(ingress("shop", "shop.test"))
+        lines = self.logged(LogLevel.info, batch(service("shop")))
+        self.assertEqual(len([line for line in lines if line.startswith("Solved: Ingress web/shop")]), 1)
+
+    def test_published(self) -> None:
+        """Each translation is logged with its counts."""
+        self.start_shop()
+        lines = self.logged(LogLevel.info, batch(ingress("other", "other.test")))
+        self.assertEqual(lines, ["Published 2 routes of 2 hosts, with 0 problems, in 0.0 ms"])
+
+    def test_endpoints_are_quiet(self) -> None:
+        """Endpoints come and go without a line that an operator sees."""
+        self.start_shop()
+        self.assertEqual(self.logged(LogLevel.info, batch(endpoint_slice("shop-1", "shop", "10.0.0.2"))), [])
+        self.assertEqual(len(self.published), 1)
+
+    def test_metrics(self) -> None:
+        """The metrics show what the current snapshot holds."""
+        self.start(ingress("shop", "shop.test"), ingress("other", "other.test", "absent"), service("shop"))
+        shown = self.metrics.render().decode()
+        self.assertIn("\ningress_routes 2.0\n", shown)
+        self.assertIn('\ningress_problems{reason="ServiceNotFound"} 1.0\n', shown)
+        self.assertIn("\ningress_snapshot_seconds_count 1.0\n", shown)
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertIn("\ningress_snapshot_seconds_count 2.0\n", self.metrics.render().decode())
+
+    def test_series_of_ingresses(self) -> None:
+        """An Ingress has series of its own from its first snapshot to its last."""
+        self.start_shop()
+        self.metrics.exchange_ended(key("shop"), 200, 0.1, 1)
+        self.assertIn(b'ingress="shop"', self.metrics.render())
+        self.controller.changed(gone(Kind.INGRESS, "shop"))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertNotIn(b'ingress="shop"', self.metrics.render())
+
+
+class ManifestTests(ControllerTestCase):
+    """Objects from manifests."""
+
+    options = TranslateOptions(from_manifests=True)
+
+    def lines(self, *values: ClusterObject) -> list[str]:
+        """Sync with *values*; return the lines that name ``--endpoint``, problems aside."""
+        with capturedLogs() as events:
+            self.start(*values)
+        lines = [str(event["log_format"]).format(**event) for event in events]
+        return [line for line in lines if line.startswith("The manifests do not say")]
+
+    def test_endpoint_option(self) -> None:
+        """One line at start names the Services that nobody can reach, and the option with an example."""
+        [line] = self.lines(ingress("a", "a.test", "shop"), ingress("b", "b.test", "blog"))
+        self.assertIn("web/blog, web/shop.", line)
+        self.assertIn("--endpoint web/blog=127.0.0.1:8080", line)
+        self.assertIn("--endpoint '*=127.0.0.1:8080'", line)
+
+    def test_many_services(self) -> None:
+        """Only the first few Services are named, and the rest are counted."""
+        [line] = self.lines(*(ingress(f"i{n}", f"h{n}.test", f"s{n}") for n in range(8)))
+        self.assertIn(": web/s0, web/s1, web/s2, web/s3, web/s4 and 3 more.", line)
+
+    def test_all_reachable(self) -> None:
+        """There is no such line when every Service has endpoints."""
+        self.assertEqual(
+            self.lines(ingress("a", "a.test"), service("shop"), endpoint_slice("shop-1", "shop", "10.0.0.1")),
+            [],
+        )
+
+    def test_once(self) -> None:
+        """The line is for the start alone."""
+        self.start(ingress("a", "a.test"))
+        with capturedLogs() as events:
+            self.controller.changed(batch(ingress("b", "b.test", "blog")))
+            self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(len(self.published), 1)
+        self.assertFalse(any("do not say where" in str(event["log_format"]) for event in events))
+
+
+class ManualEndpointTests(ControllerTestCase):
+    """Objects from manifests, with ``--endpoint``."""
+
+    options = TranslateOptions(
+        from_manifests=True, manual_endpoints=(ManualEndpoint(None, "", Endpoint("127.0.0.1", 9000)),)
+    )
+
+    def test_slice_comes_and_goes(self) -> None:
+        """The option counts while the Service has no EndpointSlice."""
+        self.start(ingress("a", "a.test"), service("shop"))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), ["10.0.0.1"])
+        self.controller.changed(gone(Kind.ENDPOINT_SLICE, "shop-1"))
+        self.clock.advance(0)
+        self.assertEqual(self.published[-1].backends[SHOP], BackendState((Endpoint("127.0.0.1", 9000),)))
