@@ -1,0 +1,326 @@
+"""Tests for ``ingress.certificates``."""
+
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import dsa, rsa
+from cryptography.x509.oid import NameOID
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.certificates import Certificate, CertificateError, CertificateTable, load_certificate
+from ingress.model.objects import ObjectKey, Secret
+from ingress.model.problems import Reason
+from tests.fakes.certificates import issue, key_as_pem, make_authority, make_key
+
+NOW = datetime(2030, 6, 1, tzinfo=UTC)
+BEGIN, END = NOW - timedelta(days=10), NOW + timedelta(days=80)
+AUTHORITY = make_authority(not_before=BEGIN, not_after=END)
+KEY = ObjectKey("shop", "web-tls")
+PEM = serialization.Encoding.PEM
+PLAIN = serialization.NoEncryption()
+SHA256_WITH_RSA = bytes.fromhex("2a864886f70d01010b")
+SHA1_WITH_RSA = bytes.fromhex("2a864886f70d010105")
+
+
+def issued(*names: str, common_name: str | None = None) -> tuple[bytes, bytes]:
+    """Chain and key for *names*, valid at ``NOW``."""
+    return issue(AUTHORITY, names, not_before=BEGIN, not_after=END, common_name=common_name)
+
+
+def secret(chain: bytes | None, key: bytes | None, type_: str = "kubernetes.io/tls") -> Secret:
+    """A Secret with the keys that are not None."""
+    content = {"tls.crt": chain, "tls.key": key}
+    return Secret(KEY, type_, {name: value for name, value in content.items() if value is not None})
+
+
+def loaded(*names: str) -> Certificate:
+    """A certificate for *names*."""
+    return load_certificate(secret(*issued(*names)), NOW)
+
+
+def odd_certificate(key: rsa.RSAPrivateKey, *, issuer: str = "self", sha1: bool = False) -> bytes:
+    """A certificate that the fakes are too decent to make: a weak key, or a SHA-1 signature."""
+    der = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "self")]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(BEGIN)
+        .not_valid_after(END)
+        .sign(key, hashes.SHA256())
+        .public_bytes(serialization.Encoding.DER)
+    )
+    if sha1:
+        # No library signs with SHA-1 any more, so the names of the algorithm are exchanged.
+        der = der.replace(SHA256_WITH_RSA, SHA1_WITH_RSA)
+    return x509.load_der_x509_certificate(der).public_bytes(PEM)
+
+
+class LoadCertificateTests(SynchronousTestCase):
+    """A Secret becomes a certificate."""
+
+    def test_values(self) -> None:
+        """The certificate knows its Secret, names, validity and fingerprint."""
+        chain, key = issued("Shop.example.com", "*.shop.example.com")
+        certificate = load_certificate(secret(chain, key), NOW)
+        leaf = x509.load_pem_x509_certificate(chain)
+        self.assertEqual(certificate.secret, KEY)
+        self.assertEqual(certificate.names, ("shop.example.com", "*.shop.example.com"))
+        self.assertEqual((certificate.not_before, certificate.not_after), (BEGIN, END))
+        self.assertEqual(certificate.not_after.tzinfo, UTC)
+        self.assertEqual(certificate.fingerprint, leaf.fingerprint(hashes.SHA256()).hex())
+
+    def test_key_kinds(self) -> None:
+        """RSA, ECDSA and Ed25519 keys serve."""
+        for key in (make_key("rsa"), make_key("ec"), make_key("ed25519")):
+            chain, pem = issue(AUTHORITY, ["a.com"], not_before=BEGIN, not_after=END, key=key)
+            self.assertEqual(load_certificate(secret(chain, pem), NOW).names, ("a.com",))
+
+    def test_key_formats(self) -> None:
+        """A key may be PKCS #8 or the older form of its kind, and have EC parameters or text before it."""
+        for key in (make_key("rsa"), make_key("ec")):
+            chain, pkcs8 = issue(AUTHORITY, ["a.com"], not_before=BEGIN, not_after=END, key=key)
+            old = key.private_bytes(PEM, serialization.PrivateFormat.TraditionalOpenSSL, PLAIN)
+            parameters = b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+            for pem in (pkcs8, old, parameters + old, b"some text\r\n" + old.replace(b"\n", b"\r\n")):
+                self.assertEqual(load_certificate(secret(chain, pem), NOW).key_pem, pkcs8)
+
+    def test_chain(self) -> None:
+        """Intermediates follow the leaf, and text between them is left out."""
+        intermediate = make_authority("Between", parent=AUTHORITY, not_before=BEGIN, not_after=END)
+        chain, key = issue(intermediate, ["a.com"], not_before=BEGIN, not_after=END)
+        commented = chain.replace(b"-----BEGIN", b"subject=whatever\n-----BEGIN")
+        self.assertEqual(load_certificate(secret(commented, key), NOW).chain_pem, chain)
+
+    def test_same_content_is_equal(self) -> None:
+        """Two readings of one Secret are equal, and so share a context."""
+        chain, key = issued("a.com")
+        first, second = (load_certificate(secret(chain, key), NOW) for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertEqual(hash(first), hash(second))
+
+    def test_names(self) -> None:
+        """Names are the DNS names, never addresses; the common name counts only without them."""
+        for names, common_name, expected in (
+            (("a.com", "10.0.0.1"), "b.com", ("a.com",)),
+            ((), "B.com", ("b.com",)),
+            ((), None, ()),
+            (("a.com", "A.COM"), None, ("a.com",)),
+        ):
+            pair = issued(*names, common_name=common_name)
+            self.assertEqual(load_certificate(secret(*pair), NOW).names, expected)
+
+    def test_untyped_secret(self) -> None:
+        """A Secret of type Opaque, or of none, serves when it holds both keys."""
+        for type_ in ("Opaque", ""):
+            self.assertEqual(load_certificate(secret(*issued("a.com"), type_=type_), NOW).names, ("a.com",))
+
+    def test_not_yet_valid(self) -> None:
+        """A certificate whose time has not come is taken."""
+        self.assertEqual(
+            load_certificate(secret(*issued("a.com")), BEGIN - timedelta(days=1)).not_before, BEGIN
+        )
+
+    def test_key_material_is_hidden(self) -> None:
+        """No repr shows chain or key."""
+        certificate = loaded("a.com")
+        table = CertificateTable({"a.com": certificate}, {}, certificate)
+        for text in (repr(certificate), str(certificate), repr(table)):
+            self.assertNotIn("BEGIN", text)
+            self.assertNotIn(certificate.key_pem.decode().splitlines()[1], text)
+
+
+class CertificateErrorTests(SynchronousTestCase):
+    """A Secret that cannot serve says why."""
+
+    def reason_of(self, bad: Secret, now: datetime = NOW) -> str:
+        """The message for *bad*, which must not hold any line of its content."""
+        with self.assertRaises(CertificateError) as caught:
+            load_certificate(bad, now)
+        error: CertificateError = caught.exception
+        self.assertEqual(error.reason, Reason.INVALID_CERTIFICATE)
+        self.assertEqual(str(error), error.message)
+        for value in bad.content.values():
+            for line in value.split():
+                if len(line) > 8:
+                    self.assertNotIn(line.decode("latin-1"), error.message)
+        self.assertIsNone(error.__cause__)
+        return error.message
+
+    def test_type(self) -> None:
+        """A Secret of another type is refused, whatever it holds."""
+        message = self.reason_of(secret(*issued("a.com"), type_="kubernetes.io/dockercfg"))
+        self.assertIn("kubernetes.io/dockercfg", message)
+
+    def test_missing(self) -> None:
+        """A missing or empty key is named."""
+        chain, key = issued("a.com")
+        for (chain_found, key_found), expected in (
+            ((None, key), "tls.crt: missing from the Secret"),
+            ((chain, None), "tls.key: missing from the Secret"),
+            ((b"", key), "tls.crt: empty"),
+            ((chain, b""), "tls.key: empty"),
+        ):
+            for type_ in ("kubernetes.io/tls", "Opaque"):
+                self.assertEqual(self.reason_of(secret(chain_found, key_found, type_)), expected)
+
+    def test_bad_pem(self) -> None:
+        """What is not PEM, not a certificate or not a key is named by the key of the Secret."""
+        chain, key = issued("a.com")
+        body = b"-----BEGIN %b-----\nbm90IGFzbjE=\n-----END %b-----\n"
+        for bad, expected in (
+            (secret(b"hello", key), "tls.crt: no PEM"),
+            (secret(key, key), "tls.crt: no PEM"),
+            (secret(chain[:200], key), "tls.crt: no PEM"),
+            (secret(body % (b"CERTIFICATE", b"CERTIFICATE"), key), "tls.crt: no PEM"),
+            (secret(chain + body % (b"CERTIFICATE", b"CERTIFICATE"), key), "tls.crt: no PEM"),
+            (secret(chain, b"hello"), "tls.key: no PEM"),
+            (secret(chain, chain), "tls.key: no PEM"),
+            (secret(chain, key[:100]), "tls.key: no PEM"),
+            (secret(chain, body % (b"PRIVATE KEY", b"PRIVATE KEY")), "tls.key: the private key cannot"),
+            (
+                secret(chain, body % (b"RSA PRIVATE KEY", b"RSA PRIVATE KEY")),
+                "tls.key: the private key cannot",
+            ),
+            (secret(chain, b"\xff\x00" * 50), "tls.key: no PEM"),
+        ):
+            self.assertIn(expected, self.reason_of(bad))
+
+    def test_encrypted(self) -> None:
+        """An encrypted key is called so, in either format."""
+        chain, _ = issued("a.com")
+        lock = serialization.BestAvailableEncryption(b"secret")
+        formats = (serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.TraditionalOpenSSL)
+        for form in formats:
+            key = make_key("rsa").private_bytes(PEM, form, lock)
+            self.assertEqual(self.reason_of(secret(chain, key)), "tls.key: the private key is encrypted")
+
+    def test_mismatch(self) -> None:
+        """A key of another certificate is refused, of the same kind or not."""
+        chain, _ = issued("a.com")
+        for key in (make_key("ec"), make_key("rsa"), make_key("ed25519")):
+            self.assertIn(
+                "tls.key: the private key does not belong", self.reason_of(secret(chain, key_as_pem(key)))
+            )
+
+    def test_order(self) -> None:
+        """A chain with the leaf last is refused with that reason."""
+        chain, key = issued("a.com")
+        message = self.reason_of(secret(AUTHORITY.pem + chain, key))
+        self.assertEqual(message, "tls.crt: tls.key belongs to certificate 2; the leaf must come first")
+
+    def test_expired(self) -> None:
+        """A certificate is refused from the second its validity ends."""
+        pair = secret(*issued("a.com"))
+        self.assertEqual(load_certificate(pair, END - timedelta(seconds=1)).not_after, END)
+        self.assertEqual(
+            self.reason_of(pair, END), f"tls.crt: the certificate expired at {END:%Y-%m-%dT%H:%M:%SZ}"
+        )
+
+    def test_kind_of_key(self) -> None:
+        """A key that no TLS server can use is refused."""
+        chain, _ = issued("a.com")
+        key = dsa.generate_private_key(1024).private_bytes(PEM, serialization.PrivateFormat.PKCS8, PLAIN)
+        self.assertIn("tls.key: a key of this kind", self.reason_of(secret(chain, key)))
+
+    def test_weak_key(self) -> None:
+        """A certificate that OpenSSL would refuse for its short key is refused here."""
+        key = rsa.generate_private_key(65537, 1024)
+        message = self.reason_of(secret(odd_certificate(key), key_as_pem(key)))
+        self.assertEqual(message, "tls.crt: certificate 1 has a key of 1024 bits, fewer than 2048")
+
+    def test_weak_signature(self) -> None:
+        """A SHA-1 signature is refused, except a root's signature of itself."""
+        key = rsa.generate_private_key(65537, 2048)
+        chain, leaf_key = issued("a.com")
+        root = odd_certificate(key, sha1=True)
+        self.assertEqual(load_certificate(secret(chain + root, leaf_key), NOW).names, ("a.com",))
+        signed = odd_certificate(key, issuer="other", sha1=True)
+        for bad, number in (
+            (secret(signed, key_as_pem(key)), 1),
+            (secret(chain + signed, leaf_key), 2),
+        ):
+            self.assertEqual(
+                self.reason_of(bad), f"tls.crt: certificate {number} is signed with a broken hash"
+            )
+
+    def test_inconsistent_rsa_key(self) -> None:
+        """An RSA key whose parts do not belong together never gets to sign."""
+        key = rsa.generate_private_key(65537, 2048)
+        other = rsa.generate_private_key(65537, 2048).private_numbers()
+        chain, _ = issue(AUTHORITY, ["a.com"], not_before=BEGIN, not_after=END, key=key)
+        good = key.private_numbers()
+        changes: tuple[dict[str, int], ...] = (
+            {"d": other.d},
+            {"p": other.p},
+            {"dmp1": good.dmq1},
+            {"dmq1": good.dmp1},
+            {"iqmp": good.iqmp + 2},
+        )
+        for change in changes:
+            parts = {name: getattr(good, name) for name in ("p", "q", "d", "dmp1", "dmq1", "iqmp")}
+            numbers = rsa.RSAPrivateNumbers(**(parts | change), public_numbers=good.public_numbers)
+            try:
+                pem = key_as_pem(numbers.private_key(unsafe_skip_rsa_key_validation=True))
+            except ValueError:
+                continue
+            self.assertIn("tls.key: ", self.reason_of(secret(chain, pem)), change)
+
+
+class CoversTests(SynchronousTestCase):
+    """Which hosts the names of a certificate cover."""
+
+    def test_covers(self) -> None:
+        """A name covers its host, a wildcard one label in its place, and nothing else."""
+        certificate = loaded("a.com", "*.b.com", "c.b.org")
+        for host, expected in (
+            ("a.com", True),
+            ("A.com.", True),
+            ("x.a.com", False),
+            ("x.b.com", True),
+            ("b.com", False),
+            ("x.y.b.com", False),
+            (".b.com", False),
+            ("*.b.com", True),
+            ("*.x.b.com", False),
+            ("*.b.org", False),
+            ("c.b.org", True),
+            ("", False),
+            ("com", False),
+        ):
+            self.assertIs(certificate.covers(host), expected, host)
+
+    def test_partial_wildcard(self) -> None:
+        """A wildcard that is only part of a label covers nothing."""
+        certificate = loaded("f*.b.com", "*m")
+        for host in ("foo.b.com", "com", "m"):
+            self.assertFalse(certificate.covers(host), host)
+
+
+class CertificateTableTests(SynchronousTestCase):
+    """Which certificate a server name gets."""
+
+    def test_find(self) -> None:
+        """The exact name goes before the wildcard of one label, and that before the default."""
+        exact, wildcard, default = loaded("a.b.com"), loaded("*.b.com"), loaded("default")
+        table = CertificateTable({"a.b.com": exact}, {".b.com": wildcard}, default)
+        for name, expected in (
+            ("a.b.com", exact),
+            ("A.B.com.", exact),
+            ("x.b.com", wildcard),
+            ("X.B.COM.", wildcard),
+            ("b.com", default),
+            ("x.y.b.com", default),
+            (".b.com", default),
+            ("unknown", default),
+            ("", default),
+            (None, default),
+        ):
+            self.assertIs(table.find(name), expected, name)
+
+    def test_empty(self) -> None:
+        """An empty table has no certificate for anybody."""
+        self.assertIsNone(CertificateTable().find("a.com"))
+        self.assertIsNone(CertificateTable().find(None))

@@ -1,0 +1,113 @@
+"""Tests for ``ingress.tls.profile``: what a handshake with our contexts can agree on."""
+
+from datetime import UTC, datetime
+
+from OpenSSL import SSL
+from OpenSSL._util import lib
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated import generate_certificate
+from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
+from tests.tls.test_contexts import Client
+
+CONTEXTS = ServerContexts(generate_certificate(datetime.now(UTC)))
+
+
+def client_context(
+    version: int | None = None, suites: bytes | None = None, groups: bytes | None = None
+) -> SSL.Context:
+    """A client that offers one version, certain suites, certain groups."""
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    if version is not None:
+        context.set_min_proto_version(version)
+        context.set_max_proto_version(version)
+    if suites is not None:
+        context.set_cipher_list(suites)
+    if groups is not None:
+        assert lib.SSL_CTX_set1_curves_list(context._context, groups) == 1
+    return context
+
+
+def connected(context: SSL.Context, protocols: list[bytes] | None = None) -> SSL.Connection:
+    """The client's connection after a handshake with our contexts."""
+    return Client(CONTEXTS, None, protocols, context).handshake().connection
+
+
+class ProfileTests(SynchronousTestCase):
+    """Versions, suites, groups and protocols."""
+
+    def test_versions(self) -> None:
+        """TLS 1.2 and 1.3 are spoken."""
+        for version, name in ((SSL.TLS1_2_VERSION, "TLSv1.2"), (SSL.TLS1_3_VERSION, "TLSv1.3")):
+            self.assertEqual(connected(client_context(version)).get_protocol_version_name(), name)
+
+    def test_old_versions(self) -> None:
+        """TLS 1.1 and 1.0 are refused with the alert ``protocol_version``."""
+        for minor in (1, 2):
+            # Written by hand, since OpenSSL need not speak these versions any more:
+            # version, random, no session, one suite, no compression.
+            body = bytes((3, minor)) + bytes(32) + b"\0" + b"\0\2\xc0\x09" + b"\1\0"
+            message = b"\1" + len(body).to_bytes(3) + body
+            server = CONTEXTS.serverConnectionForTLS(None)
+            server.set_accept_state()
+            server.bio_write(b"\x16\x03\x01" + len(message).to_bytes(2) + message)
+            with self.assertRaises(SSL.Error):
+                server.do_handshake()
+            record = server.bio_read(100)
+            self.assertEqual((record[0], record[-2:]), (21, bytes((2, 70))))
+
+    def test_suites(self) -> None:
+        """Each TLS 1.2 suite for our kind of key is agreed on; others are not."""
+        for suite in TLS_1_2_SUITES.split(b":"):
+            if b"ECDSA" in suite:
+                context = client_context(SSL.TLS1_2_VERSION, suite)
+                self.assertEqual(connected(context).get_cipher_name(), suite.decode())
+        for suite in (b"ECDHE-ECDSA-AES128-SHA", b"ECDHE-ECDSA-AES256-SHA384", b"ECDHE-ECDSA-AES128-CCM"):
+            with self.assertRaises(SSL.Error):
+                connected(client_context(SSL.TLS1_2_VERSION, suite))
+
+    def test_groups(self) -> None:
+        """X25519, P-256 and P-384 are agreed on, P-521 and X448 are not."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            for group in (b"X25519", b"P-256", b"P-384"):
+                # In TLS 1.2 the list must also hold the curve of the certificate's key.
+                connected(client_context(version, groups=group + (b"" if group == b"P-256" else b":P-256")))
+            for group in (b"P-521", b"X448"):
+                with self.assertRaises(SSL.Error):
+                    connected(client_context(version, groups=group))
+
+    def test_protocol(self) -> None:
+        """HTTP/1.1 is chosen wherever it stands in the offer, and is not forced on anybody."""
+        for offered in ([b"http/1.1"], [b"h2", b"http/1.1"], [b"http/1.1", b"h2"]):
+            self.assertEqual(connected(client_context(), offered).get_alpn_proto_negotiated(), b"http/1.1")
+        self.assertEqual(connected(client_context()).get_alpn_proto_negotiated(), b"")
+
+    def test_no_common_protocol(self) -> None:
+        """A client that offers HTTP/2 alone is refused, and the next one is none the worse."""
+        with self.assertRaisesRegex(SSL.Error, "no application protocol"):
+            connected(client_context(), [b"h2"])
+        connected(client_context(), [b"http/1.1"])
+
+    def test_renegotiation(self) -> None:
+        """A client cannot make the server negotiate a second time."""
+        client = Client(CONTEXTS, None, context=client_context(SSL.TLS1_2_VERSION)).handshake()
+        client.connection.renegotiate()
+        try:
+            client.connection.do_handshake()
+        except SSL.WantReadError:
+            pass
+        client.pump()
+        with self.assertRaises(SSL.WantReadError):
+            client.server.recv(100)
+        # The server answers with a warning and no handshake, which ends the client's try.
+        client.pump()
+        with self.assertRaisesRegex(SSL.Error, "no renegotiation"):
+            client.connection.do_handshake()
+
+    def test_options(self) -> None:
+        """Compression is off, and no session is kept in memory."""
+        context = new_server_context()
+        self.assertTrue(context.set_options(0) & SSL.OP_NO_COMPRESSION)
+        self.assertTrue(context.set_options(0) & SSL.OP_NO_RENEGOTIATION)
+        self.assertEqual(context.get_session_cache_mode(), SSL.SESS_CACHE_OFF)
