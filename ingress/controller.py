@@ -15,7 +15,8 @@ Theory of operation.  Two things can be out of date, each with one delayed call:
   and has a port decides about problems of the Ingresses that name it.)  Translation
   costs more, and such changes come in bursts, so it waits ``TABLE_DELAY_SECONDS`` after
   the first change of a burst.  The wait is not prolonged by further changes: on a
-  cluster that is never quiet, a change must not wait for silence.
+  cluster that is never quiet, a change must not wait for silence.  But requests wait
+  while we translate, so where that takes long, a translation rests from the one before.
 
 Invariants:
 
@@ -49,6 +50,13 @@ log = Logger()
 TABLE_DELAY_SECONDS = 0.05
 """How long the first change of a burst waits for others: too short for people to notice,
 long enough for ``kubectl apply`` of a few files to become one translation."""
+
+REST_FACTOR = 4
+"""How many times as long as a translation took the next one waits after it: so changes
+that never cease leave at least four fifths of the reactor's time to requests."""
+
+LONGEST_REST_SECONDS = 2.0
+"""No change waits longer, whatever translation takes and wherever the clock jumps."""
 
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
@@ -92,6 +100,7 @@ class Controller:
         self._now = now
         self._is_running = False
         self._published: _Published | None = None
+        self._rested_at = 0.0
         self._table_call: IDelayedCall | None = None
         self._endpoints_call: IDelayedCall | None = None
         # The Service that each EndpointSlice belonged to when it was last seen: one that
@@ -136,7 +145,8 @@ class Controller:
 
     def _schedule_table(self) -> None:
         if self._table_call is None:
-            self._table_call = self._clock.callLater(TABLE_DELAY_SECONDS, self._translate)
+            rest = min(self._rested_at - self._clock.seconds(), LONGEST_REST_SECONDS)
+            self._table_call = self._clock.callLater(max(rest, TABLE_DELAY_SECONDS), self._translate)
 
     def _schedule_endpoints(self) -> None:
         if self._endpoints_call is None:
@@ -165,6 +175,8 @@ class Controller:
         except Exception:
             self._metrics.translation_failed()
             log.failure("Translation failed, which is a bug; what was published last stays in force")
+        ended = self._clock.seconds()
+        self._rested_at = ended + REST_FACTOR * (ended - started)
 
     def _resolve(self) -> None:
         """Bring the endpoints of the Services up to date whose EndpointSlices changed."""

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
 from ingress.cluster.store import Store
-from ingress.controller import TABLE_DELAY_SECONDS, Controller
+from ingress.controller import LONGEST_REST_SECONDS, REST_FACTOR, TABLE_DELAY_SECONDS, Controller
 from ingress.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import (
@@ -193,6 +193,63 @@ class TableTests(ControllerTestCase):
         self.clock.advance(TABLE_DELAY_SECONDS)
         self.assertEqual(self.published[-1].problems, ())
         self.assertEqual(self.addresses(), ["10.0.0.1"])
+
+
+class RestTests(ControllerTestCase):
+    """Translations that take long."""
+
+    seconds = 0.1
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.controller = Controller(
+            self.store, self.options, self.published.append, self.clock, self.metrics, self.now
+        )
+
+    def now(self) -> datetime:
+        """Tell the time, and let a translation take ``seconds``: it asks for the time once."""
+        self.clock.rightNow += self.seconds
+        return NOW
+
+    def test_rest(self) -> None:
+        """A change right after a long translation waits several times as long as that took."""
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(REST_FACTOR * self.seconds * 0.9)
+        self.assertEqual(self.published, [])
+        self.clock.advance(REST_FACTOR * self.seconds * 0.2)
+        self.assertEqual(len(self.published), 1)
+
+    def test_rested(self) -> None:
+        """A change after a while of quiet waits no longer than any other."""
+        self.start_shop()
+        self.clock.advance(REST_FACTOR * self.seconds)
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.assertEqual(len(self.published), 1)
+
+    def test_longest_rest(self) -> None:
+        """The wait is bounded, however long translation takes."""
+        self.seconds = 60.0
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(LONGEST_REST_SECONDS)
+        self.assertEqual(len(self.published), 1)
+
+    def test_clock_set_back(self) -> None:
+        """The wait is bounded, too, when the clock of the machine is set back."""
+        self.start_shop()
+        self.clock.rightNow -= 3600
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(LONGEST_REST_SECONDS)
+        self.assertEqual(len(self.published), 1)
+
+    def test_endpoints_do_not_rest(self) -> None:
+        """Endpoints are published in the next turn all the same."""
+        self.start_shop()
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), ["10.0.0.2"])
 
 
 class EndpointTests(ControllerTestCase):
