@@ -46,9 +46,12 @@ class Access:
     The tokens that are known, each with its grants; None grants everything.
 
     With no tokens at all, nobody has to show one and everything is permitted.
+    A token that grants everything may impersonate any of ``users``; a user that
+    is not among them has no rights.
     """
 
     tokens: dict[str, tuple[Grant, ...] | None] = Factory(dict)
+    users: dict[str, tuple[Grant, ...]] = Factory(dict)
 
     def check(self, call: Call, token: str | None) -> None:
         """Raise 401 for an unknown token and 403 for what its grants do not permit."""
@@ -57,6 +60,11 @@ class Access:
         if token is None or token not in self.tokens:
             raise StatusError(401, "Unauthorized")
         grants = self.tokens[token]
+        user = call.headers.get("impersonate-user")
+        if user is not None:
+            if grants is not None:
+                raise StatusError(403, f'users "{user}" is forbidden: cannot impersonate', details={})
+            grants = self.users.get(user, ())
         if grants is None or any(grant.allows(call) for grant in grants):
             return
         if not call.plural:
