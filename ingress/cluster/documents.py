@@ -121,7 +121,7 @@ def read_yaml(text: str) -> list[Document]:
     for event in _events(text):
         kind = type(event)
         if kind is DocumentStartEvent:
-            builder = _Builder(event.start_mark.line + 1)
+            builder = _Builder(_line_of(event))
         elif kind is DocumentEndEvent:
             documents.append(builder.document())
         else:

@@ -52,8 +52,9 @@ _KINDS = {
 }
 _DEPRECATED = frozenset(version for version, _ in _KINDS if version.endswith("beta1"))
 
-# What can be part of a key without ambiguity; the API itself is stricter still.
-_OBJECT_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9._]{0,251}[A-Za-z0-9])?")
+# What can stand in a key without ambiguity.  The API is stricter (lower case, no
+# underscores); a manifest that it would refuse can still be tried out.
+_OBJECT_NAME = re.compile(r"[-A-Za-z0-9._]{1,253}")
 
 
 def kind_of(api_version: str, kind: str) -> Kind | None:

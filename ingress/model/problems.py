@@ -14,7 +14,7 @@ class Reason(StrEnum):
     """Reason codes, CamelCase as in Kubernetes Events.  Documented in ``docs/problems.md``."""
 
     MALFORMED_OBJECT = "MalformedObject"
-    """The object's shape is not that of its kind; all of it is ignored."""
+    """The object's shape is not that of its kind; the field named, or else all of it, is ignored."""
     MALFORMED_MANIFEST = "MalformedManifest"
     """A manifest file cannot be read; its last good content stays in force."""
     DUPLICATE_OBJECT = "DuplicateObject"

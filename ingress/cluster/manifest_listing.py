@@ -1,0 +1,124 @@
+"""Finding manifest files: what lies below the paths given, in order, and how it looks.
+
+Only names and signatures; no file is opened.  Hidden entries are passed over: they are
+editors' files, and the versions behind a mounted ConfigMap, whose visible files are
+links that all change at once.  Links are followed, and circles of them end.
+"""
+
+import os
+import stat
+from collections.abc import Sequence
+
+from ingress.model.objects import Kind
+from ingress.model.problems import Problem, Reason
+
+SUFFIXES = (".yaml", ".yml", ".json")
+MAX_DIRECTORY_DEPTH = 32
+
+Signature = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of change of content and of inode, in nanoseconds."""
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    """Return what changes whenever the file does."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def display_name(path: str) -> str:
+    """Return *path* as text that can stand in a message, whatever bytes the name has."""
+    name = os.fsencode(path).decode("utf-8", "replace")
+    return name if name.isprintable() else ascii(name)
+
+
+def unusable_path(asked: Sequence[str], paths: Sequence[str]) -> str | None:
+    """Return which of *paths* is neither a file nor a directory, and why; None if all are.
+
+    *asked* are the same paths as the operator wrote them.
+    """
+    for written, path in zip(asked, paths, strict=True):
+        if not written:
+            return "names no path"
+        try:
+            mode = os.stat(path).st_mode
+        except OSError as error:
+            return f"{display_name(written)}: {error.strerror or error}"
+        except ValueError as error:
+            return f"{display_name(written)}: {error}"
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return f"{display_name(written)}: neither a file nor a directory"
+    return None
+
+
+class Listing:
+    """The manifest files below the paths given, in order, each file and directory once."""
+
+    def __init__(self) -> None:
+        self.signatures: dict[str, Signature] = {}
+        self.problems: dict[str, Problem] = {}
+        self._seen: set[tuple[int, int]] = set()
+        self._hidden: list[str] = []
+
+    def add(self, path: str) -> None:
+        """Add a path that was asked for; it may be gone by now, and come back."""
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            self._report(path, error)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            self._directory(path, status, 0)
+        else:
+            self._file(path, status)
+
+    def hides(self, path: str) -> bool:
+        """Say whether *path* lies where nothing could be listed this time."""
+        return any(path == hidden or path.startswith(hidden + os.sep) for hidden in self._hidden)
+
+    def _report(self, path: str, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            self._hidden.append(path)
+        message = f"cannot be read: {error.strerror or error}"
+        self.problems[path] = _path_problem(path, message)
+
+    def _file(self, path: str, status: os.stat_result) -> None:
+        if self._is_new(status):
+            self.signatures[path] = signature_of(status)
+
+    def _is_new(self, status: os.stat_result) -> bool:
+        identity = status.st_dev, status.st_ino
+        if identity in self._seen:
+            return False
+        self._seen.add(identity)
+        return True
+
+    def _directory(self, path: str, status: os.stat_result, depth: int) -> None:
+        # Links may lead in circles; each directory is entered once.
+        if not self._is_new(status):
+            return
+        if depth > MAX_DIRECTORY_DEPTH:
+            self.problems[path] = _path_problem(path, "lies too deep in directories")
+            return
+        try:
+            names = sorted(os.listdir(path))
+        except OSError as error:
+            self._report(path, error)
+            return
+        for name in names:
+            # Hidden entries are editors' files, and the versions behind a mounted ConfigMap.
+            if name.startswith((".", "#")):
+                continue
+            child = os.path.join(path, name)
+            try:
+                child_status = os.stat(child)
+            except OSError as error:
+                if name.lower().endswith(SUFFIXES) and not isinstance(error, FileNotFoundError):
+                    self._report(child, error)
+                continue
+            if stat.S_ISDIR(child_status.st_mode):
+                self._directory(child, child_status, depth + 1)
+            elif stat.S_ISREG(child_status.st_mode) and name.lower().endswith(SUFFIXES):
+                self._file(child, child_status)
+
+
+def _path_problem(path: str, message: str) -> Problem:
+    return Problem(Kind.MANIFEST.value, "", display_name(path), Reason.MALFORMED_MANIFEST, message)
