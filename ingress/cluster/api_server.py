@@ -31,8 +31,8 @@ class ApiServerSource:
     """Reads all kinds from one API server, in all *namespaces* when none are given.
 
     IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
-    *clock* returns monotonic seconds, *random* a number in [0, 1); the timeouts are those of
-    ``ingress.cluster.api_client.ApiAccess``.
+    *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts are those of
+    ``ingress.cluster.api_client.ApiAccess``, *backoff_seconds* is the wait after a first error.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class ApiServerSource:
         environ: Mapping[str, str] = os.environ,
         connect_seconds: float = 5.0,
         read_seconds: float = 75.0,
+        backoff_seconds: float = 0.8,
         clock: Callable[[], float] = monotonic,
         random: Callable[[], float] = random_number,
     ) -> None:
@@ -61,6 +62,7 @@ class ApiServerSource:
             (read, namespace) for read in KINDS.values() for namespace in read.scopes(namespaces)
         )
         self._annotations_prefix = annotations_prefix
+        self._backoff_seconds = backoff_seconds
         self._clock = clock
         self._random = random
         self._handover: Handover | None = None
@@ -123,6 +125,7 @@ class ApiServerSource:
                     decoding=decoding,
                     clock=self._clock,
                     random=self._random,
+                    backoff_seconds=self._backoff_seconds,
                 )
                 for read, namespace in self._scopes
             )

@@ -73,7 +73,8 @@ class Reflector:
 
     *decoding* is held while JSON is decoded and projected; reflectors that share it do not
     compete with each other for the interpreter, and so disturb the reactor less.  *clock*
-    returns monotonic seconds, *random* a number in [0, 1).
+    returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
+    after the first error.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Reflector:
         decoding: Lock,
         clock: Callable[[], float],
         random: Callable[[], float],
+        backoff_seconds: float = 0.8,
     ) -> None:
         self.name = reflector_name(read, namespace)
         self._read = read
@@ -96,7 +98,7 @@ class Reflector:
         self._annotations_prefix = annotations_prefix
         self._decoding = decoding
         self._clock = clock
-        self._backoff = Backoff(clock, random)
+        self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
         self._forbidden = Backoff(
             clock,
             random,

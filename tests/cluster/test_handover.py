@@ -1,0 +1,183 @@
+"""Tests for ``ingress.cluster.handover``."""
+
+from collections.abc import Callable
+from threading import Thread
+
+from attrs import Factory, define
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.handover import Handover
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+
+
+@define
+class SinkLog:
+    """Keeps what a sink was told, in order."""
+
+    batches: list[Batch] = Factory(list)
+    content: dict[ObjectId, Projection | None] = Factory(dict)
+    told: list[str] = Factory(list)
+    fails: bool = False
+
+    def changed(self, batch: Batch) -> None:
+        if self.fails:
+            self.fails = False
+            raise ValueError("a bug of the sink")
+        self.batches.append(batch)
+        self.content.update(batch)
+        self.told.append("changed")
+
+    def synced(self) -> None:
+        self.told.append("synced")
+
+
+def service_id(name: str) -> ObjectId:
+    return Kind.SERVICE, ObjectKey("shop", name)
+
+
+def projection(name: str, kind: str = "ClusterIP") -> Projection:
+    return Projection(Service(ObjectKey("shop", name), kind))
+
+
+class HandoverTests(SynchronousTestCase):
+    """From threads to the reactor."""
+
+    def setUp(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.sink = SinkLog()
+        self.handover = Handover(self.calls.append, self.sink, ("Service", "Ingress"))
+
+    def turn(self) -> None:
+        """Let the reactor do what it was asked to."""
+        while self.calls:
+            self.calls.pop(0)()
+
+    def test_one_wake_up(self) -> None:
+        """Puts between two turns of the reactor wake it once and come as one batch."""
+        self.handover.put({service_id("a"): projection("a")})
+        self.handover.put({service_id("b"): projection("b")})
+        self.assertEqual(len(self.calls), 1)
+        self.turn()
+        self.assertEqual(
+            self.sink.batches, [{service_id("a"): projection("a"), service_id("b"): projection("b")}]
+        )
+        self.handover.put({service_id("a"): None})
+        self.assertEqual(len(self.calls), 1)
+
+    def test_nothing_put(self) -> None:
+        """An empty put does not wake the reactor."""
+        self.handover.put({})
+        self.assertEqual(self.calls, [])
+
+    def test_newest_state_wins(self) -> None:
+        """Ten thousand updates of an object while the reactor is busy are one change."""
+        for number in range(10_000):
+            self.handover.put({service_id("a"): projection("a", str(number))})
+        self.turn()
+        self.assertEqual(self.sink.batches, [{service_id("a"): projection("a", "9999")}])
+
+    def test_delete_and_create(self) -> None:
+        """An object that is deleted and created again in between was only updated."""
+        self.handover.put({service_id("a"): None})
+        self.handover.put({service_id("a"): projection("a")})
+        self.turn()
+        self.assertEqual(self.sink.batches, [{service_id("a"): projection("a")}])
+
+    def test_synced_once_after_the_content(self) -> None:
+        """The sink is synced once, when every list is complete and was given to it."""
+        self.handover.put({service_id("a"): projection("a")})
+        self.handover.synced("Service")
+        self.turn()
+        self.assertEqual(self.handover.missing(), ("Ingress",))
+        self.handover.put({service_id("b"): projection("b")})
+        self.handover.synced("Ingress")
+        self.assertEqual(self.handover.missing(), ("Ingress",))
+        self.turn()
+        self.assertEqual(self.sink.told, ["changed", "changed", "synced"])
+        self.assertEqual(self.handover.missing(), ())
+        self.handover.synced("Ingress")
+        self.turn()
+        self.assertEqual(self.sink.told.count("synced"), 1)
+
+    def test_portions(self) -> None:
+        """A big batch comes in portions with turns between them, and the marker after the last."""
+        ids = [service_id(str(number)) for number in range(1200)]
+        self.handover.synced("Ingress")
+        self.handover.put({object_id: projection("x") for object_id in ids})
+        self.handover.synced("Service")
+        self.calls.pop(0)()
+        self.assertEqual(len(self.sink.content), 500)
+        self.assertEqual(len(self.calls), 1)
+        self.handover.put({ids[1199]: None})
+        self.assertEqual(len(self.calls), 1)
+        self.turn()
+        self.assertEqual(set(self.sink.content), set(ids))
+        self.assertIsNone(self.sink.content[ids[1199]])
+        self.assertEqual(self.sink.told, ["changed", "changed", "changed", "synced", "changed"])
+
+    def test_exact_portion(self) -> None:
+        """A batch that fills its last portion exactly still brings its marker."""
+        self.handover.synced("Ingress")
+        self.handover.put({service_id(str(number)): projection("x") for number in range(500)})
+        self.handover.synced("Service")
+        self.turn()
+        self.assertEqual(self.sink.told, ["changed", "synced"])
+
+    def test_nothing_after_stop(self) -> None:
+        """After stop nothing reaches the sink, whether it was put before or after."""
+        self.handover.put({service_id("a"): projection("a")})
+        self.handover.stop()
+        self.handover.put({service_id("b"): projection("b")})
+        self.handover.synced("Service")
+        self.turn()
+        self.assertEqual(self.sink.told, [])
+
+    def test_stop_from_within(self) -> None:
+        """A sink may stop the handover while it takes a change."""
+        told: list[str] = []
+
+        class Stopping:
+            def changed(self, batch: Batch) -> None:
+                told.append("changed")
+                handover.stop()
+
+            def synced(self) -> None:
+                told.append("synced")
+
+        handover = Handover(self.calls.append, Stopping(), ("Service",))
+        handover.put({service_id(str(number)): projection("x") for number in range(600)})
+        handover.synced("Service")
+        self.turn()
+        self.assertEqual(told, ["changed"])
+
+    def test_a_failing_sink(self) -> None:
+        """A bug in the sink costs one portion; what follows still arrives."""
+        self.sink.fails = True
+        self.handover.put({service_id("a"): projection("a")})
+        with self.assertRaises(ValueError):
+            self.calls.pop(0)()
+        self.handover.put({service_id("b"): projection("b")})
+        self.turn()
+        self.assertEqual(self.sink.content, {service_id("b"): projection("b")})
+
+    def test_many_threads(self) -> None:
+        """Threads that put at the same time lose nothing, and each object ends at its last state."""
+
+        def work(name: str) -> None:
+            for number in range(500):
+                self.handover.put({service_id(f"{name}{number % 50}"): projection(name, str(number))})
+            self.handover.synced(name)
+
+        threads = [Thread(target=work, args=(name,)) for name in ("Service", "Ingress")]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            self.turn()
+        self.turn()
+        expected = {
+            service_id(f"{name}{number}"): projection(name, str(450 + number))
+            for name in ("Service", "Ingress")
+            for number in range(50)
+        }
+        self.assertEqual(self.sink.content, expected)
+        self.assertEqual(self.sink.told[-1], "synced")

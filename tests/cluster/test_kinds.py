@@ -1,0 +1,38 @@
+"""Tests for ``ingress.cluster.kinds``."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.kinds import KINDS
+from ingress.model.objects import Kind
+
+
+class KindsTests(SynchronousTestCase):
+    """The table of what is read."""
+
+    def test_every_cluster_kind(self) -> None:
+        """Every kind but manifest files is read from the API server."""
+        self.assertEqual(set(KINDS), set(Kind) - {Kind.MANIFEST})
+
+    def test_paths(self) -> None:
+        """A kind is asked for in the whole cluster or in one namespace, in its API group."""
+        self.assertEqual(KINDS[Kind.INGRESS].path(), "/apis/networking.k8s.io/v1/ingresses")
+        self.assertEqual(KINDS[Kind.SECRET].path("shop"), "/api/v1/namespaces/shop/secrets")
+
+    def test_scopes(self) -> None:
+        """Namespaces narrow what has a namespace; the rest is read from the cluster once."""
+        self.assertEqual(KINDS[Kind.SERVICE].scopes(()), ("",))
+        self.assertEqual(KINDS[Kind.SERVICE].scopes(("a", "b")), ("a", "b"))
+        self.assertEqual(KINDS[Kind.INGRESS_CLASS].scopes(("a", "b")), ("",))
+
+    def test_only_list_and_watch(self) -> None:
+        """No other right is needed than to list and to watch."""
+        self.assertEqual({read.verbs for read in KINDS.values()}, {("list", "watch")})
+
+    def test_secrets_are_narrowed(self) -> None:
+        """Only Secrets of the TLS type are asked for, and no other kind is narrowed."""
+        selectors = {kind: read.field_selector for kind, read in KINDS.items() if read.field_selector}
+        self.assertEqual(selectors, {Kind.SECRET: "type=kubernetes.io/tls"})
+
+    def test_optional(self) -> None:
+        """Routes without certificates or classes are better than none."""
+        self.assertEqual({k for k, r in KINDS.items() if r.optional}, {Kind.INGRESS_CLASS, Kind.SECRET})

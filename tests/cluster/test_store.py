@@ -1,0 +1,191 @@
+"""Tests for ``ingress.cluster.store``."""
+
+from datetime import UTC, datetime, timedelta
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.store import Store
+from ingress.model.objects import (
+    EndpointSlice,
+    Ingress,
+    IngressClass,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Projection,
+    Secret,
+    Service,
+)
+from ingress.model.problems import Problem, Reason
+from tests.fakes.certificates import issue, make_authority
+
+NOW = datetime.now(UTC)
+WEB = ObjectKey("shop", "web")
+INGRESS: ObjectId = (Kind.INGRESS, WEB)
+SECRET: ObjectId = (Kind.SECRET, WEB)
+PROBLEM = Problem(Kind.INGRESS, "shop", "web", Reason.MALFORMED_OBJECT, "no", "spec")
+
+
+class StoreTests(SynchronousTestCase):
+    """Keeping objects."""
+
+    def setUp(self) -> None:
+        self.store = Store(lambda: NOW)
+
+    def put_slice(self, name: str, service: str) -> frozenset[ObjectId]:
+        key = ObjectKey("shop", name)
+        value = EndpointSlice(key, ObjectKey("shop", service))
+        return self.store.changed({(Kind.ENDPOINT_SLICE, key): Projection(value)})
+
+    def slices(self) -> dict[str, list[str]]:
+        found = self.store.state().slices
+        return {service.name: [one.key.name for one in some] for service, some in found.items()}
+
+    def test_every_kind(self) -> None:
+        """Objects of all kinds are found in the state under their keys."""
+        in_use = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingress-nginx")
+        self.store.changed(
+            {
+                INGRESS: Projection(Ingress(WEB)),
+                (Kind.INGRESS_CLASS, in_use.key): Projection(in_use),
+                (Kind.SERVICE, WEB): Projection(Service(WEB)),
+                SECRET: Projection(Secret(WEB, "Opaque", {})),
+            }
+        )
+        self.put_slice("web-1", "web")
+        state = self.store.state()
+        self.assertEqual(state.ingresses, {WEB: Ingress(WEB)})
+        self.assertEqual(state.ingress_classes, {"nginx": in_use})
+        self.assertEqual(state.services, {WEB: Service(WEB)})
+        self.assertEqual(state.secrets, {WEB: Secret(WEB, "Opaque", {})})
+        self.assertEqual(self.slices(), {"web": ["web-1"]})
+        self.assertEqual(state.problems, ())
+
+    def test_equal_projections_change_nothing(self) -> None:
+        """What is equal to what is known is no change; a deletion of nothing is none either."""
+        batch = {INGRESS: Projection(Ingress(WEB), (PROBLEM,)), (Kind.SERVICE, WEB): None}
+        self.assertEqual(self.store.changed(batch), {INGRESS})
+        self.assertEqual(self.store.changed(batch), frozenset())
+
+    def test_only_problems_differ(self) -> None:
+        """Other problems are a change even when the value is the same."""
+        self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
+        self.assertEqual(self.store.state().problems, (PROBLEM,))
+        self.assertEqual(self.store.changed({INGRESS: Projection(Ingress(WEB))}), {INGRESS})
+        self.assertEqual(self.store.state().problems, ())
+
+    def test_deletion(self) -> None:
+        """A deleted object takes its problems along."""
+        self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
+        self.assertEqual(self.store.changed({INGRESS: None}), {INGRESS})
+        self.assertEqual(self.store.state().ingresses, {})
+        self.assertEqual(self.store.state().problems, ())
+
+    def test_unusable_object(self) -> None:
+        """An object that cannot be read is absent, but its problems are there."""
+        self.store.changed({INGRESS: Projection(Ingress(WEB))})
+        self.assertEqual(self.store.changed({INGRESS: Projection(None, (PROBLEM,))}), {INGRESS})
+        self.assertEqual(self.store.state().ingresses, {})
+        self.assertEqual(self.store.state().problems, (PROBLEM,))
+
+    def test_manifest_problems(self) -> None:
+        """A manifest file has problems and no value."""
+        problem = Problem(Kind.MANIFEST, "", "a.yaml", Reason.MALFORMED_MANIFEST, "not YAML")
+        manifest: ObjectId = (Kind.MANIFEST, ObjectKey("", "a.yaml"))
+        self.assertEqual(self.store.changed({manifest: Projection(None, (problem,))}), {manifest})
+        self.assertEqual(self.store.state().problems, (problem,))
+
+    def test_problems_are_in_order(self) -> None:
+        """The order of problems does not depend on the order in which objects came."""
+        first = Problem(Kind.INGRESS, "a", "a", Reason.INVALID_HOST, "no")
+        self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
+        self.store.changed({(Kind.INGRESS, ObjectKey("a", "a")): Projection(None, (first,))})
+        self.assertEqual(self.store.state().problems, (first, PROBLEM))
+
+    def test_slices_by_service(self) -> None:
+        """Slices are found by their Service, sorted by name, and follow it when it changes."""
+        self.put_slice("web-2", "web")
+        self.put_slice("web-1", "web")
+        self.assertEqual(self.slices(), {"web": ["web-1", "web-2"]})
+        self.put_slice("web-2", "api")
+        self.assertEqual(self.slices(), {"web": ["web-1"], "api": ["web-2"]})
+        self.store.changed({(Kind.ENDPOINT_SLICE, ObjectKey("shop", "web-1")): None})
+        self.assertEqual(self.slices(), {"api": ["web-2"]})
+        self.assertEqual(self.put_slice("web-2", "api"), frozenset())
+
+
+class LastGoodSecretTests(SynchronousTestCase):
+    """Secrets that become bad."""
+
+    def setUp(self) -> None:
+        self.now = NOW
+        self.store = Store(lambda: self.now)
+        self.authority = make_authority("Store tests")
+        self.good = self.secret(["shop.example"])
+        self.store.changed({SECRET: Projection(self.good)})
+        self.bad = Secret(WEB, "kubernetes.io/tls", {"tls.crt": b"no", "tls.key": b"no"})
+
+    def secret(self, names: list[str]) -> Secret:
+        chain, key = issue(self.authority, names)
+        return Secret(WEB, "kubernetes.io/tls", {"tls.crt": chain, "tls.key": key})
+
+    def assertHeld(self) -> Problem:
+        """The good version is handed on, with one problem."""
+        state = self.store.state()
+        self.assertEqual(state.secrets, {WEB: self.good})
+        self.assertEqual(len(state.problems), 1)
+        return state.problems[0]
+
+    def assertIs_(self, secret: Secret) -> None:
+        """This version is handed on, without problems."""
+        state = self.store.state()
+        self.assertEqual(state.secrets, {WEB: secret})
+        self.assertEqual(state.problems, ())
+
+    def test_bad_after_good(self) -> None:
+        """The good version stays, with a problem that says why the new one is refused."""
+        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}), {SECRET})
+        problem = self.assertHeld()
+        self.assertEqual((problem.kind, problem.namespace, problem.name), (Kind.SECRET, "shop", "web"))
+        self.assertEqual(problem.reason, Reason.INVALID_CERTIFICATE)
+        self.assertIn("last good version", problem.message)
+
+    def test_bad_again(self) -> None:
+        """The same bad version is no change, another bad one still leaves the good version in use."""
+        self.store.changed({SECRET: Projection(self.bad)})
+        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}), frozenset())
+        other = Secret(WEB, "kubernetes.io/tls", {"tls.crt": b"no", "tls.key": b"nor this"})
+        self.store.changed({SECRET: Projection(other)})
+        self.assertHeld()
+
+    def test_unreadable_after_good(self) -> None:
+        """A Secret that cannot even be projected counts as bad, and its own problem is kept."""
+        own = Problem(Kind.SECRET, "shop", "web", Reason.MALFORMED_OBJECT, "not base64", "data")
+        self.store.changed({SECRET: Projection(None, (own,))})
+        state = self.store.state()
+        self.assertEqual(state.secrets, {WEB: self.good})
+        self.assertIn(own, state.problems)
+
+    def test_good_again(self) -> None:
+        """A new good version ends it, and so does the old one."""
+        for secret in (self.secret(["other.example"]), self.good):
+            self.store.changed({SECRET: Projection(self.good)})
+            self.store.changed({SECRET: Projection(self.bad)})
+            self.assertHeld()
+            self.assertEqual(self.store.changed({SECRET: Projection(secret)}), {SECRET})
+            self.assertIs_(secret)
+
+    def test_deleted(self) -> None:
+        """A deleted Secret is gone, good version and all; a bad one after that is taken as it is."""
+        self.store.changed({SECRET: Projection(self.bad)})
+        self.store.changed({SECRET: None})
+        self.assertEqual(self.store.state().secrets, {})
+        self.assertEqual(self.store.state().problems, ())
+        self.store.changed({SECRET: Projection(self.bad)})
+        self.assertIs_(self.bad)
+
+    def test_good_version_expired(self) -> None:
+        """A version that meanwhile expired is no better than the bad one."""
+        self.now += timedelta(days=3650)
+        self.store.changed({SECRET: Projection(self.bad)})
+        self.assertIs_(self.bad)
