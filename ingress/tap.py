@@ -276,11 +276,19 @@ class Options(usage.Options):
 
 
 def makeService(options: Options) -> "IService":
-    """Make the service that twistd runs."""
+    """Make the service that twistd runs; what makes that impossible ends the process in one line."""
+    from ingress.errors import StartError
+    from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService
 
-    service: IService = IngressService(options.settings(), _global_reactor())
-    return service
+    reactor = _global_reactor()
+    try:
+        service = IngressService(options.settings(), reactor, failed=lambda error: end_with(reactor, error))
+    except StartError as error:
+        raise SystemExit(f"ingress: {error}") from None
+    reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
+    made: IService = service
+    return made
 
 
 def _global_reactor() -> Any:

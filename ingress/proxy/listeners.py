@@ -1,5 +1,6 @@
 """Listeners: the addresses we accept on, plain or with TLS."""
 
+import re
 from typing import Any, cast
 
 from twisted.internet.endpoints import serverFromString
@@ -7,14 +8,16 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import (
     IListeningPort,
     IOpenSSLServerConnectionCreator,
+    IProtocolFactory,
     IReactorTime,
 )
-from twisted.internet.protocol import ServerFactory
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 
 from ingress.errors import StartError
 from ingress.proxy.site import ProxySite
 from ingress.proxy.transports import DirectListening
+
+_tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
 
 def tls_factory(
@@ -27,7 +30,7 @@ def tls_factory(
     return factory
 
 
-async def listen(reactor: object, description: str, factory: ServerFactory) -> IListeningPort:
+async def listen(reactor: object, description: str, factory: IProtocolFactory) -> IListeningPort:
     """Listen on *description*; raises ``StartError`` naming it when that is impossible."""
     try:
         endpoint = serverFromString(cast(Any, DirectListening(reactor)), description)
@@ -36,3 +39,9 @@ async def listen(reactor: object, description: str, factory: ServerFactory) -> I
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error
     except (ValueError, OSError) as error:
         raise StartError(f"cannot listen on {description}: {error}") from error
+
+
+def port_of(description: str) -> int | None:
+    """Return the TCP port that *description* names (``tcp:443``, ``tcp:port=443``), or None."""
+    match = _tcp_port(description)
+    return int(match[1]) if match else None

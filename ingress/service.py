@@ -1,0 +1,241 @@
+"""The composition root: builds every part from the settings; orders start, readiness, drain, stop.
+
+Start: admin port, source, first complete content, first snapshot, and only then
+the listeners.  Stop: not ready, a delay in which load balancers turn away, no
+more accepting, a grace in which running exchanges end, and then everything else.
+What cannot work is told to *failed* as a ``StartError`` of one line.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.admin.site import admin_site
+from ingress.cluster.api_server import ApiServerSource
+from ingress.cluster.manifests import ManifestSource
+from ingress.cluster.source import Source
+from ingress.cluster.store import Store
+from ingress.controller import Controller
+from ingress.errors import StartError
+from ingress.metrics import Metrics
+from ingress.proxy.access_log import AccessLog, write_to
+from ingress.proxy.limits import CONNECT_SECONDS
+from ingress.proxy.listeners import listen, port_of, tls_factory
+from ingress.proxy.pool import UpstreamPool
+from ingress.proxy.replies import Replies
+from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.site import ProxySite
+from ingress.proxy.sweep import Sweep
+from ingress.proxy.transports import Connector
+from ingress.settings import Settings
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated import generate_certificate
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import Snapshot
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def source_of(settings: Settings, reactor: Any) -> Source:
+    """Return the source that *settings* ask for: manifests when any are named, else an API server."""
+    if settings.manifests:
+        return ManifestSource(
+            settings.manifests,
+            settings.annotations_prefix,
+            settings.namespaces,
+            reactor.callFromThread,
+            reactor,
+        )
+    return ApiServerSource(
+        reactor,
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        server=settings.server,
+        namespaces=settings.namespaces,
+        annotations_prefix=settings.annotations_prefix,
+    )
+
+
+def translate_options(settings: Settings) -> TranslateOptions:
+    """Return the part of *settings* that translation needs."""
+    return TranslateOptions(
+        ingress_class=settings.ingress_class,
+        controller_class=settings.controller_class,
+        watch_without_class=settings.watch_without_class,
+        annotations_prefix=settings.annotations_prefix,
+        default_backend_service=settings.default_backend_service,
+        default_ssl_certificate=settings.default_ssl_certificate,
+        allow_external_name=settings.allow_external_name,
+        service_upstream=settings.service_upstream,
+        https_port=port_of(settings.https[0]) or 443,
+        manual_endpoints=settings.endpoints,
+        from_manifests=bool(settings.manifests),
+    )
+
+
+class IngressService(Service):
+    """The whole controller as one Twisted service.
+
+    *failed* is told when the start cannot succeed; the process is then to end.
+    """
+
+    log = Logger()
+    name = "ingress"
+
+    def __init__(self, settings: Settings, reactor: Any, failed: Callable[[StartError], None]) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._failed = failed
+        self._snapshot: Snapshot | None = None
+        self._ports: list[IListeningPort] = []
+        self._admin_port: IListeningPort | None = None
+        self._is_listening = False
+        self._is_stopping = False
+        self._in_no_hurry = True
+        self._waiting: Deferred[None] | None = None
+
+        self._metrics = Metrics()
+        self._sweep = Sweep(reactor)
+        self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
+        self._pool = UpstreamPool(Connector(reactor, CONNECT_SECONDS).connect, self._sweep, self._metrics)
+        self._resource = IngressProxyResource(reactor)
+        self._site = ProxySite(
+            clock=reactor,
+            resource=self._resource,
+            pool=self._pool,
+            sweep=self._sweep,
+            replies=Replies(settings.not_found_page),
+            access_log=self._access_log,
+            metrics=self._metrics,
+            random=Random(),
+        )
+        self._contexts = ServerContexts(generate_certificate(_now()))
+        self._controller = Controller(
+            Store(_now), translate_options(settings), self._publish, reactor, self._metrics, _now
+        )
+        self._source = source_of(settings, reactor)
+
+    def _open_access_log(self) -> Callable[[bytes], None]:
+        path = self._settings.access_log
+        if path is None:
+            return write_to(1)
+        try:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            return write_to(os.open(path, flags, 0o640))
+        except OSError as error:
+            raise StartError(f"--access-log {path}: {error.strerror}") from error
+
+    # Start
+
+    def startService(self) -> None:
+        super().startService()
+        self._reactor.callWhenRunning(self._begin)
+
+    def _begin(self) -> None:
+        Deferred.fromCoroutine(self._start()).addErrback(self._start_failed)
+
+    async def _start(self) -> None:
+        self._sweep.start()
+        self._access_log.start()
+        admin = admin_site(self.missing, self._current, self._metrics, self._reactor)
+        self._admin_port = await listen(self._reactor, self._settings.admin, admin)
+        await self._source.start(self._controller)
+
+    def _start_failed(self, failure: Failure) -> None:
+        if failure.check(StartError):
+            self._failed(failure.value)  # type: ignore[arg-type]
+        else:
+            self.log.failure("The start failed, which is a bug", failure=failure)
+            self._failed(StartError(f"the start failed: {failure.getErrorMessage()}"))
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        """Make *snapshot* current; the first one opens the listeners."""
+        is_first, self._snapshot = self._snapshot is None, snapshot
+        self._contexts.publish(snapshot.certificates)
+        self._resource.publish(snapshot.table, snapshot.backends)
+        if is_first:
+            Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
+
+    async def _listen(self) -> None:
+        plain = self._site.factory(secure=False)
+        secure = tls_factory(self._site, self._contexts, self._reactor)
+        for description in self._settings.http:
+            self._ports.append(await listen(self._reactor, description, plain))
+        for description in self._settings.https:
+            self._ports.append(await listen(self._reactor, description, secure))
+        self._is_listening = True
+        self.log.info(
+            "Serving HTTP on {http} and HTTPS on {https}",
+            http=", ".join(self._settings.http),
+            https=", ".join(self._settings.https),
+        )
+
+    # What the admin port shows
+
+    def missing(self) -> tuple[str, ...]:
+        """Say what keeps the controller from being ready; empty when it is."""
+        if self._is_stopping:
+            return ("stopping",)
+        missing = self._source.missing()
+        if not self._is_listening:
+            missing = (*missing, "listeners not open")
+        return missing
+
+    def _current(self) -> Snapshot:
+        return self._snapshot or Snapshot()
+
+    # Stop
+
+    def stopService(self) -> Deferred[None]:
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    def hurry(self) -> None:
+        """Wait for nothing any more: a second request to stop."""
+        self._in_no_hurry = False
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def _stop(self) -> None:
+        self._is_stopping = True
+        self._site.draining = True
+        if self._is_listening:
+            delay = self._settings.shutdown_delay_seconds
+            await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
+        for port in self._ports:
+            await maybeDeferred(port.stopListening)
+        await self._wait(self._site.drain(), self._settings.shutdown_grace_seconds)
+        self._site.abort()
+        self._controller.stop()
+        await self._source.stop()
+        self._pool.close()
+        self._sweep.stop()
+        self._access_log.stop()
+        if self._admin_port is not None:
+            await maybeDeferred(self._admin_port.stopListening)
+
+    async def _wait(self, awaited: Deferred[None], seconds: float) -> None:
+        """Wait until *awaited* fires, for at most *seconds*, and not at all in a hurry."""
+        if awaited.called or not self._in_no_hurry:
+            awaited.addErrback(lambda failure: failure.trap(CancelledError))
+            awaited.cancel()
+            return
+        self._waiting = awaited
+        awaited.addTimeout(seconds, self._reactor)
+        try:
+            await awaited
+        except (CancelledError, TimeoutError):
+            return
+        finally:
+            self._waiting = None
