@@ -1,6 +1,7 @@
 """What is installed: the wheel's content, the ``twistd`` command, and the declared requirements."""
 
 import ast
+import os
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,9 @@ WHERE = "import ingress.tap; print(ingress.tap.__file__)"
 
 def run(*command: str, directory: str | Path = "/") -> str:
     """The output of *command*; its errors are the message of the failure."""
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    # The workers of trial have the whole path, this checkout included, in PYTHONPATH.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"status {done.returncode} of {command}:\n{done.stdout}{done.stderr}")
     return done.stdout
