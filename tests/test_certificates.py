@@ -1,5 +1,6 @@
 """Tests for ``ingress.certificates``."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -56,6 +57,17 @@ def odd_certificate(key: rsa.RSAPrivateKey, *, issuer: str = "self", sha1: bool 
         # No library signs with SHA-1 any more, so the names of the algorithm are exchanged.
         der = der.replace(SHA256_WITH_RSA, SHA1_WITH_RSA)
     return x509.load_der_x509_certificate(der).public_bytes(PEM)
+
+
+def patched(chain: bytes, old: bytes, new: bytes) -> bytes:
+    """The first certificate of *chain* with *old* exchanged for *new* of the same length."""
+    der = x509.load_pem_x509_certificate(chain).public_bytes(serialization.Encoding.DER)
+    assert old in der and len(old) == len(new)
+    return (
+        b"-----BEGIN CERTIFICATE-----\n"
+        + base64.encodebytes(der.replace(old, new))
+        + b"-----END CERTIFICATE-----\n"
+    )
 
 
 class LoadCertificateTests(SynchronousTestCase):
@@ -254,7 +266,6 @@ class CertificateErrorTests(SynchronousTestCase):
         good = key.private_numbers()
         changes: tuple[dict[str, int], ...] = (
             {"d": other.d},
-            {"p": other.p},
             {"dmp1": good.dmq1},
             {"dmq1": good.dmp1},
             {"iqmp": good.iqmp + 2},
@@ -262,11 +273,39 @@ class CertificateErrorTests(SynchronousTestCase):
         for change in changes:
             parts = {name: getattr(good, name) for name in ("p", "q", "d", "dmp1", "dmq1", "iqmp")}
             numbers = rsa.RSAPrivateNumbers(**(parts | change), public_numbers=good.public_numbers)
-            try:
-                pem = key_as_pem(numbers.private_key(unsafe_skip_rsa_key_validation=True))
-            except ValueError:
-                continue
-            self.assertIn("tls.key: ", self.reason_of(secret(chain, pem)), change)
+            pem = key_as_pem(numbers.private_key(unsafe_skip_rsa_key_validation=True))
+            self.assertEqual(
+                self.reason_of(secret(chain, pem)), "tls.key: the parts of the RSA key do not belong together"
+            )
+
+    def test_huge_key(self) -> None:
+        """A key that would take the reactor's time for each handshake is refused."""
+        # Primes of this size take long to find, and that they are primes is not looked at.
+        e, p, q = 65537, (1 << 4500) + 7, (1 << 4501) + 7
+        d = pow(e, -1, (p - 1) * (q - 1))
+        public = rsa.RSAPublicNumbers(e, p * q)
+        numbers = rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), public)
+        chain, _ = issued("a.com")
+        pem = key_as_pem(numbers.private_key(unsafe_skip_rsa_key_validation=True))
+        self.assertEqual(
+            self.reason_of(secret(chain, pem)), "tls.key: an RSA key of 9002 bits, more than 8192"
+        )
+
+    def test_unreadable_parts(self) -> None:
+        """What only shows when a part of the certificate is looked at is told all the same."""
+        chain, key = issued("a.com")
+        p256 = bytes.fromhex("2a8648ce3d030107")
+        ecdsa_with_sha256 = bytes.fromhex("2a8648ce3d040302")
+        for old, new, expected in (
+            (p256, p256[:-1] + b"\x7f", "tls.crt: the public key of certificate 1 cannot be read"),
+            (
+                ecdsa_with_sha256,
+                ecdsa_with_sha256[:-1] + b"\x7f",
+                "tls.crt: certificate 1 is signed in an unknown way",
+            ),
+            (b"a.com", b"\xff.com", "tls.crt: the names of the certificate cannot be read"),
+        ):
+            self.assertEqual(self.reason_of(secret(patched(chain, old, new), key)), expected)
 
 
 class CoversTests(SynchronousTestCase):
