@@ -224,7 +224,7 @@ class Contract(ObjectCases, ListCases, WatchCases, AccessCases):
     """All of it."""
 
 
-_PROCESS = ServerProcess()
+_PROCESS = ServerProcess("--tls")
 
 
 class FakeContractTests(Contract, SynchronousTestCase):
