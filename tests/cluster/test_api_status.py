@@ -39,13 +39,14 @@ class ErrorFromStatusTests(SynchronousTestCase):
 
     def test_nonsense(self) -> None:
         """Wrong types and unreadable waits are as good as absent."""
-        for status in (
+        nonsense: tuple[object, ...] = (
             [],
             "no",
             3,
             {"code": "410", "reason": 5, "message": None, "details": []},
             {"code": -1, "details": {"retryAfterSeconds": "soon"}},
-        ):
+        )
+        for status in nonsense:
             error = error_from_status(status, 500, "", "Fri, 20 Nov 2026 10:00:00 GMT")
             self.assertEqual(
                 (error.status, error.reason, error.retry_after_seconds), (500, "Unknown", None), repr(status)

@@ -1,7 +1,7 @@
 """Tests for ``ingress.cluster.contact``."""
 
 from twisted.internet.task import Clock
-from twisted.logger import LogEvent, LogLevel, capturedLogs, formatEvent
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.contact import Contact
@@ -42,7 +42,6 @@ class ContactTests(SynchronousTestCase):
 
     def test_troubles(self) -> None:
         """Trouble within a stream is said once a minute and is no loss of contact."""
-        events: list[LogEvent]
         with capturedLogs() as events:
             self.contact.troubled("it ended at once")
             self.contact.troubled("it ended at once")

@@ -60,7 +60,7 @@ class EventTests(SynchronousTestCase):
 
     def test_broken(self) -> None:
         """What is no event, or has no version, breaks the stream."""
-        for line in (
+        lines: tuple[object, ...] = (
             None,
             [],
             "ADDED",
@@ -71,7 +71,8 @@ class EventTests(SynchronousTestCase):
             {"type": "ADDED", "object": {"metadata": []}},
             {"type": "MODIFIED", "object": raw(resourceVersion="")},
             {"type": "BOOKMARK", "object": raw(resourceVersion=7)},
-        ):
+        )
+        for line in lines:
             with self.assertRaises(BrokenStreamError, msg=repr(line)):
                 event_from_json(line)
 
@@ -92,12 +93,13 @@ class PageTests(SynchronousTestCase):
 
     def test_broken(self) -> None:
         """What is no list, or has no version, is refused as a whole."""
-        for page in (
+        pages: tuple[object, ...] = (
             None,
             {"items": []},
             {"metadata": {}, "items": []},
             {"metadata": {"resourceVersion": "1"}, "items": {}},
             {"metadata": {"resourceVersion": "1"}, "items": [None]},
-        ):
+        )
+        for page in pages:
             with self.assertRaises(BrokenStreamError, msg=repr(page)):
                 page_from_json(page)
