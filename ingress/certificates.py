@@ -44,6 +44,17 @@ _PRIVATE_KEY_BLOCK = re.compile(
 )
 
 
+# What cryptography raises for a certificate that is damaged, often only when the
+# damaged part is looked at.
+_DAMAGED = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+
+
 class CertificateError(Exception):
     """A Secret holds no usable certificate; *message* says why and names the key at fault."""
 
@@ -149,7 +160,7 @@ def _content(secret: Secret, name: str) -> bytes:
 def _chain(pem: bytes) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
-    except ValueError:
+    except _DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: no PEM certificates, or one that cannot be read") from None
 
 
@@ -217,7 +228,7 @@ def _check_match(chain: list[x509.Certificate], key: _ServingKey) -> None:
 def _public_key(number: int, certificate: x509.Certificate) -> CertificatePublicKeyTypes:
     try:
         return certificate.public_key()
-    except (ValueError, UnsupportedAlgorithm):
+    except _DAMAGED:
         raise CertificateError(
             f"{CHAIN_KEY}: the public key of certificate {number} cannot be read"
         ) from None
@@ -234,14 +245,15 @@ def _check_strength(number: int, certificate: x509.Certificate) -> None:
         raise CertificateError(
             f"{CHAIN_KEY}: certificate {number} has a key of {key.key_size} bits, fewer than {least}"
         )
-    # A root's signature of itself proves nothing and is not looked at.
-    if certificate.issuer == certificate.subject:
-        return
     try:
+        is_root = certificate.issuer == certificate.subject
         signature_hash = certificate.signature_hash_algorithm
-    except UnsupportedAlgorithm:
-        raise CertificateError(f"{CHAIN_KEY}: certificate {number} is signed in an unknown way") from None
-    if isinstance(signature_hash, _WEAK_HASHES):
+    except _DAMAGED:
+        raise CertificateError(
+            f"{CHAIN_KEY}: issuer, subject or signature of certificate {number} cannot be read"
+        ) from None
+    # A root's signature of itself proves nothing and is not looked at.
+    if isinstance(signature_hash, _WEAK_HASHES) and not is_root:
         raise CertificateError(f"{CHAIN_KEY}: certificate {number} is signed with a broken hash")
 
 
@@ -255,6 +267,6 @@ def _names(leaf: x509.Certificate) -> tuple[str, ...]:
             pass
         if not names:
             names = [str(one.value) for one in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    except ValueError:
+    except _DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: the names of the certificate cannot be read") from None
     return tuple(dict.fromkeys(name.lower().removesuffix(".") for name in names))

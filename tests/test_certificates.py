@@ -301,11 +301,25 @@ class CertificateErrorTests(SynchronousTestCase):
             (
                 ecdsa_with_sha256,
                 ecdsa_with_sha256[:-1] + b"\x7f",
-                "tls.crt: certificate 1 is signed in an unknown way",
+                "tls.crt: issuer, subject or signature of certificate 1 cannot be read",
             ),
             (b"a.com", b"\xff.com", "tls.crt: the names of the certificate cannot be read"),
         ):
             self.assertEqual(self.reason_of(secret(patched(chain, old, new), key)), expected)
+
+    def test_damage(self) -> None:
+        """A damaged byte anywhere in a certificate gives a reason, and never another exception."""
+        chain, key = issued("a.com")
+        der = x509.load_pem_x509_certificate(chain).public_bytes(serialization.Encoding.DER)
+        refused = 0
+        for place in range(len(der)):
+            damaged = der[:place] + bytes([der[place] ^ 0x50]) + der[place + 1 :]
+            bad = patched(chain, der, damaged)
+            try:
+                load_certificate(secret(bad, key), NOW)
+            except CertificateError:
+                refused += 1
+        self.assertGreater(refused, len(der) // 4)
 
 
 class CoversTests(SynchronousTestCase):
