@@ -28,8 +28,6 @@ and the body, if any, is still held (at most ``MAX_HELD`` bytes).
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from twisted.logger import Logger
-
 from ingress.http.forwarding import upstream_head
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
@@ -65,8 +63,6 @@ class State(Enum):
 
 class Exchange:
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
-
-    log = Logger()
 
     __slots__ = (
         "_attempts",
@@ -147,18 +143,11 @@ class Exchange:
         self._finish()
 
     def fail(self, status: int, why: str, route: Route | None = None) -> None:
-        """Answer with the error *status*; *why* is for the log alone."""
+        """Answer with the error *status*; *why* is for the log alone, and only if upstream is to blame."""
         self._route = route or self._route
-        if status >= 500:
-            self.log.warn(
-                "{status} for {host}{path}: {why}",
-                status=status,
-                host=self.host.decode("latin-1"),
-                path=self.path.decode("latin-1"),
-                why=why,
-                ingress=str(self._route.ingress) if self._route else None,
-                endpoint=str(self.endpoint) if self.endpoint else None,
-            )
+        if self._route is not None and status >= 500:
+            subject = self.endpoint or self._route.backend
+            self._site.troubles.tell(status, self.host, self.path, subject, why)
         self.reply(self._site.replies.of(status, accepts_html(self.head.forward)))
 
     def proxy(self, route: Route, balancer: RoundRobin) -> None:
@@ -208,7 +197,7 @@ class Exchange:
             self._site.metrics.attempt_repeated()
             self._attempt(reuse=True)
         else:
-            self.fail(504 if why == TIMED_OUT else 502, f"{self.endpoint}: {why}")
+            self.fail(504 if why == TIMED_OUT else 502, why)
 
     def upstream_lost(self, why: str, untouched: bool) -> None:
         """The connection broke off; *untouched* when no byte of an answer had come."""
@@ -219,14 +208,11 @@ class Exchange:
                 self._attempt(reuse=False)
                 return
             self._site.metrics.upstream_failed()
-            self.fail(504 if why == SILENT else 502, f"{self.endpoint}: {why}")
+            self.fail(504 if why == SILENT else 502, why)
         elif self.state is State.ANSWERING:
             self._site.metrics.upstream_failed()
-            self.log.warn(
-                "answer of {endpoint} for {host} is cut short: {why}",
-                endpoint=str(self.endpoint),
-                host=self.host.decode("latin-1"),
-                why=why,
+            self._site.troubles.tell(
+                self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
             )
             self._downstream.cut()
             self._finish()

@@ -60,7 +60,7 @@ class IngressProxyResource(ReverseProxyResource):
         balancer = self._balancers.get(route.backend)
         if balancer is None or not balancer.endpoints:
             reason = self._reasons.get(route.backend) or "no endpoint"
-            exchange.fail(503, f"{route.backend}: {reason}", route)
+            exchange.fail(503, reason, route)
             return NOT_DONE_YET
         exchange.proxy(route, balancer)
         return NOT_DONE_YET

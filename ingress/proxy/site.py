@@ -18,6 +18,7 @@ from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
 from ingress.proxy.sweep import Sweep
+from ingress.proxy.troubles import Troubles
 
 
 class ProxySite:
@@ -41,6 +42,7 @@ class ProxySite:
         self.replies = replies
         self.access_log = access_log
         self.metrics = metrics
+        self.troubles = Troubles(clock)
         self.draining = False
         self._random_bits: Callable[[int], int] = random.getrandbits
         self._channels: set[DownstreamChannel] = set()
