@@ -155,17 +155,15 @@ class Exchange:
         self._route = route
         self._balancer = balancer
         self._request_id = self.head.request_id or self._site.new_request_id()
-        self._attempt(reuse=True)
+        endpoint = balancer.pick()
+        if endpoint is None:
+            self.fail(503, "no endpoint")
+        else:
+            self._attempt(endpoint)
 
     # Attempts
 
-    def _attempt(self, reuse: bool) -> None:
-        assert self._balancer is not None
-        endpoint = self.endpoint if not reuse else None
-        endpoint = endpoint or self._balancer.pick(self._tried) or self._balancer.pick()
-        if endpoint is None:
-            self.fail(503, "no endpoint is left")
-            return
+    def _attempt(self, endpoint: Endpoint, reuse: bool = True) -> None:
         self.endpoint = endpoint
         self._attempts += 1
         self.state = State.CONNECTING
@@ -191,11 +189,13 @@ class Exchange:
         if self.state is not State.CONNECTING:
             return
         assert self.endpoint is not None
+        assert self._balancer is not None
         self._site.metrics.upstream_failed()
         self._tried.add(self.endpoint)
-        if self._attempts < MAX_ATTEMPTS and self._balancer and self._balancer.pick(self._tried):
+        another = self._balancer.pick(self._tried) if self._attempts < MAX_ATTEMPTS else None
+        if another is not None:
             self._site.metrics.attempt_repeated()
-            self._attempt(reuse=True)
+            self._attempt(another)
         else:
             self.fail(504 if why == TIMED_OUT else 502, why)
 
@@ -203,9 +203,10 @@ class Exchange:
         """The connection broke off; *untouched* when no byte of an answer had come."""
         upstream, self._upstream = self._upstream, None
         if self.state is State.AWAITING:
-            if untouched and upstream is not None and upstream.is_reused and self._held is not None:
+            is_stale = untouched and upstream is not None and upstream.is_reused
+            if is_stale and self._held is not None and self.endpoint is not None:
                 self._site.metrics.attempt_repeated()
-                self._attempt(reuse=False)
+                self._attempt(self.endpoint, reuse=False)
                 return
             self._site.metrics.upstream_failed()
             self.fail(504 if why == SILENT else 502, why)
