@@ -47,29 +47,24 @@ class AnnotationReader:
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
                 continue
-            known = self._table.get(full_name.removeprefix(self._below))
+            name = full_name.removeprefix(self._below)
+            known = self._table.get(name)
             if known is None:
-                problems.append(_unsupported(ingress, full_name))
+                message = (
+                    f"{_shown(name)} is not honored by this controller; the Ingress is served without it"
+                )
+                problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue
             family, annotation = known
             try:
                 asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
             except ValueRefused as refusal:
-                problems.append(_refused(ingress, full_name, value, refusal))
+                message = f"{name}: {quoted(value)} {refusal}; the default is used"
+                problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
         if not asked:
             return DEFAULTS, tuple(problems)
         families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
         return evolve(DEFAULTS, **families), tuple(problems)
-
-
-def _unsupported(ingress: Ingress, name: str) -> Problem:
-    message = f"this controller does not honor {_shown(name)}; the Ingress is served without it"
-    return _problem(ingress, name, Reason.UNSUPPORTED_ANNOTATION, message)
-
-
-def _refused(ingress: Ingress, name: str, value: str, refusal: ValueRefused) -> Problem:
-    message = f"{_shown(name)}: {quoted(value)} {refusal}; the default is used"
-    return _problem(ingress, name, Reason.INVALID_ANNOTATION, message)
 
 
 def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:

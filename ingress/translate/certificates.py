@@ -26,6 +26,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
+from ingress.translate.age import why_first
 from ingress.translate.options import TranslateOptions
 
 _MAX_NAME_CHARACTERS = 253
@@ -151,7 +152,8 @@ class _TLSReader:
         if winner.ingress is claim.ingress:
             message = f"{winner.field} gives host {host} {secret}, which is used"
         else:
-            message = f"host {host} has {secret} from Ingress {winner.ingress.key}, which comes first by age"
+            why = why_first(winner.ingress, claim.ingress)
+            message = f"host {host} has {secret} from Ingress {winner.ingress.key}, {why}"
         self._report(claim.ingress, claim.field, Reason.CERTIFICATE_CONFLICT, message)
 
     def _report(self, ingress: Ingress, field: str, reason: Reason, message: str) -> None:
@@ -159,7 +161,7 @@ class _TLSReader:
         self.problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
 
 
-_FALLBACK = "another certificate for the host is used if there is one, else the default"
+_FALLBACK = "another certificate that covers the host is shown, or the default"
 
 
 def _is_secret_name(name: str) -> bool:

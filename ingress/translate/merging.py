@@ -1,7 +1,6 @@
 """Bringing together what all Ingresses ask for: one claim for each host, path and match.
 
-Who comes first decides.  First is the older Ingress; one without creation time counts
-as the oldest, and among equals namespace and name decide.  Who loses is told who won.
+Who comes first decides (``ingress.translate.age``), and who loses is told who won.
 
 A path of a rule (``Claim``) always comes before a default backend.  Then:
 
@@ -26,18 +25,15 @@ from attrs import frozen
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
+from ingress.policy.values import quoted
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
+from ingress.translate.age import why_first
 from ingress.translate.rules import ROOT, Claim, IngressReading, invalid_reference
 
 ALL_HOSTS = ""
 
 _ClaimKey = tuple[str, Match, bytes]
-
-
-def by_age(ingress: Ingress) -> tuple[str, str, str]:
-    """Sort key: who comes first when two Ingresses want the same."""
-    return (ingress.created, ingress.key.namespace, ingress.key.name)
 
 
 @frozen
@@ -51,7 +47,7 @@ class Merged:
 
 
 def merge(readings: Sequence[IngressReading], *, has_global_default: bool) -> Merged:
-    """Decide between *readings*, which are sorted by ``by_age``.
+    """Decide between *readings*, which are sorted oldest first.
 
     *has_global_default* says that whatever is left unserved has a default backend.
     """
@@ -129,31 +125,26 @@ def _default_claim(ingress: Ingress, host: str, backend: BackendReference) -> Cl
 
 
 def _path_conflict(loser: Claim, winner: Claim) -> Problem:
-    path = loser.path if loser.path == winner.path else f"{loser.path} (written {winner.path} there)"
-    what = f"{loser.match.value} path {path} of {f'host {loser.host}' if loser.host else 'all hosts'}"
+    hosts = f"host {loser.host}" if loser.host else "all hosts"
+    what = f"{loser.match.value} path {quoted(loser.path)} of {hosts}"
     if winner.ingress is loser.ingress:
         message = f"{what} stands in this Ingress twice; the one at {winner.field} is used"
     else:
-        message = f"{what} belongs to Ingress {winner.ingress.key}, {_why(winner, loser)}"
+        why = why_first(winner.ingress, loser.ingress)
+        message = f"{what} belongs to Ingress {winner.ingress.key}, {why}"
     return _problem(loser, Reason.PATH_CONFLICT, message)
 
 
 def _default_conflict(loser: Claim, winner: Claim) -> Problem:
-    is_rule = winner.field != loser.field
-    why = f"whose {winner.field} takes every path" if is_rule else _why(winner, loser)
-    hosts = f"host {loser.host}" if loser.host else "hosts that no rule names"
-    whose = f"what no rule takes of {hosts} goes to Ingress {winner.ingress.key}, {why}"
-    if loser.ingress.rules and loser.host == ALL_HOSTS:
-        whose += "; this default backend serves only hosts of its own rules"
-    return _problem(loser, Reason.DEFAULT_BACKEND_CONFLICT, whose)
-
-
-def _why(winner: Claim, loser: Claim) -> str:
-    if not winner.ingress.created and loser.ingress.created:
-        return "which has no creation time and so counts as the oldest"
-    if winner.ingress.created == loser.ingress.created:
-        return "which is of the same age and comes first by namespace and name"
-    return f"which is older ({winner.ingress.created})"
+    if winner.field == loser.field:
+        why = why_first(winner.ingress, loser.ingress)
+    else:
+        why = f"whose {winner.field} takes every path"
+    hosts = f"host {loser.host}, where no rule takes them," if loser.host else "hosts that no rule names"
+    message = f"requests for {hosts} go to Ingress {winner.ingress.key}, {why}"
+    if loser.ingress.rules and not loser.host:
+        message += "; this default backend serves only hosts of its own rules"
+    return _problem(loser, Reason.DEFAULT_BACKEND_CONFLICT, message)
 
 
 def _problem(claim: Claim, reason: Reason, message: str) -> Problem:

@@ -20,10 +20,11 @@ from ingress.model.state import ClusterState
 from ingress.policy.annotations import AnnotationReader, IngressPolicySettings
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
+from ingress.translate.age import by_age
 from ingress.translate.backends import BackendFault, backend_faults, resolve_backends
 from ingress.translate.certificates import translate_certificates
 from ingress.translate.classes import judge_class
-from ingress.translate.merging import Merged, by_age, merge
+from ingress.translate.merging import Merged, merge
 from ingress.translate.options import TranslateOptions
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import ROOT, IngressReading, read_rules
