@@ -3,8 +3,8 @@
 The map of the house.  Each floor imports only from the floors below it, and rooms on
 one floor do not know each other; a test walks the imports and says so.
 
-- Floor 6: ``tap`` is the command line, ``cli`` the commands beside ``twistd``.  Only
-  ``tap`` names the global reactor.
+- Floor 6: ``tap`` is the command line, ``cli`` the commands beside ``twistd``,
+  ``process`` the signals and the exit status.  Only ``tap`` names the global reactor.
 - Floor 5: ``service`` builds every part from the ``Settings`` and orders start,
   readiness, drain and stop.
 - Floor 4: ``controller`` turns changed objects into a published snapshot; ``admin`` is

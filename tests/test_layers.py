@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"admin"})),
     (frozenset({"service"}),),
-    (frozenset({"tap", "cli"}),),
+    (frozenset({"tap", "cli", "process"}),),
 )
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for room in floor for name in room}
 ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}
@@ -126,6 +126,16 @@ class FloorTests(SynchronousTestCase):
         """A new module or package has to be given a floor."""
         rooms = {name.split(".")[1] for name in modules() if "." in name}
         self.assertEqual(rooms - set(FLOOR_OF), set())
+
+    def test_floors_are_documented(self) -> None:
+        """The table of ``docs/architecture.md`` puts every room on the floor that is enforced."""
+        text = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+        documented = {
+            room: int(floor)
+            for floor, cell in re.findall(r"^\| (\d) \| ([^|]*)", text, re.MULTILINE)
+            for room in re.findall(r"`ingress/(\w+)(?:\.py|/)`", cell)
+        }
+        self.assertEqual(documented, FLOOR_OF)
 
     def test_imports_lead_down(self) -> None:
         """No module imports from above, from a neighbor, or what is reserved for another."""
