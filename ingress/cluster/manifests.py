@@ -122,6 +122,8 @@ class ManifestSource:
                 self._tell_fault(Failure())
                 pause = FAULT_PAUSE_SECONDS
             else:
+                if not self._is_wanted():
+                    return
                 if found is not known:
                     handover.put(changes(known, found))
                     handover.synced(_LIST)
