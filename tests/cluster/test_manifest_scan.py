@@ -1,8 +1,9 @@
 """Histories of edits on disk, and what each look at the disk makes of them."""
 
+import errno
 import os
 
-from twisted.trial.unittest import SkipTest, SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster import manifest_scan
 from ingress.cluster.manifest_listing import Listing, display_name, unusable_path
@@ -91,6 +92,14 @@ class ChangeTests(DiskTestCase):
             set(self.look_once()),
             {service("a"), service("b"), (Kind.MANIFEST, ObjectKey("", self.path("c.json")))},
         )
+
+    def test_not_wanted(self) -> None:
+        """A look that nobody wants any more reads no further file."""
+        self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", text_of("b"))
+        answers = [False, True]
+        found = scan(self.paths, None, PREFIX, (), lambda: answers.pop())
+        self.assertEqual(set(found.objects), {service("a")})
 
     def test_nothing_changes(self) -> None:
         """When nothing changed, the very same state is given back."""
@@ -272,19 +281,49 @@ class BrokenTests(DiskTestCase):
         self.assertEqual(self.ports(), {service("b"): 80})
         self.assertEqual(len(self.problems(path)), 1)
 
-    def test_unreadable(self) -> None:
-        """A file without leave to read keeps its objects, and is read when leave is given."""
-        if os.geteuid() == 0:
-            raise SkipTest("root may read everything")
+    def unreadable(self, fault: OSError) -> str:
+        """Edit a file while *fault* keeps everybody from reading it; return its path."""
+
+        def fail(path: str) -> object:
+            raise fault
+
         path = self.write("a.yaml", text_of("a"))
         self.look()
-        os.chmod(path, 0)
+        reading = self.patch(manifest_scan, "_content", fail)
+        self.write("a.yaml", text_of("a", 8080))
         self.look()
         self.assertEqual(self.ports(), {service("a"): 80})
-        self.assertEqual(self.problems(path), ["cannot be read: Permission denied"])
-        os.chmod(path, 0o600)
+        self.assertEqual(self.problems(path), [f"cannot be read: {fault.strerror}"])
+        reading.restore()
+        return path
+
+    def test_without_leave(self) -> None:
+        """A file without leave to read keeps its objects, and is read when leave is given."""
+        path = self.unreadable(PermissionError(errno.EACCES, "Permission denied"))
+        self.assertEqual(self.look(), {})
+        os.chmod(path, 0o640)
+        self.assertEqual(set(self.look()), {service("a"), (Kind.MANIFEST, ObjectKey("", path))})
+        self.assertEqual((self.ports(), self.problems(path)), ({service("a"): 8080}, []))
+
+    def test_failing_disk(self) -> None:
+        """A file that cannot be read for another reason is tried again without any sign of change."""
+        path = self.unreadable(OSError(errno.EIO, "Input/output error"))
         self.look()
-        self.assertEqual(self.problems(path), [])
+        self.assertEqual((self.ports(), self.problems(path)), ({service("a"): 8080}, []))
+
+    def test_gone_while_reading(self) -> None:
+        """A file that goes after it was listed is treated as one that is gone."""
+
+        def gone(path: str) -> object:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        self.patch(manifest_scan, "_content", gone)
+        self.write("a.yaml", text_of("a", 8080))
+        self.assertEqual((self.look_once(), self.look_once()), ({}, {}))
+        os.remove(path)
+        self.assertEqual(self.look(), {service("a"): None})
 
     def test_too_large(self) -> None:
         """A file beyond the limit is refused unread, and keeps its last good objects."""
@@ -407,13 +446,18 @@ class ListingTests(DiskTestCase):
 
     def test_unlistable(self) -> None:
         """What a directory held that cannot be listed just now stays in force."""
-        if os.geteuid() == 0:
-            raise SkipTest("root may list everything")
         self.write("sub/a.yaml", text_of("a"))
         self.look()
-        os.chmod(self.path("sub"), 0)
-        self.addCleanup(os.chmod, self.path("sub"), 0o700)
+        listdir = os.listdir
+
+        def fail(path: str) -> list[str]:
+            if path == self.path("sub"):
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return listdir(path)
+
+        self.patch(os, "listdir", fail)
         self.assertEqual(set(self.look()), {(Kind.MANIFEST, ObjectKey("", self.path("sub")))})
+        self.assertEqual(self.problems(self.path("sub")), ["cannot be read: Permission denied"])
 
     def test_hidden_by_fault(self) -> None:
         """A path that loops is told of, and what lay below it is kept."""
@@ -441,5 +485,6 @@ class ListingTests(DiskTestCase):
             ("pipe", self.path("pipe"), "pipe: neither a file nor a directory"),
             ("a.yaml/b", path + "/b", "a.yaml/b: Not a directory"),
             ("", self.root, "names no path"),
+            ("a\0", self.path("a\0"), "'a\\x00': embedded null byte"),
         ):
             self.assertEqual(unusable_path((written,), (found,)), message)

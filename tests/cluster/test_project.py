@@ -195,6 +195,7 @@ class IngressTests(SynchronousTestCase):
         paths.append({"path": 5, "pathType": "Prefix"})
         paths.append({"path": "/nul\x00", "pathType": "Prefix"})
         paths.append({"path": "/x", "pathType": ["Prefix"]})
+        paths.append({"path": "/" + "x" * 4096, "pathType": "Prefix"})
         kept = ingress(raw).rules[0].paths
         self.assertEqual([path.path for path in kept or ()], ["/cart", "/files"])
         at = "spec.rules[0].http.paths"
@@ -205,6 +206,7 @@ class IngressTests(SynchronousTestCase):
                 f"{at}[3].path": "must be text, but is a number",
                 f"{at}[4].path": "holds control or other unprintable characters",
                 f"{at}[5].pathType": "must be text, but is a list",
+                f"{at}[6].path": "is longer than 4096 characters",
             },
         )
 
@@ -284,6 +286,7 @@ class IngressTests(SynchronousTestCase):
             f"{PREFIX}/c": True,
             f"{PREFIX}/d": "x" * (64 * 1024 + 1),
             f"{PREFIX}/e": "\ud800",
+            f"{PREFIX}/f\x1b": "x",
             f"{PREFIX}x/f": True,
             PREFIX: 5,
         }
@@ -296,6 +299,7 @@ class IngressTests(SynchronousTestCase):
                 f"metadata.annotations[{PREFIX}/c]": "must be text; write the value in quotes",
                 f"metadata.annotations[{PREFIX}/d]": "is longer than 65536 characters",
                 f"metadata.annotations[{PREFIX}/e]": "holds control characters",
+                f"metadata.annotations['{PREFIX}/f\\x1b']": "has unprintable characters in its name",
             },
         )
         self.assertEqual({problem.reason for problem in projection.problems}, {Reason.INVALID_ANNOTATION})
@@ -413,6 +417,12 @@ class KeyTests(SynchronousTestCase):
                 self.assertEqual([problem.field for problem in projection.problems], [f"metadata.{field}"])
                 self.assertEqual(projection.problems[0].reason, Reason.MALFORMED_OBJECT)
 
+    def test_no_kind_of_the_cluster(self) -> None:
+        """Manifests are no cluster objects, and are not projected."""
+        key, projection = project(Kind.MANIFEST, good(Kind.SERVICE), PREFIX)
+        self.assertEqual((key, projection.value), (ObjectKey("web", "cart"), None))
+        self.assertEqual(list(faults(projection)), ["kind"])
+
     def test_bad_metadata(self) -> None:
         """Metadata of another type is named."""
         key, projection = project(Kind.SERVICE, {"metadata": []}, PREFIX)
@@ -492,6 +502,14 @@ class ServiceTests(SynchronousTestCase):
         raw["spec"] = {"type": "ExternalName", "externalName": "up.example.com", "ports": None}
         expected = Service(ObjectKey("web", "cart"), "ExternalName", external_name="up.example.com")
         self.assertEqual(projected(Kind.SERVICE, raw), Projection(expected))
+
+    def test_no_spec(self) -> None:
+        """A Service without a spec counts as absent, and says why."""
+        specs: tuple[object, ...] = (None, {}, [], "x")
+        for spec in specs:
+            projection = projected(Kind.SERVICE, {**good(Kind.SERVICE), "spec": spec})
+            self.assertIsNone(projection.value)
+            self.assertEqual(list(faults(projection)), ["spec"])
 
     def test_malformed_ports(self) -> None:
         """A port that cannot be read is lost alone."""
