@@ -114,7 +114,7 @@ class Reflector:
         self._expirations = 0
         self._troubles = 0
         self._stopping = Event()
-        self._thread = Thread(target=self._run, name=f"ingress {self.name}", daemon=True)
+        self._thread = Thread(target=self._run, name=f"reflector {self.name}", daemon=True)
 
     def __repr__(self) -> str:
         phase = "stopped" if self._stopping.is_set() else f"version={self._version}"
