@@ -24,7 +24,7 @@ from zope.interface import implementer
 from ingress.http.answer import Framing, downstream_head, frame, framing_of
 from ingress.http.body import BodyError, ChunkedDecoder, CloseDecoder, Decoder, LengthDecoder
 from ingress.http.forwarding import peer_fields
-from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE, has_bare_line_feed
+from ingress.http.head_buffer import HeadBuffer
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
 from ingress.proxy.exchange import Exchange
@@ -70,9 +70,7 @@ class DownstreamChannel(Protocol):
         self._secure = secure
         self._peer = b""
         self._peer_fields = b""
-        self._buffer = bytearray()
-        self._searched = 0
-        """How much of the buffer is known not to hold the end of a head."""
+        self._buffer = HeadBuffer()
         self._advancing = False
         self._requests = 0
         self._half_closed = False
@@ -161,13 +159,13 @@ class DownstreamChannel(Protocol):
         if state is State.HEAD:
             if not self._buffer:
                 self.deadline = self._sweep.now + HEAD_SECONDS
-            self._buffer += received
+            self._buffer.add(received)
             self._advance()
         elif state is State.EXCHANGE:
             if self._decoder is not None:
                 self._take_body(self._decoder, received)
             else:
-                self._buffer += received
+                self._buffer.add(received)
                 self._update_reading()
         elif state is State.TUNNEL:
             if self._exchange is not None:
@@ -180,39 +178,18 @@ class DownstreamChannel(Protocol):
         if self._advancing:
             return
         self._advancing = True
-        buffer = self._buffer
         try:
             while self.state is State.HEAD and not self._full:
-                end = buffer.find(b"\r\n\r\n", self._searched)
-                if buffer.startswith(b"\r\n"):
-                    # RFC 9112 section 2.2: an empty line before a request is ignored; one will do.
-                    del buffer[:2]
-                    self._searched = 0
-                    if buffer.startswith(b"\r\n"):
-                        self._refuse(400, "empty lines instead of a request")
-                elif end < 0 or end > MAX_HEAD:
-                    self._searched = max(0, len(buffer) - 3)
-                    self._check_unfinished_head()
+                block = self._buffer.next_head()
+                if block is None:
                     break
-                else:
-                    block = bytes(buffer[:end])
-                    del buffer[: end + 4]
-                    self._searched = 0
-                    self._begin(block)
+                self._begin(block)
+        except HeadError as error:
+            self._refuse(error.status, str(error))
         finally:
             self._advancing = False
         if self._half_closed and self.state is State.HEAD and not self._full:
             self._close()
-
-    def _check_unfinished_head(self) -> None:
-        """Refuse at once what no further byte can make right."""
-        buffer = self._buffer
-        if len(buffer) > MAX_REQUEST_LINE and buffer.find(b"\r\n", 0, MAX_REQUEST_LINE + 2) < 0:
-            self._refuse(414, "request line too long")
-        elif len(buffer) > MAX_HEAD:
-            self._refuse(431, "head too large")
-        elif has_bare_line_feed(buffer):
-            self._refuse(400, "bare LF in the head")
 
     def _begin(self, block: bytes) -> None:
         """Read one head and start its exchange."""
@@ -242,9 +219,7 @@ class DownstreamChannel(Protocol):
         else:
             self._decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
             # What came with the head goes upstream with it, in one write.
-            first = bytes(self._buffer)
-            self._buffer.clear()
-            self._take_body(self._decoder, first)
+            self._take_body(self._decoder, self._buffer.take())
         if self._exchange is exchange:
             self._site.resource.render(exchange)
 
@@ -263,7 +238,7 @@ class DownstreamChannel(Protocol):
         if decoder.finished:
             self._decoder = None
             self.deadline = NEVER
-            self._buffer += decoder.rest
+            self._buffer.add(decoder.rest)
         if piece:
             exchange.request_body(piece)
         if decoder.finished:
@@ -312,8 +287,7 @@ class DownstreamChannel(Protocol):
         self.state = State.TUNNEL
         upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
         self.transport.write(head.start + upgrade + first)
-        ahead = bytes(self._buffer)
-        self._buffer.clear()
+        ahead = self._buffer.take()
         self._update_reading()
         if ahead and self._exchange is not None:
             self._exchange.tunnel_from_downstream(ahead)
