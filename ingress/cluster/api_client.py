@@ -225,15 +225,18 @@ class ApiResponse:
         except ReadTimeoutError:
             raise KubernetesError(0, SILENT, "no byte in time") from None
         except (HTTPError, OSError, http.client.HTTPException, ValueError) as error:
-            raise KubernetesError(0, BROKEN, _reason(error)) from None
+            raise KubernetesError(0, BROKEN, _reason(error, "the answer broke off")) from None
 
 
-def _reason(error: BaseException) -> str:
-    """Why a request failed, in words without addresses of Python objects."""
+def _reason(error: BaseException, otherwise: str = "") -> str:
+    """Why a request failed, in words without addresses of Python objects.
+
+    What the system or TLS says counts most; *otherwise* stands for what only a parser says.
+    """
     innermost = error
     while (inner := innermost.__cause__ or innermost.__context__) is not None:
         innermost = inner
-    if isinstance(innermost, OSError) and innermost.strerror:
-        text = getattr(innermost, "verify_message", None) or innermost.strerror
+    if isinstance(innermost, OSError):
+        text = getattr(innermost, "verify_message", None) or innermost.strerror or str(innermost)
         return one_line(f"{text}: {innermost.filename}" if innermost.filename else text)
-    return one_line(str(innermost)) or type(innermost).__name__
+    return otherwise or one_line(str(innermost)) or type(innermost).__name__

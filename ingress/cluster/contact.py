@@ -28,7 +28,7 @@ class Contact:
             self._lost_since = self._clock()
         if self._is_worth_saying(cause):
             log.warn(
-                "{name}: no contact with the API server, what is known stays in force: {cause}",
+                "{name}: the API server cannot be read, what is known stays in force: {cause}",
                 name=self._name,
                 cause=cause,
             )

@@ -328,13 +328,14 @@ class Reflector:
         at_least = error.retry_after_seconds or 0.0
         if isinstance(error, _WatchError) or (self._version is not None and _blames_version(error)):
             return self._troubled(str(error), at_least)
+        if error.status == 403 and self._read.optional:
+            # Without this kind the rest still works, so it does not hold back the first sync.
+            self._contact.lost(f"{error}; we do without until it is allowed")
+            self._receiver.synced(self.name)
+            return self._forbidden.failed(at_least)
         self._contact.lost(str(error) if error.status else error.message)
         if error.status == 401:
             self._connection.renew_credentials()
-        if error.status == 403 and self._read.optional:
-            # Without this kind the rest still works, so it does not hold back the first sync.
-            self._receiver.synced(self.name)
-            return self._forbidden.failed(at_least)
         return self._backoff.failed(at_least)
 
     def _expired(self) -> float:

@@ -155,9 +155,9 @@ class StreamTests(ApiServerTestCase):
     async def test_time_is_counted_for_each_read(self) -> None:
         """A stream may last longer than the time limit, as long as something comes within it."""
         response = await self.open(0.3)
-        for _ in range(4):
+        for _ in range(3):
             reading = in_thread(response.read_chunk)
-            await deferLater(reactor, 0.15, self.server.send_bookmarks)
+            await deferLater(reactor, 0.12, self.server.send_bookmarks)
             self.assertIn(b"BOOKMARK", await reading)
 
     async def test_silence(self) -> None:

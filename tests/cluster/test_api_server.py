@@ -16,6 +16,7 @@ from twisted.internet.task import deferLater
 
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.source import Source
 from ingress.errors import StartError
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 from tests.cluster.api_server_case import ApiServerTestCase, reactor
@@ -110,7 +111,7 @@ class SourceTestCase(ApiServerTestCase):
     async def start(self, **more: Any) -> Content:
         """Start a source that is stopped, with its threads, after the test."""
         content = Content()
-        self.running = self.source(**more)
+        self.running: Source = self.source(**more)
         self.addCleanup(self.stop, content)
         await self.running.start(content)
         return content

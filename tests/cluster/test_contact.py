@@ -24,9 +24,9 @@ class ContactTests(SynchronousTestCase):
             self.contact.regained()
         lost, regained = events
         self.assertEqual(lost["log_level"], LogLevel.warn)
-        self.assertIn("Service: no contact", formatEvent(lost))
+        self.assertIn("Service: the API server cannot be read", formatEvent(lost))
         self.assertIn("Connection refused", formatEvent(lost))
-        self.assertIn("again after 5.0 s", formatEvent(regained))
+        self.assertIn("answers again after 5.0 s", formatEvent(regained))
 
     def test_the_same_cause_is_said_once_a_minute(self) -> None:
         """A lasting cause is said once a minute, a new one at once."""
