@@ -292,6 +292,9 @@ class Exchange:
         self.status = head.status
         self._held = None
         self._sent = len(body)
+        if ended:
+            # The connection is free, or another exchange's: a full downstream must not pause it.
+            self._upstream = None
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
@@ -299,6 +302,8 @@ class Exchange:
     def upstream_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass a piece of the body on."""
         self._sent += len(piece)
+        if ended:
+            self._upstream = None
         self._downstream.send_body(piece, ended, trailers)
         if ended:
             self._finish()
