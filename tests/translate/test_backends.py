@@ -1,0 +1,146 @@
+"""Resolving backends by themselves, as after a change of an EndpointSlice."""
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SliceEndpoint, SlicePort
+from ingress.model.problems import Reason
+from ingress.model.state import ClusterState
+from ingress.settings import ManualEndpoint
+from ingress.translate.backends import backend_faults, resolve_backends, services_without_endpoints
+from ingress.translate.options import TranslateOptions
+
+WEB = ObjectKey("demo", "web")
+REFERENCE = BackendReference("demo", "web", 80)
+SERVICE = Service(WEB, ports=(ServicePort("http", 80), ServicePort("dns", 53, protocol="UDP")))
+MANIFESTS = TranslateOptions(from_manifests=True)
+
+
+def slice_of(*addresses: str) -> EndpointSlice:
+    """Return a slice of ``demo/web`` with *addresses*, all ready."""
+    endpoints = tuple(SliceEndpoint((address,)) for address in addresses)
+    return EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("http", 8080),), endpoints)
+
+
+def cluster(*addresses: str) -> ClusterState:
+    """Return a state of ``demo/web`` alone, with a slice of *addresses*."""
+    return ClusterState(services={WEB: SERVICE}, slices={WEB: (slice_of(*addresses),)})
+
+
+class ResolveBackendsTests(SynchronousTestCase):
+    """References are resolved one by one, each on the present state alone."""
+
+    def test_only_what_is_asked_for_is_resolved(self) -> None:
+        """The answer holds the references asked for, and no other."""
+        found = resolve_backends([REFERENCE], cluster("10.0.0.2", "10.0.0.1"), TranslateOptions())
+        endpoints = (Endpoint("10.0.0.1", 8080), Endpoint("10.0.0.2", 8080))
+        self.assertEqual(found, {REFERENCE: BackendState(endpoints)})
+        self.assertEqual(resolve_backends([], cluster("10.0.0.1"), TranslateOptions()), {})
+
+    def test_order_of_slices_and_endpoints_does_not_matter(self) -> None:
+        """Equal sets of addresses give equal states, so that a rewritten slice changes nothing."""
+        one, two = cluster("10.0.0.1", "10.0.0.2"), cluster("10.0.0.2", "10.0.0.1", "10.0.0.1")
+        self.assertEqual(
+            resolve_backends([REFERENCE], one, TranslateOptions()),
+            resolve_backends([REFERENCE], two, TranslateOptions()),
+        )
+
+    def test_endpoints_never_make_a_fault(self) -> None:
+        """Whether there are endpoints changes the state, never what is wrong with the reference."""
+        for state in (cluster(), cluster("10.0.0.1"), ClusterState(services={WEB: SERVICE})):
+            self.assertEqual(backend_faults([REFERENCE], state, TranslateOptions()), {})
+
+    def test_faults_name_the_part_of_the_backend(self) -> None:
+        """A missing Service and a missing port are faults, each of its part of the backend."""
+        gone, dns = BackendReference("demo", "gone", 80), BackendReference("demo", "web", 53)
+        faults = backend_faults([REFERENCE, gone, dns], cluster("10.0.0.1"), TranslateOptions())
+        self.assertEqual(
+            {reference: (fault.reason, fault.field) for reference, fault in faults.items()},
+            {
+                gone: (Reason.SERVICE_NOT_FOUND, "service.name"),
+                dns: (Reason.SERVICE_PORT_NOT_FOUND, "service.port"),
+            },
+        )
+
+    def test_ports_that_cannot_be_dialed_are_no_ports(self) -> None:
+        """A Service or slice port outside 1 to 65535 leads nowhere."""
+        service = evolve(SERVICE, ports=(ServicePort("http", 70000),))
+        reference = BackendReference("demo", "web", "http")
+        state = evolve(cluster("10.0.0.1"), services={WEB: service})
+        self.assertFalse(resolve_backends([reference], state, TranslateOptions())[reference].endpoints)
+        slices = (evolve(slice_of("10.0.0.1"), ports=(SlicePort("http", 0),)),)
+        state = ClusterState(services={WEB: SERVICE}, slices={WEB: slices})
+        self.assertFalse(resolve_backends([REFERENCE], state, TranslateOptions())[REFERENCE].endpoints)
+
+    def test_addresses_that_are_not_of_the_slices_type_are_ignored(self) -> None:
+        """A name, or an address of the other family, in an IPv4 slice leads nowhere."""
+        state = cluster("localhost", "fd00::1", "", "10.0.0.1")
+        found = resolve_backends([REFERENCE], state, TranslateOptions())[REFERENCE]
+        self.assertEqual(found.endpoints, (Endpoint("10.0.0.1", 8080),))
+
+    def test_cluster_ip_that_is_no_address_is_not_dialed(self) -> None:
+        """With ``--service-upstream`` only an address counts as cluster IP."""
+        options = TranslateOptions(service_upstream=True)
+        state = evolve(cluster("10.0.0.1"), services={WEB: evolve(SERVICE, cluster_ip="localhost")})
+        found = resolve_backends([REFERENCE], state, options)[REFERENCE]
+        self.assertEqual(found.endpoints, (Endpoint("10.0.0.1", 8080),))
+
+    def test_every_state_has_endpoints_or_a_reason(self) -> None:
+        """A reference that leads nowhere says why."""
+        references = [
+            BackendReference("demo", "gone", 80),
+            BackendReference("demo", "x", kind="Bucket.example.com"),
+            BackendReference("demo", "", kind="Invalid"),
+            BackendReference("demo", "web", 53),
+        ]
+        for options in (TranslateOptions(), MANIFESTS):
+            for reference, found in resolve_backends(references, cluster(), options).items():
+                self.assertTrue(found.reason, reference)
+                self.assertEqual(found.endpoints, ())
+
+
+class ServicesWithoutEndpointsTests(SynchronousTestCase):
+    """The Services that ``--endpoint`` would help, for the line at start-up."""
+
+    def named(self, state: ClusterState, options: TranslateOptions) -> list[str]:
+        """Return what is named for references to ``demo/web``, ``demo/gone`` and a resource."""
+        references = [
+            BackendReference("demo", "web", 80),
+            BackendReference("demo", "gone", 80),
+            BackendReference("demo", "gone", 81),
+            BackendReference("demo", "static", kind="Bucket.example.com"),
+            BackendReference("demo", "", kind="Invalid"),
+        ]
+        return [str(key) for key in services_without_endpoints(references, state, options)]
+
+    def test_services_without_slices_and_missing_ones_are_named_once(self) -> None:
+        """A Service without slices and one that is not in the manifests are named, each once, sorted."""
+        self.assertEqual(
+            self.named(ClusterState(services={WEB: SERVICE}), MANIFESTS), ["demo/gone", "demo/web"]
+        )
+
+    def test_services_with_slices_are_not_named(self) -> None:
+        """A slice is an answer, even one without a ready endpoint."""
+        self.assertEqual(self.named(cluster(), MANIFESTS), ["demo/gone"])
+
+    def test_services_with_manual_endpoints_are_not_named(self) -> None:
+        """What ``--endpoint`` names already needs no telling."""
+        manual = ManualEndpoint(None, "", Endpoint("127.0.0.1", 9000))
+        options = evolve(MANIFESTS, manual_endpoints=(manual,))
+        self.assertEqual(self.named(ClusterState(), options), [])
+        options = evolve(MANIFESTS, manual_endpoints=(evolve(manual, service=WEB),))
+        self.assertEqual(self.named(ClusterState(), options), ["demo/gone"])
+
+    def test_services_that_say_where_they_are_are_not_named(self) -> None:
+        """An allowed external name, and a cluster IP with ``--service-upstream``, are answers too."""
+        external = evolve(SERVICE, type="ExternalName", external_name="www.example.com")
+        state = ClusterState(services={WEB: external})
+        self.assertEqual(self.named(state, MANIFESTS), ["demo/gone", "demo/web"])
+        self.assertEqual(self.named(state, evolve(MANIFESTS, allow_external_name=True)), ["demo/gone"])
+        state = ClusterState(services={WEB: evolve(SERVICE, cluster_ip="10.96.0.1")})
+        self.assertEqual(self.named(state, evolve(MANIFESTS, service_upstream=True)), ["demo/gone"])
+
+    def test_an_api_server_is_never_helped(self) -> None:
+        """With an API server there is no such option, so nothing is named."""
+        self.assertEqual(self.named(ClusterState(), TranslateOptions()), [])

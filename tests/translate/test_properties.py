@@ -1,0 +1,289 @@
+"""Properties of translation on small random clusters."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.project import project
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.objects import (
+    ClusterObject,
+    EndpointSlice,
+    Ingress,
+    IngressBackend,
+    IngressClass,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    Kind,
+    ObjectKey,
+    Secret,
+    Service,
+    ServicePort,
+    ServicePortReference,
+    SliceEndpoint,
+    SlicePort,
+)
+from ingress.settings import ManualEndpoint
+from ingress.translate.backends import INVALID_KIND
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+from tests.translate.golden import generated, state_of
+
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+PREFIX = TranslateOptions().annotations_prefix
+
+# Few values, so that objects meet; among them those that mean something special, and garbage.
+namespaces = st.sampled_from(["demo", "demo", "demo", "other"])
+names = st.sampled_from(["a", "web"])
+good_hosts = st.sampled_from(["a.com", "b.a.com", "*.a.com", ""])
+hosts = good_hosts | st.sampled_from(["A.com", "*", "x y", "1.2.3.4", "ü", "*.com"])
+good_paths = st.sampled_from(["/", "/a", "/a/", "/a/b", "/%61"])
+paths = good_paths | st.sampled_from(["", "a", "/..", "/a%2f", "/(.*)", "//", "/é", "/\ud800"])
+path_types = st.sampled_from(["", "Exact", "Prefix", "ImplementationSpecific", "prefix"])
+numbers = st.sampled_from([0, 80, 81, -1, 70000])
+port_names = st.sampled_from(["", "http", "x"])
+keys = st.builds(ObjectKey, namespaces, names)
+texts = st.text(st.characters(), max_size=6)
+addresses = st.sampled_from(["10.0.0.1", "10.0.0.2", "fd00::1", "fd00:0::1", "localhost", "", "1.2.3"])
+protocols = st.sampled_from(["TCP", "UDP"])
+
+
+def tuples(of: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Return short tuples."""
+    return st.lists(of, max_size=most).map(tuple)
+
+
+good_backends = st.builds(
+    IngressBackend,
+    names,
+    st.sampled_from([ServicePortReference("", 80), ServicePortReference("http", 0)]),
+)
+backends = good_backends | st.builds(
+    IngressBackend,
+    st.sampled_from(["", "a", "web"]),
+    st.builds(ServicePortReference, port_names, numbers),
+    st.sampled_from(["", "", "Bucket.example.com", "Service", INVALID_KIND]),
+    st.sampled_from(["", "", "x"]),
+)
+good_rules = st.builds(
+    IngressRule,
+    good_hosts,
+    st.builds(IngressPath, good_paths, st.sampled_from(["Prefix", "Exact"]), good_backends).map(
+        lambda one: (one,)
+    ),
+)
+rules = good_rules | st.builds(
+    IngressRule,
+    hosts,
+    st.none() | tuples(st.builds(IngressPath, paths, path_types, st.none() | backends)),
+)
+annotations = st.dictionaries(
+    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "other", "\n"]).map(
+        lambda name: f"{PREFIX}/{name}"
+    )
+    | st.just("kubernetes.io/ingress.class"),
+    st.sampled_from(["true", "false", "nginx", "", "\x00"]),
+    max_size=2,
+)
+tls_entries = st.builds(IngressTLS, tuples(hosts), st.sampled_from(["a", "web", "", "../a", "gone"]))
+ingresses = st.builds(
+    Ingress,
+    st.builds(ObjectKey, namespaces, st.sampled_from(["a", "b", "c"])),
+    st.sampled_from(["", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]),
+    st.sampled_from(["nginx", "nginx", "nginx", "nginx", "fast", "other", "", None]),
+    annotations,
+    st.none() | backends,
+    st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
+    tuples(tls_entries),
+)
+classes = st.builds(
+    IngressClass,
+    st.builds(ObjectKey, st.just(""), st.sampled_from(["nginx", "fast"])),
+    st.sampled_from(["k8s.io/ingress-nginx", "other"]),
+    st.booleans(),
+)
+services = st.builds(
+    Service,
+    keys,
+    st.sampled_from(["ClusterIP", "ExternalName", ""]),
+    st.sampled_from(["", "None", "10.96.0.1", "fd00::96", "garbage"]),
+    st.sampled_from(["", "www.example.com", "localhost", "127.1"]),
+    st.just((ServicePort("http", 80),))
+    | tuples(st.builds(ServicePort, port_names, numbers, st.none(), protocols)),
+)
+slices = st.builds(
+    EndpointSlice,
+    st.builds(ObjectKey, namespaces, st.sampled_from(["1", "2", "3"])),
+    keys,
+    st.sampled_from(["IPv4", "IPv6", "FQDN", ""]),
+    st.just((SlicePort("", 8080), SlicePort("http", 8081)))
+    | tuples(st.builds(SlicePort, port_names, st.none() | numbers, protocols)),
+    tuples(st.builds(SliceEndpoint, tuples(addresses), st.booleans(), st.booleans(), st.booleans())),
+)
+contents = st.sampled_from([("a.com",), ("*.a.com", "b.a.com"), (), None]).map(
+    lambda covered: (
+        {}
+        if covered is None
+        else dict(
+            zip(("tls.crt", "tls.key"), (x.encode() for x in generated(covered, False, "x")), strict=True)
+        )
+    )
+)
+secrets = st.builds(Secret, keys, st.sampled_from(["kubernetes.io/tls", "other"]), contents)
+
+
+def some(of: st.SearchStrategy[Any], least: int, most: int) -> st.SearchStrategy[list[Any]]:
+    """Return lists of objects with different keys."""
+    return st.lists(of, min_size=least, max_size=most, unique_by=lambda one: one.key)
+
+
+clusters: st.SearchStrategy[list[ClusterObject]] = st.tuples(
+    some(ingresses, 3, 5), some(services, 2, 3), some(slices, 2, 3), some(secrets, 2, 3), some(classes, 0, 2)
+).map(lambda kinds: [one for kind in kinds for one in kind])
+all_options = st.builds(
+    TranslateOptions,
+    watch_without_class=st.booleans(),
+    default_backend_service=st.sampled_from(
+        [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
+    ),
+    default_ssl_certificate=st.none() | keys,
+    allow_external_name=st.booleans(),
+    service_upstream=st.booleans(),
+    manual_endpoints=st.sampled_from(
+        [
+            (),
+            (
+                ManualEndpoint(None, "", Endpoint("h", 1)),
+                ManualEndpoint(ObjectKey("demo", "web"), 80, Endpoint("h", 2)),
+            ),
+        ]
+    ),
+    from_manifests=st.booleans(),
+)
+
+
+def shown(snapshot: Snapshot) -> tuple[object, ...]:
+    """Return all of a snapshot as values that can be compared."""
+    return (
+        snapshot.table.routes,
+        dict(snapshot.backends),
+        snapshot.certificates,
+        snapshot.problems,
+    )
+
+
+class TranslateProperties(SynchronousTestCase):
+    """What holds for every cluster, whatever is wrong with its objects."""
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(clusters, all_options, st.randoms(use_true_random=False))
+    def test_order_of_objects_does_not_matter(
+        self, objects: list[ClusterObject], options: TranslateOptions, random: Any
+    ) -> None:
+        """The same objects in another order give the same snapshot."""
+        shuffled = list(objects)
+        random.shuffle(shuffled)
+        first = translate(state_of(objects), options, NOW)
+        second = translate(state_of(shuffled), options, NOW)
+        self.assertEqual(shown(first), shown(second))
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(clusters, all_options)
+    def test_snapshot_is_consistent(self, objects: list[ClusterObject], options: TranslateOptions) -> None:
+        """One route a match; a state for each backend named; endpoints or a reason; printable problems."""
+        snapshot = translate(state_of(objects), options, NOW)
+        routes = snapshot.table.routes
+        self.assertEqual(len({(one.host, one.path, one.match) for one in routes}), len(routes))
+        self.assertEqual({one.backend for one in routes}, set(snapshot.backends))
+        for found in snapshot.backends.values():
+            self.assertNotEqual(bool(found.endpoints), bool(found.reason))
+            self.assertTrue(all(0 < one.port < 65536 and one.address for one in found.endpoints))
+        self.assertEqual(list(snapshot.problems), sorted(set(snapshot.problems)))
+        for problem in snapshot.problems:
+            self.assertTrue(problem.message.isprintable(), problem)
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(clusters, ingresses, all_options)
+    def test_another_ingress_takes_nothing_but_what_is_free_or_younger(
+        self, objects: list[ClusterObject], added: Ingress, options: TranslateOptions
+    ) -> None:
+        """An Ingress that comes last by age takes no path from the rules of another."""
+        last = Ingress(
+            ObjectKey("zzz", "zzz"),
+            "2030-01-01T00:00:00Z",
+            "nginx",
+            {},
+            added.default_backend,
+            added.rules,
+            added.tls,
+        )
+        before = translate(state_of(objects), options, NOW)
+        after = translate(state_of([*objects, last]), options, NOW)
+        # A default backend, and the 503 of a host without any usable path, yield to rules.
+        kept = [one for one in before.table.routes if one.path != "/"]
+        found = {(one.host, one.path, one.match): (one.ingress, one.backend) for one in after.table.routes}
+        for route in kept:
+            at = (route.host, route.path, route.match)
+            self.assertEqual(found.get(at), (route.ingress, route.backend))
+        for host, certificate in before.certificates.exact.items():
+            self.assertEqual(after.certificates.exact[host], certificate)
+
+    @settings(deadline=None, derandomize=True, max_examples=30, suppress_health_check=list(HealthCheck))
+    @given(st.data(), all_options)
+    def test_garbage_never_raises(self, data: st.DataObject, options: TranslateOptions) -> None:
+        """Whatever JSON an object is made of, its projection translates."""
+        leaf = st.none() | st.booleans() | numbers | texts | hosts | paths | st.just("nginx")
+        json = st.recursive(
+            leaf, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner), max_leaves=4
+        )
+
+        def shaped(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+            return st.fixed_dictionaries({}, optional={name: inner | json for name, inner in fields.items()})
+
+        port = shaped({"name": port_names, "number": numbers, "port": numbers, "protocol": protocols})
+        backend = shaped(
+            {
+                "service": shaped({"name": names, "port": port}),
+                "resource": shaped({"kind": names, "name": names}),
+            }
+        )
+        path = shaped({"path": paths, "pathType": path_types, "backend": backend})
+        rule = shaped({"host": hosts, "http": shaped({"paths": st.lists(path, max_size=2)})})
+        tls = shaped({"hosts": st.lists(hosts, max_size=2), "secretName": names})
+        spec = shaped(
+            {
+                "ingressClassName": st.just("nginx"),
+                "rules": st.lists(rule, max_size=2),
+                "tls": st.lists(tls, max_size=2),
+                "defaultBackend": backend,
+                "ports": st.lists(port, max_size=2),
+                "type": st.sampled_from(["ClusterIP", "ExternalName"]),
+                "clusterIP": addresses,
+                "externalName": hosts,
+            }
+        )
+        objects: list[ClusterObject] = []
+        for kind in (Kind.INGRESS, Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET):
+            raw = {
+                "metadata": {
+                    "namespace": "demo",
+                    "name": data.draw(names),
+                    "labels": {"kubernetes.io/service-name": "web"},
+                },
+                "spec": data.draw(spec),
+                "ports": data.draw(st.lists(port, max_size=2) | json),
+                "endpoints": data.draw(
+                    st.lists(shaped({"addresses": st.lists(addresses, max_size=2)}), max_size=2) | json
+                ),
+                "stringData": data.draw(shaped({"tls.crt": texts, "tls.key": texts})),
+            }
+            _, projection = project(kind, raw, PREFIX)
+            if projection.value is not None:
+                objects.append(projection.value)
+        snapshot = translate(state_of(objects), options, NOW)
+        self.assertIsInstance(snapshot, Snapshot)
