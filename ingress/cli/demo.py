@@ -191,16 +191,25 @@ class Children:
         return None
 
     def stop(self) -> None:
-        """Stop all, last one first; kill what takes longer than ``STOP_SECONDS``."""
-        for process in reversed(self.running.values()):
-            process.terminate()
-        for name, process in self.running.items():
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                say(f"{name} did not stop within {STOP_SECONDS:.0f} seconds; killing it")
-                process.kill()
-                process.wait()
+        """Stop the one that was started last, which needs the others, and then those.
+
+        A child that takes longer than ``STOP_SECONDS`` is killed.
+        """
+        names = list(self.running)
+        for wave in (names[-1:], names[:-1]):
+            for name in wave:
+                self.running[name].terminate()
+            for name in wave:
+                self._await_end(name, self.running[name])
+
+    @staticmethod
+    def _await_end(name: str, process: "subprocess.Popen[bytes]") -> None:
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            say(f"{name} did not stop within {STOP_SECONDS:.0f} seconds; killing it")
+            process.kill()
+            process.wait()
 
 
 def as_typed(path: Path) -> str:

@@ -194,6 +194,28 @@ class ChildrenTests(SynchronousTestCase):
         children.stop()
         self.assertEqual([process.returncode for process in children.running.values()], [-15, -15])
 
+    def test_stop_order(self) -> None:
+        """The child that was started last still has the others while it ends."""
+        code = """if True:
+            import signal, sys, threading
+            def end(*_):
+                threading.Event().wait(float(sys.argv[2]))
+                sys.exit(print(sys.argv[1], "ends", flush=True))
+            signal.signal(signal.SIGTERM, end)
+            print("ready", flush=True)
+            signal.pause()
+        """
+        reader, writer = os.pipe()
+        children = Children()
+        for name, seconds in (("first", "0"), ("last", "0.2")):
+            command = [sys.executable, "-c", code, name, seconds]
+            children.running[name] = subprocess.Popen(command, stdout=writer)
+        os.close(writer)
+        with open(reader, encoding="ascii") as output:
+            self.assertEqual([output.readline() for _ in range(2)], ["ready\n", "ready\n"])
+            children.stop()
+            self.assertEqual(output.read(), "last ends\nfirst ends\n")
+
 
 class DemoTests(SynchronousTestCase):
     """The demo as a process, on ports of its own."""
