@@ -74,29 +74,25 @@ def services_without_endpoints(
     """
     if not options.from_manifests:
         return ()
-    return tuple(
-        sorted(
-            {
-                key
-                for reference in references
-                if reference.kind == SERVICE_KIND
-                and (key := _key(reference))
-                and _is_unplaced(key, state, options)
-                and not _manual_endpoints(reference, _port_of(reference, state), state, options)
-            }
-        )
-    )
+    unplaced = (one for one in references if one.kind == SERVICE_KIND and _is_unplaced(one, state, options))
+    return tuple(sorted({_key(one) for one in unplaced}))
 
 
-def _is_unplaced(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool:
-    """Say whether nothing in the state tells where the Service runs, so that ``--endpoint`` may."""
+def _is_unplaced(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> bool:
+    """Say whether nothing tells where the Service of *reference* runs, so that ``--endpoint`` may."""
+    key = _key(reference)
     service = state.services.get(key)
+    if _manual_endpoints(reference, _port_of(reference, state), state, options):
+        return False
     if service is None:
         return True
     if state.slices.get(key):
         return False
     if service.type == "ExternalName":
         return not options.allow_external_name
+    if _find_port(service, reference.port) is None:
+        # Wherever the Service runs, it does not have this port.
+        return False
     return not (options.service_upstream and is_address(service.cluster_ip))
 
 
@@ -110,7 +106,13 @@ def _port_of(reference: BackendReference, state: ClusterState) -> ServicePort | 
 
 
 def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
-    """Find the TCP port of *service* by number or name; the first one when *wanted* is empty."""
+    """Find the TCP port of *service* by number or name; the first one when *wanted* is empty.
+
+    Nothing maps ports behind an external name, so the number of the Service port is that
+    to dial.  A Service of this type may list no ports; then a number stands for itself.
+    """
+    if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
+        return ServicePort("", wanted)
     for port in service.ports:
         if port.protocol != "TCP" or not 0 < port.number <= _HIGHEST_PORT:
             continue
@@ -147,7 +149,7 @@ def _fault(
 def _external_name_fault(
     reference: BackendReference, service: Service, state: ClusterState, options: TranslateOptions
 ) -> BackendFault | None:
-    if _manual_endpoints(reference, _find_port(service, reference.port), state, options):
+    if _manual_endpoints(reference, _port_of(reference, state), state, options):
         return None
     if not options.allow_external_name:
         message = f"Service {service.key} is of type ExternalName; allow these with --allow-external-name"
@@ -156,24 +158,10 @@ def _external_name_fault(
     if fault is not None:
         message = f"Service {service.key}: externalName {quoted(service.external_name)} {fault}"
         return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
-    if _external_port(reference, service) is None:
+    if _find_port(service, reference.port) is None:
         return BackendFault(
             Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
         )
-    return None
-
-
-def _external_port(reference: BackendReference, service: Service) -> int | None:
-    """Return the port to dial at an external name.
-
-    Nothing maps ports behind an external name, so it is the Service port's number.  A
-    Service of this type may list no ports at all; then a number stands for itself.
-    """
-    port = _find_port(service, reference.port)
-    if port is not None:
-        return port.number
-    if not service.ports and isinstance(reference.port, int):
-        return reference.port
     return None
 
 
@@ -202,16 +190,14 @@ def _resolve(reference: BackendReference, state: ClusterState, options: Translat
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
             return BackendState(reason=_no_slice(key, options))
         return BackendState(reason=fault.message)
-    port = None if service is None else _find_port(service, reference.port)
+    port = _port_of(reference, state)
     manual = _manual_endpoints(reference, port, state, options)
     if manual:
         return BackendState(manual)
-    if service is not None and service.type == "ExternalName":
-        number = _external_port(reference, service)
-        if number is not None:
-            return BackendState((Endpoint(service.external_name.lower().removesuffix("."), number),))
-    if service is None or port is None:
-        return BackendState(reason=f"there is no Service {reference}")
+    # The absence of either is a fault, unless there are manual endpoints.
+    assert service is not None and port is not None
+    if service.type == "ExternalName":
+        return BackendState((Endpoint(service.external_name.lower().removesuffix("."), port.number),))
     if options.service_upstream and is_address(service.cluster_ip):
         return BackendState((Endpoint(service.cluster_ip, port.number),))
     slices = state.slices.get(key, ())

@@ -141,6 +141,12 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
         state = ClusterState(services={WEB: evolve(SERVICE, cluster_ip="10.96.0.1")})
         self.assertEqual(self.named(state, evolve(MANIFESTS, service_upstream=True)), ["demo/gone"])
 
+    def test_ports_that_a_service_lacks_are_no_reason_to_name_it(self) -> None:
+        """No address helps a reference to a port that the Service does not have."""
+        reference = BackendReference("demo", "web", 81)
+        state = ClusterState(services={WEB: SERVICE})
+        self.assertEqual(services_without_endpoints([reference], state, MANIFESTS), ())
+
     def test_an_api_server_is_never_helped(self) -> None:
         """With an API server there is no such option, so nothing is named."""
         self.assertEqual(self.named(ClusterState(), TranslateOptions()), [])
