@@ -197,19 +197,19 @@ class ChildrenTests(SynchronousTestCase):
     def test_stop_order(self) -> None:
         """The child that was started last still has the others while it ends."""
         code = """if True:
-            import signal, sys, threading
-            def end(*_):
-                threading.Event().wait(float(sys.argv[2]))
-                sys.exit(print(sys.argv[1], "ends", flush=True))
-            signal.signal(signal.SIGTERM, end)
-            print("ready", flush=True)
-            signal.pause()
+            import os, signal, sys, threading
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            os.write(1, b"ready\\n")
+            signal.sigwait([signal.SIGTERM])
+            threading.Event().wait(float(sys.argv[2]))
+            os.write(1, sys.argv[1].encode() + b" ends\\n")
         """
         reader, writer = os.pipe()
         children = Children()
         for name, seconds in (("first", "0"), ("last", "0.2")):
             command = [sys.executable, "-c", code, name, seconds]
             children.running[name] = subprocess.Popen(command, stdout=writer)
+            self.addCleanup(children.running[name].kill)
         os.close(writer)
         with open(reader, encoding="ascii") as output:
             self.assertEqual([output.readline() for _ in range(2)], ["ready\n", "ready\n"])
