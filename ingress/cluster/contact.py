@@ -40,7 +40,7 @@ class Contact:
             self._lost_since = None
             self._said.clear()
             log.info(
-                "{name}: contact with the API server again after {seconds} s",
+                "{name}: the API server answers again after {seconds} s",
                 name=self._name,
                 seconds=seconds,
             )

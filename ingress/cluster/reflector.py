@@ -243,7 +243,7 @@ class Reflector:
         try:
             chunk = response.read_chunk()
         except KubernetesError as error:
-            if error.reason == SILENT and self._version is not None:
+            if error.reason == SILENT:
                 self._contact.lost(error.message)
                 return b""
             raise
@@ -382,9 +382,7 @@ def _decoded(text: bytes) -> object:
 
 
 def _denies_streaming(error: KubernetesError) -> bool:
-    """Whether a streaming list failed in a way that a list in pages may not."""
-    if error.reason == SILENT:
-        return True
+    """Whether a streaming list was refused in a way that a list in pages may not be."""
     return 400 <= error.status < 500 and error.status not in (401, 403, 410, 429)
 
 

@@ -46,8 +46,6 @@ class Store:
         self._slices: _Slices = {}
         self._secrets: dict[ObjectKey, Secret] = {}
         self._problems: dict[ObjectId, tuple[Problem, ...]] = {}
-        # What came for a Secret that is held at its last good version.
-        self._refused: dict[ObjectKey, Projection] = {}
         # By Service: its slices, and the same sorted by name as they are handed out.
         self._slices_by_service: dict[ObjectKey, _Slices] = {}
         self._sorted_slices: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
@@ -139,15 +137,10 @@ class Store:
         """
         kept = self._secrets.get(key)
         if projection is None or kept is None or projection.value == kept:
-            self._refused.pop(key, None)
             return projection
-        if projection == self._refused.get(key):
-            return Projection(kept, self._problems.get((Kind.SECRET, key), ()))
-        self._refused.pop(key, None)
         refusal = self._refusal(key, projection)
         if refusal is None or not _is_good(kept, self._now()):
             return projection
-        self._refused[key] = projection
         return Projection(kept, (*projection.problems, refusal))
 
     def _refusal(self, key: ObjectKey, projection: Projection) -> Problem | None:

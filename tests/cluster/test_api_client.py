@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock, deferLater
+from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.api_client import ApiAccess, ApiConnection, ApiResponse, user_agent
 from ingress.cluster.api_status import BROKEN, SILENT, UNREACHABLE
@@ -74,6 +75,13 @@ class RequestTests(ApiServerTestCase):
         for _ in range(3):
             await in_thread(lambda: whole(connection.get(SERVICES, [])))
         self.assertEqual(self.server.connection_count, 1)
+
+    async def test_closed_answers(self) -> None:
+        """An answer that is closed before its end takes its connection along."""
+        connection = await self.connection()
+        response = await in_thread(lambda: connection.get(SERVICES, WATCH))
+        await in_thread(response.close)
+        await self.server.when(lambda: not self.server.watches).addTimeout(2, reactor)
 
 
 class TLSRequestTests(RequestTests):
@@ -250,7 +258,8 @@ class InterruptionTests(ApiServerTestCase):
         """After an interruption nothing is sent any more."""
         connection = await self.connection()
         connection.interrupt()
-        await error_of(lambda: connection.get(SERVICES, []))
+        error = await error_of(lambda: connection.get(SERVICES, []))
+        self.assertEqual(error.message, "interrupted")
         self.assertEqual(self.server.requests, [])
 
 
@@ -297,6 +306,9 @@ class RenewalTests(ApiServerTestCase):
         clock.advance(2)
         for connection in (first, second):
             await in_thread(connection.renew_credentials)
+        clock.advance(11)
+        # What the second one complains of is not what would be used next.
+        await in_thread(second.renew_credentials)
         self.assertEqual(loads, [0.0, 11.0])
 
     async def test_unreadable_meanwhile(self) -> None:
@@ -306,6 +318,10 @@ class RenewalTests(ApiServerTestCase):
         await in_thread(lambda: whole(connection.get(SERVICES, [])))
         self.kubeconfig.write_text("{", encoding="utf-8")
         clock.advance(11)
-        await in_thread(connection.renew_credentials)
+        with capturedLogs() as events:
+            for _ in range(2):
+                await in_thread(connection.renew_credentials)
+        self.assertEqual(len(events), 1)
+        self.assertIn("cannot be loaded anew", formatEvent(events[0]))
         await in_thread(lambda: whole(connection.get(SERVICES, [])))
         self.assertEqual(self.server.requests[-1].token, self.server.token)

@@ -39,6 +39,22 @@ def projection(name: str, kind: str = "ClusterIP") -> Projection:
     return Projection(Service(ObjectKey("shop", name), kind))
 
 
+class StoppingSink:
+    """A sink that stops the handover as soon as it gets something."""
+
+    handover: Handover
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def changed(self, batch: Batch) -> None:
+        self.told.append("changed")
+        self.handover.stop()
+
+    def synced(self) -> None:
+        self.told.append("synced")
+
+
 class HandoverTests(SynchronousTestCase):
     """From threads to the reactor."""
 
@@ -134,21 +150,13 @@ class HandoverTests(SynchronousTestCase):
 
     def test_stop_from_within(self) -> None:
         """A sink may stop the handover while it takes a change."""
-        told: list[str] = []
-
-        class Stopping:
-            def changed(self, batch: Batch) -> None:
-                told.append("changed")
-                handover.stop()
-
-            def synced(self) -> None:
-                told.append("synced")
-
-        handover = Handover(self.calls.append, Stopping(), ("Service",))
-        handover.put({service_id(str(number)): projection("x") for number in range(600)})
-        handover.synced("Service")
-        self.turn()
-        self.assertEqual(told, ["changed"])
+        for count in (1, 600):
+            sink = StoppingSink()
+            handover = sink.handover = Handover(self.calls.append, sink, ("Service",))
+            handover.put({service_id(str(number)): projection("x") for number in range(count)})
+            handover.synced("Service")
+            self.turn()
+            self.assertEqual(sink.told, ["changed"])
 
     def test_a_failing_sink(self) -> None:
         """A bug in the sink costs one portion; what follows still arrives."""

@@ -222,6 +222,13 @@ class StreamingListTests(ReflectorTestCase):
             self.assertEqual(self.last_query(), {"limit": "250"})
             self.assertEqual(self.received.told, ["+a", "-a", "synced Service"])
 
+    def test_garbage_again_and_again(self) -> None:
+        """A streaming list that comes to nothing three times is given up for pages."""
+        for _ in range(3):
+            self.assertIn("sendInitialEvents", (self.turn(b"<html>\n"), self.last_query())[1])
+        self.turn(page("5", []))
+        self.assertEqual(self.last_query(), {"limit": "250"})
+
 
 class PagedListTests(ReflectorTestCase):
     """The list in pages."""
