@@ -1,6 +1,7 @@
 """Tests for ``ingress.cli.demo_tour``."""
 
 import shlex
+from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -38,3 +39,11 @@ class TourTests(SynchronousTestCase):
     def test_invitation(self) -> None:
         """The end invites to edit the manifests."""
         self.assertIn("edit examples/demo/*.yaml", tour(Ports(), "examples/demo"))
+
+    def test_readme(self) -> None:
+        """The README shows commands of the tour, as they are printed."""
+        readme = Path(__file__).parents[2] / "README.md"
+        lines = readme.read_text(encoding="utf-8").splitlines()
+        shown = [line.removeprefix("    $ ") for line in lines if line.startswith("    $ curl")]
+        self.assertGreater(len(shown), 5)
+        self.assertEqual(set(shown) - {stop.command for stop in stops(Ports(), "examples/demo")}, set())
