@@ -36,6 +36,7 @@ from ingress.proxy.limits import (
     LINGER_SECONDS,
     MAX_AHEAD,
     MAX_REQUESTS,
+    SEND_GAP_SECONDS,
 )
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import Transport, peer_address
@@ -141,7 +142,9 @@ class DownstreamChannel(Protocol):
     def expire(self) -> None:
         """Called by the sweep: the peer took too long."""
         self.deadline = NEVER
-        if self.state is State.HEAD:
+        if self._full:
+            self.transport.abortConnection()
+        elif self.state is State.HEAD:
             if self._buffer:
                 self._refuse(408, "head not complete in time")
             else:
@@ -312,7 +315,6 @@ class DownstreamChannel(Protocol):
             self._linger()
         elif self.state is State.EXCHANGE and self._keep_alive:
             self.state = State.HEAD
-            self.deadline = self._sweep.now + (HEAD_SECONDS if self._buffer else IDLE_SECONDS)
             self._update_reading()
             if self._buffer or self._half_closed:
                 self._advance()
@@ -331,22 +333,18 @@ class DownstreamChannel(Protocol):
             self.transport.loseWriteConnection()
 
     def pause_request(self) -> None:
-        """Bring no more of the request; the peer is not to blame for the gap."""
+        """Bring no more of the request."""
         self._request_paused = True
-        if self._decoder is not None:
-            self.deadline = NEVER
         self._update_reading()
 
     def resume_request(self) -> None:
         """Go on bringing the request."""
         if self._request_paused:
             self._request_paused = False
-            if self._decoder is not None:
-                self.deadline = self._sweep.now + BODY_GAP_SECONDS
             self._update_reading()
 
     def _update_reading(self) -> None:
-        """Read while somebody can take it: upstream the request, the buffer what is ahead.
+        """Read while somebody can take it, upstream the request, the buffer what is ahead; for so long.
 
         A peer that does not take its answers may not send further requests either.
         """
@@ -356,12 +354,27 @@ class DownstreamChannel(Protocol):
             wanted = not self._request_paused
         else:
             wanted = not self._full and len(self._buffer) <= MAX_AHEAD
+        self._set_deadline()
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
             if wanted:
                 self.transport.resumeProducing()
             else:
                 self.transport.pauseProducing()
+
+    def _set_deadline(self) -> None:
+        """Set until when downstream has to do what is awaited of it now; a closing has its own bound."""
+        if self.state is State.LINGERING or self.state is State.CLOSED:
+            return
+        seconds = NEVER
+        if self._full and self.state is not State.TUNNEL:
+            seconds = SEND_GAP_SECONDS
+        elif self._decoder is not None:
+            # While upstream takes no more of the request, the peer is not to blame for the gap.
+            seconds = NEVER if self._request_paused else BODY_GAP_SECONDS
+        elif self.state is State.HEAD:
+            seconds = HEAD_SECONDS if self._buffer else IDLE_SECONDS
+        self.deadline = self._sweep.now + seconds
 
     # IPushProducer: the transport tells how full it is.
 

@@ -12,6 +12,8 @@ MAX_REQUESTS = 1000
 """On one connection; nginx ``keepalive_requests`` 1000."""
 BODY_GAP_SECONDS = 30.0
 """Between two pieces of a request body; nginx 60 s."""
+SEND_GAP_SECONDS = 60.0
+"""How long downstream may leave a full buffer of its answer untaken; nginx ``send_timeout`` 60 s."""
 LINGER_GAP_SECONDS = 5.0
 LINGER_SECONDS = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
