@@ -1,8 +1,9 @@
-"""The API server over HTTP: the only place that touches the ``kubernetes`` package.
+"""The API server over HTTP, by way of the ``kubernetes`` package.
 
-Used of that package: its configuration loaders, ``Configuration``, and ``ApiClient`` with
-``param_serialize`` and ``call_api``, for credentials, TLS, proxies and the connection pool.
-Its watch, informer and retries are not used; who calls here decides what an error means.
+Only this module and ``credentials``, which loads the configuration, touch that package.  Used
+of it here: ``ApiClient`` with ``param_serialize`` and ``call_api``, for credentials, TLS,
+proxies and the connection pool.  Its watch, informer and retries are not used; who calls here
+decides what an error means.
 
 Everything here blocks, and belongs into threads of our own.  The package is slow to import,
 so it is imported when the configuration is loaded.  What fails is a ``StartError`` while

@@ -103,7 +103,7 @@ class SourceTestCase(ApiServerTestCase):
             "environ": {},
             "connect_seconds": 2.0,
             "read_seconds": 5.0,
-            "backoff_seconds": 0.01,
+            "backoff_seconds": 0.003,
             "random": lambda: 0.0,
         }
         return ApiServerSource(reactor, **{**settings, **more})
@@ -287,11 +287,11 @@ class FaultTests(SourceTestCase):
     async def test_half_open(self) -> None:
         """A connection that is open and dead is noticed, and what was missed is made up for."""
         self.server.bookmark_seconds = 0.05
-        content = await self.synced(read_seconds=0.3)
+        content = await self.synced(read_seconds=0.2)
         self.server.freeze()
         self.server.create(service("missed"))
         requests = len(self.server.requests)
-        await deferLater(reactor, 0.5, lambda: None)
+        await deferLater(reactor, 0.3, lambda: None)
         self.assertEqual(content.names(), set())
         self.server.thaw()
         await self.until(lambda: "missed" in content.names())
@@ -420,6 +420,26 @@ class StartTests(SourceTestCase):
         await self.server.listen(port)
         await self.until(lambda: content.synced_times == 1)
 
+    async def test_stop_while_loading(self) -> None:
+        """A plugin that takes its time delays neither the reactor nor the end."""
+        config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
+        config["users"][0]["user"] = {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": sys.executable,
+                "args": ["-S", "-c", f"import time; time.sleep(0.3); print({json.dumps(STATUS)!r})"],
+                "interactiveMode": "Never",
+            }
+        }
+        self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+        source = self.source()
+        started = source.start(Content())
+        before = monotonic()
+        await source.stop()
+        self.assertLess(monotonic() - before, 0.25)
+        await started
+        self.assertEqual(self.server.requests, [])
+
 
 class StopTests(SourceTestCase):
     """The end, in every phase."""
@@ -471,26 +491,6 @@ class StopTests(SourceTestCase):
         content = await self.start()
         await self.server.when(lambda: len(self.server.requests_of("list", "services")) == 2)
         await self.assert_stops(content)
-
-    async def test_while_loading(self) -> None:
-        """A plugin that takes its time delays neither the reactor nor the end."""
-        config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
-        config["users"][0]["user"] = {
-            "exec": {
-                "apiVersion": "client.authentication.k8s.io/v1",
-                "command": sys.executable,
-                "args": ["-S", "-c", f"import time; time.sleep(0.5); print({json.dumps(STATUS)!r})"],
-                "interactiveMode": "Never",
-            }
-        }
-        self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
-        source = self.source()
-        started = source.start(Content())
-        before = monotonic()
-        await source.stop()
-        self.assertLess(monotonic() - before, 0.4)
-        await started
-        self.assertEqual(self.server.requests, [])
 
 
 class TLSStopTests(StopTests):
