@@ -73,7 +73,7 @@ class IngressPath:
 
 @frozen
 class IngressRule:
-    """One entry of ``spec.rules``; *paths* is None for a rule without ``http`` (C13)."""
+    """One entry of ``spec.rules``; *paths* is None for a rule without ``http``."""
 
     host: str
     paths: tuple[IngressPath, ...] | None

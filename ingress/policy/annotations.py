@@ -3,7 +3,8 @@
 Each family brings its part of the table.  A value that a family does not accept is
 refused with a ``Problem`` that names object, annotation, value and reason, and the
 default stays in force.  A name below our prefix that no family knows gets a
-``Problem`` too: whoever wrote it believes that it works.  A family is added by
+``Problem`` too: whoever wrote it believes that it works; and where it would keep
+requests out, the Ingress is not served at all (``ingress.policy.guards``).  A family is added by
 adding it to ``FAMILIES`` and its settings to ``IngressPolicySettings``.
 """
 
@@ -13,6 +14,7 @@ from attrs import Factory, evolve, frozen
 
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
+from ingress.policy.guards import keeps_requests_out
 from ingress.policy.redirects import REDIRECTS, RedirectSettings
 from ingress.policy.values import Annotation, Family, ValueRefused, quoted
 
@@ -24,6 +26,8 @@ class IngressPolicySettings:
     """What the annotations of one Ingress ask for, family by family.  They hold for all of its paths."""
 
     redirects: RedirectSettings = Factory(RedirectSettings)
+    lacks_guard: bool = False
+    """Whether it asks for a guard that is not honored; nobody may be let in then."""
 
 
 DEFAULTS: Final = IngressPolicySettings()
@@ -44,15 +48,17 @@ class AnnotationReader:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
         asked: dict[str, dict[str, object]] = {}
         problems: list[Problem] = []
+        lacks_guard = False
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
             known = self._table.get(name)
             if known is None:
-                message = (
-                    f"{_shown(name)} is not honored by this controller; the Ingress is served without it"
-                )
+                guards = keeps_requests_out(name, value)
+                lacks_guard = lacks_guard or guards
+                instead = "answers 503 rather than be open" if guards else "is served without it"
+                message = f"{_shown(name)} is not honored by this controller; the Ingress {instead}"
                 problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue
             family, annotation = known
@@ -61,10 +67,10 @@ class AnnotationReader:
             except ValueRefused as refusal:
                 message = f"{name}: {quoted(value)} {refusal}; the default is used"
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
-        if not asked:
+        if not asked and not lacks_guard:
             return DEFAULTS, tuple(problems)
         families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
-        return evolve(DEFAULTS, **families), tuple(problems)
+        return evolve(DEFAULTS, lacks_guard=lacks_guard, **families), tuple(problems)
 
 
 def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:

@@ -14,7 +14,7 @@ class Match(Enum):
 
     EXACT = "Exact"
     PREFIX = "Prefix"
-    """Element by element; ImplementationSpecific is read as this (C5)."""
+    """Element by element; ImplementationSpecific is read as this."""
 
 
 @frozen

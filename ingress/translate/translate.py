@@ -18,6 +18,7 @@ from ingress.model.policy import Policy
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.policy.annotations import AnnotationReader, IngressPolicySettings
+from ingress.policy.guards import GuardMissing
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
@@ -84,6 +85,8 @@ def _routes(
         redirect = redirects.policy(claim.host, settings[key].redirects)
         if redirect is not None:
             policies = (redirect,)
+        if settings[key].lacks_guard:
+            policies = (*policies, GuardMissing())
         routes.append(Route(claim.host, claim.path, claim.match, key, claim.backend, policies))
     if default is not None:
         # No Ingress asked for these routes, so no annotation, and no policy, holds for them.

@@ -34,6 +34,7 @@ from ingress.model.objects import (
 from ingress.model.policy import Policy
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
+from ingress.policy.guards import GuardMissing
 from ingress.policy.redirects import HttpsRedirect
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
@@ -170,6 +171,8 @@ def _route(route: Route) -> dict[str, Any]:
 
 
 def _policy(policy: Policy) -> str:
+    if isinstance(policy, GuardMissing):
+        return "503, for a guard is missing"
     assert isinstance(policy, HttpsRedirect)
     if policy.hosts is None:
         return f"redirect to https, port {policy.port}"
@@ -199,6 +202,7 @@ def answer(snapshot: Snapshot, url: str) -> str:
     for policy in route.policies:
         reply = policy.judge(facts)
         if reply is not None:
-            return f"{reply.status} {dict(reply.fields)[b'Location'].decode()}"
+            location = dict(reply.fields).get(b"Location", b"by policy")
+            return f"{reply.status} {location.decode()}"
     state = snapshot.backends[route.backend]
     return str(route.backend) if state.endpoints else f"503 {state.reason}"
