@@ -2,7 +2,6 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-TRIAL_JOBS ?= 2
 CODE = ingress tests twisted/plugins scripts
 
 bin = $(VENV)/bin
@@ -23,7 +22,7 @@ run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with cur
 	@exec $(bin)/python -m ingress.cli.demo
 
 test: $(dev_environment) ## run the whole test suite
-	$(bin)/trial --jobs $(TRIAL_JOBS) --temp-directory $(VENV)/trial tests
+	$(bin)/trial --temp-directory $(VENV)/trial tests
 
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
