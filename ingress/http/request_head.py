@@ -234,12 +234,13 @@ def _read_request_line(head: RequestHead, line: bytes) -> None:
             raise HeadError(505, "HTTP version not supported")
         raise HeadError(400, "bad request line")
     method, target, minor = match.groups()
+    if method == b"CONNECT":
+        # Whatever its target: an answer to it has no body (RFC 9110 section 9.3.6), so its end is not ours to know.
+        raise HeadError(501, "a gateway opens no tunnels")
     head.method = method
     head.minor = 1 if minor == b"1" else 0
     head.authority = b""
     if target[:1] != b"/":
-        if method == b"CONNECT":
-            raise HeadError(501, "a gateway opens no tunnels")
         absolute = _match_absolute(target)
         if absolute is not None:
             # RFC 9112 section 3.2.2: the authority of an absolute target wins over Host.
