@@ -95,7 +95,8 @@ class ChunkedDecoder:
 
     def _unfinished(self, line: bytes) -> bytes:
         """Refuse the beginning of a line at once when no ending could make it right."""
-        if len(line) > MAX_CHUNK_LINE and (self._state == _SIZE or len(line) > MAX_TRAILERS):
+        size = len(line) - line.endswith(b"\r")
+        if size > MAX_CHUNK_LINE and (self._state == _SIZE or size > MAX_TRAILERS):
             raise BodyError("chunk line too long")
         if b"\n" in line or b"\r" in line[:-1]:
             raise BodyError("bare CR or LF in the framing of a chunk")
