@@ -177,11 +177,12 @@ class Exchange:
         self._upstream = upstream
         head = upstream_head(self.head, self._request_id, self._peer_fields)
         held = self._held or []
+        if not self._request_ended:
+            # Before the first write, which may fill upstream and pause the request again.
+            self._downstream.resume_request()
         upstream.begin(self, head, b"".join(held), self._request_ended)
         if self._held_size > MAX_HELD or not upstream.is_reused or self.head.method not in _IDEMPOTENT:
             self._held = None
-        if not self._request_ended:
-            self._downstream.resume_request()
         return True
 
     def upstream_unreachable(self, why: str) -> None:
