@@ -32,7 +32,7 @@ from ingress.http.response_head import (
 )
 from ingress.model.backends import Endpoint
 from ingress.proxy.exchange import SILENT, Exchange
-from ingress.proxy.limits import MAX_INTERIM, SILENCE_SECONDS
+from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SILENCE_SECONDS
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import Transport
 
@@ -64,6 +64,7 @@ class UpstreamConnection(Protocol):
         self._tunnel = False
         self._paused = False
         self._connected = False
+        self._closing = False
 
     def __repr__(self) -> str:
         doing = "idle" if self._exchange is None else repr(self._exchange)
@@ -128,14 +129,18 @@ class UpstreamConnection(Protocol):
         self.close()
 
     def close(self) -> None:
-        """Close once everything is sent."""
+        """Close once everything is sent; a peer that does not take it has a while to do so."""
+        self._closing = True
+        self.deadline = self._sweep.now + LINGER_SECONDS
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
     def expire(self) -> None:
-        """Called by the sweep: idle for too long, or silent for too long."""
+        """Called by the sweep: idle, silent or closing for too long."""
         self.deadline = NEVER
-        if self._exchange is None:
+        if self._closing:
+            self.transport.abortConnection()
+        elif self._exchange is None:
             self._pool.discard(self)
             self.close()
         else:
