@@ -86,6 +86,9 @@ class UpstreamPool:
     def lost(self, connection: UpstreamConnection) -> None:
         """A connection is gone."""
         self.discard(connection)
+        if not self._idle.get(connection.endpoint):
+            # Endpoints come and go with every rollout; what is kept of them must go too.
+            self._idle.pop(connection.endpoint, None)
         self._connections.discard(connection)
         self._metrics.upstream_closed()
 
