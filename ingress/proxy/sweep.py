@@ -63,7 +63,9 @@ class Sweep:
         self.date = formatdate(now, usegmt=True).encode()
         for watched in [each for each in self._watched if each.deadline <= now]:
             try:
-                watched.expire()
+                # The end of one may have been news for another, and given it more time.
+                if watched.deadline <= now:
+                    watched.expire()
             except Exception:
                 # One connection's fault must not stop the clock of all others.
                 self.log.failure("a deadline could not be kept: {watched}", watched=repr(watched))
