@@ -1,0 +1,262 @@
+"""Connections in memory: the proxy's own transports on sockets that a test plays.
+
+The transport is ``DirectServer``, so writing, back-pressure by producers, half-close
+and abort are Twisted's own code and ours, not an imitation.  What is replaced is
+below: ``Peer`` stands for the socket and whoever is at its other end, and
+``MemoryReactor`` is a ``Clock`` that also lets descriptors read and write.  Nothing
+here opens a socket or waits.
+"""
+
+from __future__ import annotations
+
+import socket
+from errno import ECONNRESET, EPIPE, EWOULDBLOCK
+from typing import Any, cast
+
+from twisted.internet import interfaces
+from twisted.internet.main import CONNECTION_LOST
+from twisted.internet.posixbase import _DisconnectSelectableMixin
+from twisted.internet.protocol import Protocol
+from twisted.internet.task import Clock
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ingress.proxy.transports import DirectServer
+
+UNBOUNDED = 1 << 60
+MAX_TURNS = 10_000
+
+
+class Peer:
+    """The far end of a connection; to the transport it is the socket.
+
+    ``say``, ``finish`` (half-close) and ``reset`` put something on the way to the
+    protocol.  ``received`` is what the protocol sent, ``saw_end`` and ``saw_reset``
+    how its side ended.  ``window`` is how many more bytes the peer takes.
+    """
+
+    def __init__(self, reactor: MemoryReactor, protocol: Protocol) -> None:
+        self._reactor = reactor
+        self.protocol = protocol
+        self.window = UNBOUNDED
+        self._received = bytearray()
+        self.largest_write = 0
+        """Bytes of the largest write that arrived."""
+        self.saw_end = False
+        """A FIN came, after everything that the protocol had to say."""
+        self.saw_reset = False
+        self.closed = False
+        """The protocol's side of the socket is closed for both ways."""
+        self.broken = False
+        self._incoming: list[bytes] = []
+        self._finished = False
+        self._resets_on_close = False
+
+    def __repr__(self) -> str:
+        return f"<Peer of {self.protocol!r}>"
+
+    # What the peer does
+
+    def say(self, *pieces: bytes) -> None:
+        """Send each of *pieces*, and let the reactor see to it before the next."""
+        for piece in pieces:
+            if piece:
+                self._incoming.append(piece)
+                self._reactor.settle()
+
+    def finish(self) -> None:
+        """End the peer's side of the connection (FIN); it can still receive."""
+        self._finished = True
+        self._reactor.settle()
+
+    def reset(self) -> None:
+        """Break the connection off (RST)."""
+        self.broken = True
+        self._reactor.settle()
+
+    def widen(self, count: int = UNBOUNDED) -> None:
+        """Take *count* more bytes."""
+        self.window = count
+        self._reactor.settle()
+
+    def take(self) -> bytes:
+        """Return what arrived since the last call."""
+        taken = self.received
+        self._received.clear()
+        return taken
+
+    @property
+    def received(self) -> bytes:
+        """What arrived since the last ``take``."""
+        return bytes(self._received)
+
+    @property
+    def unread(self) -> int:
+        """How many bytes are under way that the protocol did not read."""
+        return sum(map(len, self._incoming))
+
+    # What the reactor and the transport ask of a socket
+
+    @property
+    def is_readable(self) -> bool:
+        return not self.closed and bool(self._incoming or self._finished or self.broken)
+
+    @property
+    def is_writable(self) -> bool:
+        return not self.closed and (self.window > 0 or self.broken)
+
+    def recv(self, size: int) -> bytes:
+        if self.broken:
+            raise OSError(ECONNRESET, "reset")
+        if self._incoming:
+            first = self._incoming.pop(0)
+            if len(first) > size:
+                self._incoming.insert(0, first[size:])
+            return first[:size]
+        if self._finished:
+            return b""
+        raise OSError(EWOULDBLOCK, "nothing there")
+
+    def send(self, octets: memoryview) -> int:
+        if self.broken:
+            raise OSError(EPIPE, "broken pipe")
+        if not self.window:
+            raise OSError(EWOULDBLOCK, "full")
+        taken = bytes(octets[: self.window])
+        self.window -= len(taken)
+        self._received += taken
+        self.largest_write = max(self.largest_write, len(taken))
+        return len(taken)
+
+    def shutdown(self, how: int) -> None:
+        # What was not read turns a close into a reset, as in TCP.
+        self._resets_on_close = self._resets_on_close or (how == socket.SHUT_RDWR and self.unread > 0)
+        self.saw_end = self.saw_end or not self._resets_on_close
+
+    def setsockopt(self, level: int, option: int, value: object) -> None:
+        # Twisted asks for a reset by a linger time of zero.
+        if option == socket.SO_LINGER:
+            self._resets_on_close = True
+
+    def close(self) -> None:
+        self.closed = True
+        self.saw_reset = self._resets_on_close
+        self.saw_end = self.saw_end or not self._resets_on_close
+
+    def setblocking(self, flag: bool) -> None: ...
+
+    def fileno(self) -> int:
+        return 0
+
+    def getsockname(self) -> tuple[str, int]:
+        return "192.0.2.1", 8080
+
+
+@implementer(interfaces.IReactorFDSet)
+class MemoryReactor(Clock, _DisconnectSelectableMixin):
+    """A clock that also lets descriptors read and write, as a reactor's turn does."""
+
+    log = Logger()
+
+    def __init__(self) -> None:
+        Clock.__init__(self)
+        self._readers: dict[Any, None] = {}
+        self._writers: dict[Any, None] = {}
+        self._transports: list[DirectServer] = []
+        self._settling = False
+
+    def addReader(self, reader: Any) -> None:
+        self._readers[reader] = None
+
+    def addWriter(self, writer: Any) -> None:
+        self._writers[writer] = None
+
+    def removeReader(self, reader: Any) -> None:
+        self._readers.pop(reader, None)
+
+    def removeWriter(self, writer: Any) -> None:
+        self._writers.pop(writer, None)
+
+    def removeAll(self) -> list[Any]:
+        everything = list({**self._readers, **self._writers})
+        self._readers.clear()
+        self._writers.clear()
+        return everything
+
+    def getReaders(self) -> list[Any]:
+        return list(self._readers)
+
+    def getWriters(self) -> list[Any]:
+        return list(self._writers)
+
+    def connect(
+        self,
+        protocol: Protocol,
+        host: str = "198.51.100.7",
+        port: int = 40000,
+        window: int | None = None,
+    ) -> Peer:
+        """Connect *protocol* to a new peer, which takes *window* bytes at first, and return the peer."""
+        peer = Peer(self, protocol)
+        if window is not None:
+            peer.window = window
+        transport = DirectServer(
+            cast(socket.socket, peer), protocol, (host, port), cast(Any, None), 1, cast(Any, self)
+        )
+        transport.repstr = f"<transport of {protocol!r}>"
+        self._transports.append(transport)
+        protocol.makeConnection(transport)
+        self.settle()
+        return peer
+
+    def settle(self) -> None:
+        """Turn until nothing happens any more; time stands still meanwhile."""
+        if self._settling:
+            return
+        self._settling = True
+        try:
+            for _ in range(MAX_TURNS):
+                if not self._turn():
+                    return
+            raise AssertionError("the connections do not come to rest")
+        finally:
+            self._settling = False
+
+    def pass_time(self, seconds: float) -> None:
+        """Let *seconds* go by, a second at a time."""
+        while seconds > 0:
+            self.advance(min(1.0, seconds))
+            self.settle()
+            seconds -= 1.0
+
+    def _turn(self) -> bool:
+        happened = False
+        while self.calls and self.calls[0].getTime() <= self.seconds():
+            self.advance(0)
+            happened = True
+        for reader in [reader for reader in self._readers if reader.socket.is_readable]:
+            if reader in self._readers:
+                happened = True
+                self._do(reader, "doRead")
+        for writer in [writer for writer in self._writers if writer.socket.is_writable]:
+            if writer in self._writers:
+                happened = True
+                self._do(writer, "doWrite")
+        for transport in list(self._transports):
+            if transport.disconnected:
+                self._transports.remove(transport)
+            elif cast(Peer, transport.socket).broken:
+                # Reactors hear of a reset even where nobody reads.
+                happened = True
+                self._disconnectSelectable(transport, CONNECTION_LOST, False)
+        return happened
+
+    def _do(self, descriptor: Any, method: str) -> None:
+        try:
+            why = getattr(descriptor, method)()
+        except Exception as error:
+            # As reactors do: the fault is logged and costs this descriptor its life.
+            self.log.failure("a descriptor failed")
+            why = error
+        if why:
+            self._disconnectSelectable(descriptor, why, method == "doRead")

@@ -1,0 +1,190 @@
+"""A proxy in memory, and the words in which tests tell a conversation.
+
+A test reads like a script: a downstream peer says bytes, an upstream peer is asked
+what it got and answers, and so on.  Everything but the sockets is the real thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.protocol import Protocol
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.metrics import Metrics
+from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.objects import ObjectKey
+from ingress.model.policy import Policy
+from ingress.proxy.access_log import AccessLog
+from ingress.proxy.pool import UpstreamPool
+from ingress.proxy.replies import Replies
+from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.site import ProxySite
+from ingress.proxy.sweep import Sweep
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from tests.fakes.transports import MemoryReactor, Peer
+
+INGRESS = ObjectKey("shop", "web")
+BACKEND = BackendReference("shop", "web", 80)
+ONE = Endpoint("10.0.0.1", 8000)
+TWO = Endpoint("10.0.0.2", 8000)
+THREE = Endpoint("10.0.0.3", 8000)
+FOUR = Endpoint("10.0.0.4", 8000)
+
+GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class FakeConnector:
+    """Makes upstream connections in memory, as the test says for each endpoint."""
+
+    def __init__(self, reactor: MemoryReactor) -> None:
+        self._reactor = reactor
+        self.unreachable: dict[Endpoint, str] = {}
+        """Endpoints that cannot be reached, and why."""
+        self.is_slow = False
+        """Whether connections wait in ``waiting`` until the test decides."""
+        self.waiting: list[tuple[Endpoint, Protocol, Callable[[str], None]]] = []
+        self.peers: list[Peer] = []
+        """The upstream peers, in the order in which they were connected to."""
+        self.asked: list[Endpoint] = []
+        self.window: int | None = None
+        """How many bytes new peers take; None means all."""
+
+    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
+        """Do what ``Connector.connect`` does."""
+        self.asked.append(endpoint)
+        if self.is_slow:
+            self.waiting.append((endpoint, protocol, failed))
+        elif endpoint in self.unreachable:
+            failed(self.unreachable[endpoint])
+        else:
+            self._make(endpoint, protocol)
+
+    def let_through(self) -> None:
+        """Make the connections that wait."""
+        waiting, self.waiting = self.waiting, []
+        for endpoint, protocol, _ in waiting:
+            self._make(endpoint, protocol)
+
+    def refuse(self, why: str) -> None:
+        """Fail the connections that wait."""
+        waiting, self.waiting = self.waiting, []
+        for _, _, failed in waiting:
+            failed(why)
+
+    def _make(self, endpoint: Endpoint, protocol: Protocol) -> None:
+        self.peers.append(self._reactor.connect(protocol, endpoint.address, endpoint.port, self.window))
+
+
+class CountingMetrics(Metrics):
+    """Real metrics that also keep the calls of ``exchange_ended``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: list[tuple[ObjectKey | None, int, int]] = []
+
+    def exchange_ended(self, ingress: ObjectKey | None, status: int, seconds: float, bytes_sent: int) -> None:
+        self.ended.append((ingress, status, bytes_sent))
+        super().exchange_ended(ingress, status, seconds, bytes_sent)
+
+    def value(self, name: str, **labels: str) -> float:
+        """Return the sum of the samples called *name* with these labels."""
+        return sum(
+            sample.value
+            for family in self.families()
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+
+class Stage:
+    """Everything between the two sockets of a conversation."""
+
+    def __init__(self, not_found_page: bytes | None = None) -> None:
+        self.reactor = MemoryReactor()
+        self.metrics = CountingMetrics()
+        self.sweep = Sweep(self.reactor)
+        self.sweep.start()
+        self.connector = FakeConnector(self.reactor)
+        self.pool = UpstreamPool(self.connector.connect, self.sweep, self.metrics)
+        self.resource = IngressProxyResource(self.reactor)
+        self._log: list[bytes] = []
+        self.access_log = AccessLog(self.reactor, self._log.append, self.metrics.access_lines_dropped)
+        self.site = ProxySite(
+            self.reactor,
+            self.resource,
+            self.pool,
+            self.sweep,
+            Replies(not_found_page),
+            self.access_log,
+            self.metrics,
+            Random(7),
+        )
+        self.publish((ONE,))
+
+    def publish(
+        self,
+        endpoints: tuple[Endpoint, ...],
+        reason: str = "",
+        host: str = "shop.test",
+        policies: tuple[Policy, ...] = (),
+    ) -> None:
+        """Publish one route, for every path of *host*."""
+        route = Route(host, "/", Match.PREFIX, INGRESS, BACKEND, policies)
+        self.resource.publish(RouteTable([route]), {BACKEND: BackendState(endpoints, reason)})
+
+    def open(self, secure: bool = False, window: int | None = None) -> Peer:
+        """Open a downstream connection."""
+        return self.reactor.connect(self.site.factory(secure).buildProtocol(None), window=window)
+
+    def log_lines(self) -> list[bytes]:
+        """Return the lines of the access log; to be asked once, at the end."""
+        self.access_log.stop()
+        self.access_log._write_batches()
+        return b"".join(self._log).splitlines()
+
+
+class ProxyCase(SynchronousTestCase):
+    """A test with a stage, and short words for what happens on it."""
+
+    def setUp(self) -> None:
+        self.stage = Stage()
+        self.reactor = self.stage.reactor
+        self.connector = self.stage.connector
+        self.metrics = self.stage.metrics
+
+    def upstream(self, number: int = -1) -> Peer:
+        """Return an upstream peer, by default the one connected to last."""
+        return self.connector.peers[number]
+
+    def assert_upstreams(self, count: int) -> None:
+        """Check how many upstream connections were made so far."""
+        self.assertEqual(len(self.connector.peers), count)
+
+    def assert_status(self, answer: bytes, status: int) -> None:
+        """Check the status of an answer, of which there must be exactly one head."""
+        self.assertEqual(answer[:12], b"HTTP/1.1 %d" % status, answer)
+        self.assertEqual(answer.count(b"HTTP/1.1 "), 1, answer)
+
+    def assert_ended(self, *statuses: int) -> None:
+        """Check the status of every exchange so far: each is counted exactly once."""
+        self.assertEqual([status for _, status, _ in self.metrics.ended], list(statuses))
+
+
+def body_of(message: bytes) -> bytes:
+    """Return what follows the head of *message*."""
+    return message.partition(b"\r\n\r\n")[2]
+
+
+def fields_of(message: bytes) -> dict[bytes, bytes]:
+    """Return the fields of *message* by lower-case name; a name that repeats is an error."""
+    lines = message.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+    fields: dict[bytes, bytes] = {}
+    for line in lines:
+        name, _, value = line.partition(b": ")
+        assert name.lower() not in fields, message
+        fields[name.lower()] = value
+    return fields

@@ -1,0 +1,151 @@
+"""Tests of tunnels: WebSocket connections that pass through."""
+
+from tests.proxy.playing import GET, OK, TWO, ProxyCase, fields_of
+
+ASK = (
+    b"GET /chat HTTP/1.1\r\nHost: shop.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+SWITCH = (
+    b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Accept: x\r\n\r\n"
+)
+
+
+class TunnelTests(ProxyCase):
+    """The handshake, and the bytes after it."""
+
+    def test_both_ways(self) -> None:
+        """After the handshake bytes pass both ways as they are, also those sent along with it."""
+        down = self.stage.open()
+        down.say(ASK + b"early")
+        got = self.upstream().take()
+        self.assertEqual(fields_of(got)[b"connection"], b"Upgrade")
+        self.assertEqual(fields_of(got)[b"upgrade"], b"websocket")
+        self.assertEqual(fields_of(got)[b"sec-websocket-key"], b"AAAAAAAAAAAAAAAAAAAAAA==")
+        self.upstream().say(SWITCH + b"hello")
+        answer = down.take()
+        self.assertTrue(answer.endswith(b"\r\n\r\nhello"))
+        self.assertEqual(fields_of(answer)[b"upgrade"], b"websocket")
+        self.assertEqual(fields_of(answer)[b"sec-websocket-accept"], b"x")
+        self.assertEqual(self.upstream().take(), b"early")
+        down.say(b"\x81\x00", GET)
+        self.assertEqual(self.upstream().take(), b"\x81\x00" + GET)
+        self.upstream().say(b"\r\n\r\n", OK)
+        self.assertEqual(down.take(), b"\r\n\r\n" + OK)
+        self.assert_ended()
+
+    def test_outlives_deadlines_and_routes(self) -> None:
+        """A quiet tunnel stays, whatever becomes of its route."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        down.take()
+        self.stage.publish((TWO,), host="other.test")
+        self.reactor.pass_time(3600)
+        self.upstream().say(b"still here")
+        self.assertEqual(down.take(), b"still here")
+
+    def test_downstream_ends(self) -> None:
+        """When downstream ends, upstream gets what was said last and then the end; one line is logged."""
+        for end in ("finish", "reset"):
+            down = self.stage.open()
+            down.say(ASK)
+            self.upstream().say(SWITCH + b"12345")
+            self.upstream().take()
+            down.say(b"bye")
+            getattr(down, end)()
+            self.assertEqual(self.upstream().take(), b"bye")
+            self.assertTrue(self.upstream().saw_end)
+            self.assertTrue(down.closed)
+        self.assert_ended(101, 101)
+        lines = self.stage.log_lines()
+        self.assertEqual(len(lines), 2)
+        self.assertIn(b'"/chat" 101 5 ', lines[0])
+
+    def test_upstream_ends(self) -> None:
+        """When upstream ends, downstream gets what was said last and then the end."""
+        for end in ("finish", "reset"):
+            down = self.stage.open()
+            down.say(ASK)
+            self.upstream().say(SWITCH)
+            self.upstream().say(b"bye")
+            getattr(self.upstream(), end)()
+            self.assertTrue(down.received.endswith(b"bye"))
+            self.assertTrue(down.saw_end)
+        self.assert_ended(101, 101)
+
+    def test_back_pressure(self) -> None:
+        """Each side is held up when the other does not take its bytes, and nothing is lost."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        down.take()
+        self.upstream().take()
+        for sender, taker in ((down, self.upstream()), (self.upstream(), down)):
+            taker.widen(0)
+            for _ in range(20):
+                sender.say(b"x" * 50_000)
+            self.assertGreater(sender.unread, 800_000)
+            taker.widen()
+            self.assertEqual(len(taker.take()), 1_000_000)
+            self.assertEqual(sender.unread, 0)
+
+    def test_last_words_to_a_slow_upstream(self) -> None:
+        """Upstream has a while to take what downstream said last, and no longer."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        self.upstream().take()
+        self.upstream().widen(0)
+        down.say(b"last words")
+        down.finish()
+        self.assertTrue(down.closed)
+        self.reactor.pass_time(20)
+        self.assertFalse(self.upstream().closed)
+        self.upstream().widen()
+        self.assertEqual(self.upstream().take(), b"last words")
+        self.assertTrue(self.upstream().saw_end)
+
+    def test_refused(self) -> None:
+        """An upstream that does not switch answers as usual, and the connection goes on."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(b"HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
+        self.assert_status(down.take(), 426)
+        down.say(GET)
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
+        self.assert_upstreams(1)
+
+    def test_other_protocols(self) -> None:
+        """Only WebSocket is asked for upstream; h2c and others are plain requests there."""
+        for protocol in (b"h2c", b"TLS/1.0", b"websocket, h2c", b"foo"):
+            down = self.stage.open()
+            down.say(ASK.replace(b"websocket", protocol))
+            fields = fields_of(self.upstream().received)
+            self.assertNotIn(b"upgrade", fields, protocol)
+            self.assertNotIn(b"connection", fields, protocol)
+            self.upstream().say(SWITCH.replace(b"websocket", protocol))
+            self.assert_status(down.take(), 502)
+
+    def test_other_answer(self) -> None:
+        """An upstream that switches to another protocol than the one asked for gets 502."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH.replace(b"websocket", b"h2c"))
+        self.assert_status(down.take(), 502)
+
+    def test_drain(self) -> None:
+        """A tunnel outlives the beginning of a drain and ends with the abort at its end."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        drained = self.stage.site.drain()
+        self.assertNoResult(drained)
+        down.say(b"still")
+        self.assertTrue(self.upstream().received.endswith(b"still"))
+        self.stage.site.abort()
+        self.reactor.settle()
+        self.successResultOf(drained)
+        self.assert_ended(101)
