@@ -391,7 +391,7 @@ class DownstreamChannel(Protocol):
         if self._exchange is not None:
             self._exchange.downstream_drained()
         self._update_reading()
-        if self.state is State.HEAD and self._buffer:
+        if self.state is State.HEAD and (self._buffer or self._half_closed):
             self._advance()
 
     def stopProducing(self) -> None:

@@ -192,10 +192,12 @@ class HalfCloseTests(ProxyCase):
         down = self.stage.open(window=0)
         down.say(GET)
         down.finish()
-        self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + b"x" * 70_000)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 65000\r\n" + b"X: %b\r\n" % (b"x" * 450) + b"\r\n"
+        self.upstream().say(head + b"x" * 65_000)
+        self.assert_ended(200)
         self.assertFalse(down.saw_end)
         down.widen()
-        self.assertEqual(len(body_of(bytes(down.received))), 70_000)
+        self.assertEqual(len(body_of(down.received)), 65_000)
         self.assertTrue(down.saw_end)
 
 
