@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from twisted.internet.error import ReactorNotRunning
 from twisted.logger import Logger
 
 from ingress.errors import StartError
@@ -35,7 +36,7 @@ def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
             hurry()
         else:
             stopping = True
-            reactor.stop()
+            _stop(reactor)
 
     def signalled(number: int, frame: FrameType | None) -> None:
         reactor.callFromThread(stop)
@@ -47,13 +48,29 @@ def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
 def end_with(reactor: Any, error: StartError) -> None:
     """Stop *reactor*, tell why, and have the process end with status 1."""
     line = " ".join(str(error).splitlines())
-    if os.fstat(2).st_rdev == os.stat(os.devnull).st_rdev:
-        # A daemon has nobody to read its standard error; the log file is what is left.
+    if not _told_on_standard_error(f"ingress: {line}\n"):
         _log.critical("{line}", line=line)
-    else:
-        sys.stderr.write(f"ingress: {line}\n")
     atexit.register(_leave_with_failure)
-    reactor.stop()
+    _stop(reactor)
+
+
+def _told_on_standard_error(line: str) -> bool:
+    """Write to the real standard error: ``sys.stderr`` leads into Twisted's log by now."""
+    try:
+        # A daemon has nobody to read it; the log file is what is left.
+        if os.fstat(2).st_rdev == os.stat(os.devnull).st_rdev:
+            return False
+        os.write(2, line.encode())
+    except OSError:
+        return False
+    return True
+
+
+def _stop(reactor: Any) -> None:
+    try:
+        reactor.stop()
+    except ReactorNotRunning:
+        pass  # It is stopping already, and a second time makes no difference.
 
 
 def _leave_with_failure() -> None:

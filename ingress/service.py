@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from twisted.application.service import Service
-from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -87,15 +87,19 @@ def translate_options(settings: Settings) -> TranslateOptions:
 class IngressService(Service):
     """The whole controller as one Twisted service.
 
-    *failed* is told when the start cannot succeed; the process is then to end.
+    *source* finds the objects (``source_of``).  *failed* is told when the start
+    cannot succeed; the process is then to end.
     """
 
     log = Logger()
     name = "ingress"
 
-    def __init__(self, settings: Settings, reactor: Any, failed: Callable[[StartError], None]) -> None:
+    def __init__(
+        self, settings: Settings, reactor: Any, source: Source, failed: Callable[[StartError], None]
+    ) -> None:
         self._settings = settings
         self._reactor = reactor
+        self._source = source
         self._failed = failed
         self._snapshot: Snapshot | None = None
         self._ports: list[IListeningPort] = []
@@ -124,7 +128,6 @@ class IngressService(Service):
         self._controller = Controller(
             Store(_now), translate_options(settings), self._publish, reactor, self._metrics, _now
         )
-        self._source = source_of(settings, reactor)
 
     def _open_access_log(self) -> Callable[[bytes], None]:
         path = self._settings.access_log
@@ -153,7 +156,9 @@ class IngressService(Service):
         await self._source.start(self._controller)
 
     def _start_failed(self, failure: Failure) -> None:
-        if failure.check(StartError):
+        if self._is_stopping:
+            self.log.info("The start broke off: {reason}", reason=failure.getErrorMessage())
+        elif failure.check(StartError):
             self._failed(failure.value)  # type: ignore[arg-type]
         else:
             self.log.failure("The start failed, which is a bug", failure=failure)
@@ -232,6 +237,7 @@ class IngressService(Service):
             awaited.cancel()
             return
         self._waiting = awaited
+        # Cancels *awaited*, which fails with Twisted's TimeoutError then.
         awaited.addTimeout(seconds, self._reactor)
         try:
             await awaited

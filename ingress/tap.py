@@ -279,11 +279,14 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
     from ingress.process import end_with, stop_on_signals
-    from ingress.service import IngressService
+    from ingress.service import IngressService, source_of
 
     reactor = _global_reactor()
+    settings = options.settings()
     try:
-        service = IngressService(options.settings(), reactor, failed=lambda error: end_with(reactor, error))
+        service = IngressService(
+            settings, reactor, source_of(settings, reactor), lambda error: end_with(reactor, error)
+        )
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)

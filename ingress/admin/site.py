@@ -91,6 +91,8 @@ class AdminResource(Resource):
 class _QuietSite(Site):
     """A site without access log: probes ask every few seconds, and nobody reads that."""
 
+    noisy = False
+
     def log(self, request: Any) -> None:
         """Write nothing."""
 

@@ -6,7 +6,6 @@ policy keeps out of its ``repr`` is kept out here, too.
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -100,23 +99,28 @@ def certificates_as_json(snapshot: Snapshot) -> bytes:
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
-    kind: type = type(policy)
-    settings: Mapping[str, Any] = {}
-    if attrs.has(kind):
-        settings = {
-            field.name: _plain(getattr(policy, field.name)) for field in attrs.fields(kind) if field.repr
-        }
-    return {"policy": kind.__name__, "settings": settings}
+    settings = _settings(policy) if attrs.has(type(policy)) else {}
+    return {"policy": type(policy).__name__, "settings": settings}
+
+
+def _settings(value: Any) -> dict[str, object]:
+    return {
+        field.name: _plain(getattr(value, field.name)) for field in attrs.fields(type(value)) if field.repr
+    }
 
 
 def _plain(value: object) -> object:
-    """Return *value* if JSON has it, else its text."""
+    """Return *value* if JSON has it, else its parts or its text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, tuple | list | frozenset | set):
+    if isinstance(value, tuple | list):
         return [_plain(part) for part in value]
+    if isinstance(value, frozenset | set):
+        return sorted((_plain(part) for part in value), key=str)
+    if attrs.has(type(value)) and type(value).__str__ is object.__str__:
+        return _settings(value)
     return str(value)
 
 

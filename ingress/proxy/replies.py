@@ -44,14 +44,15 @@ def _page(status: int) -> Reply:
 class Replies:
     """Finds the reply for a status: a small page for browsers, plain text for the rest.
 
-    *not_found_page* replaces the page and the text of 404 (``--404-page``).
+    *not_found_page* is what everybody gets as 404 instead of either (``--404-page``).
     """
 
     def __init__(self, not_found_page: bytes | None = None) -> None:
         self._plain: dict[int, Reply] = {}
         self._pages: dict[int, Reply] = {}
         if not_found_page is not None:
-            self._pages[404] = Reply(404, ((b"Content-Type", b"text/html; charset=utf-8"),), not_found_page)
+            html = ((b"Content-Type", b"text/html; charset=utf-8"),)
+            self._plain[404] = self._pages[404] = Reply(404, html, not_found_page)
 
     def of(self, status: int, for_browser: bool) -> Reply:
         """Return the reply for *status*; *for_browser* asks for HTML."""

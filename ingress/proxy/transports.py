@@ -6,8 +6,8 @@ when the socket buffer has room, which is nearly always.  These try ``send``
 first and queue what was not taken, so everything else (back-pressure by
 producers, half-close, errors) stays Twisted's own.
 
-Any reactor built on file descriptors runs them; on others the stock transports
-serve, with the same behavior.
+All of Twisted's POSIX reactors run them; on others the stock transports serve, with
+the same behavior.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.internet.interfaces import (
     IAddress,
     IListeningPort,
-    IReactorFDSet,
 )
+from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python.failure import Failure
 
@@ -96,7 +96,7 @@ class DirectListening:
     def listenTCP(
         self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
     ) -> IListeningPort:
-        if not IReactorFDSet.providedBy(self._reactor):
+        if not isinstance(self._reactor, PosixReactorBase):
             listening: IListeningPort = self._reactor.listenTCP(port, factory, backlog, interface)  # type: ignore[attr-defined]
             return listening
         direct = DirectPort(port, factory, max(backlog, 1024), interface, self._reactor)
@@ -158,7 +158,7 @@ class Connector:
             connecting.addErrback(lambda reason: failed(_why(reason)))
             return
         factory = _OneConnection(protocol, failed)
-        if IReactorFDSet.providedBy(self._reactor):
+        if isinstance(self._reactor, PosixReactorBase):
             connector = _DirectConnector(host, port, factory, self._timeout_seconds, None, self._reactor)
             connector.connect()
         else:

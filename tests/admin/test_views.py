@@ -13,6 +13,7 @@ from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
+from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
@@ -124,6 +125,15 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 },
                 {"policy": "PlainPolicy", "settings": {}},
             ],
+        )
+
+    def test_hosts_of_a_policy(self) -> None:
+        """A setting that is a value of its own shows its parts, sets in order."""
+        hosts = CertifiedHosts(frozenset({b"b.test", b"a.test"}), frozenset({b".c.test"}))
+        [route] = self.routes(Route("", "/", Match.PREFIX, SHOP, WEB, (HttpsRedirect(443, hosts),)))
+        self.assertEqual(
+            route["policies"][0]["settings"]["hosts"],
+            {"names": ["a.test", "b.test"], "suffixes": [".c.test"]},
         )
 
 

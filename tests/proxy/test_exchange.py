@@ -214,13 +214,13 @@ class NotFoundPageTests(ProxyCase):
     """``--404-page``."""
 
     def test_page(self) -> None:
-        """Browsers get the page that the operator chose, others the plain line."""
+        """Everybody gets the page that the operator chose."""
         self.stage = Stage(not_found_page=b"<p>nothing here</p>")
         down = self.stage.open()
         down.say(GET.replace(b"shop", b"none").replace(b"\r\n\r\n", b"\r\nAccept: text/html\r\n\r\n"))
         self.assertEqual(body_of(down.take()), b"<p>nothing here</p>")
         down.say(GET.replace(b"shop", b"none"))
-        self.assertEqual(body_of(down.take()), b"404 Not Found\n")
+        self.assertEqual(body_of(down.take()), b"<p>nothing here</p>")
 
 
 class StaleConnectionTests(ProxyCase):

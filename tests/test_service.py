@@ -1,0 +1,207 @@
+"""The order of things: what starts when, what stops when, and what ends the process."""
+
+import os
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IAddress, IListeningPort
+from twisted.internet.protocol import ServerFactory
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.source import Sink
+from ingress.errors import StartError
+from ingress.service import IngressService, translate_options
+from ingress.settings import Settings
+
+
+class ScriptedSource:
+    """A source that does what its test says."""
+
+    def __init__(self) -> None:
+        self.sink: Sink | None = None
+        self.started: Deferred[None] = succeed(None)
+        self.is_stopped = False
+
+    def start(self, sink: Sink) -> Deferred[None]:
+        self.sink = sink
+        return self.started
+
+    def stop(self) -> Deferred[None]:
+        self.is_stopped = True
+        return succeed(None)
+
+    def missing(self) -> tuple[str, ...]:
+        return ("Ingress",)
+
+
+class FullReactor(MemoryReactorClock):
+    """A reactor on which the port of HTTPS is taken."""
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
+    ) -> IListeningPort:
+        if port == 443:
+            raise CannotListenError(interface, port, OSError(98, "Address already in use"))
+        listening: IListeningPort = super().listenTCP(port, factory, backlog, interface)
+        return listening
+
+
+class CuttableTransport(StringTransport):
+    """A transport of a connection that can be cut."""
+
+    aborting = False
+
+    def abortConnection(self) -> None:
+        self.aborting = True
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Nothing to set."""
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Nothing to set."""
+
+
+class ServiceCase(SynchronousTestCase):
+    """A service on a reactor in memory, with a scripted source."""
+
+    def make(
+        self, reactor: MemoryReactorClock | None = None, settings: Settings | None = None
+    ) -> IngressService:
+        self.reactor = reactor or MemoryReactorClock()
+        self.source = ScriptedSource()
+        self.failures: list[StartError] = []
+        settings = settings or Settings(access_log=self.mktemp())
+        return IngressService(settings, self.reactor, self.source, self.failures.append)
+
+    def ports(self) -> list[int]:
+        return [port for port, *_ in self.reactor.tcpServers]
+
+    def start(self, service: IngressService) -> None:
+        service.startService()
+        self.reactor.run()
+        if self.source.sink is not None:
+            self.source.sink.synced()
+
+    def stop(self, service: IngressService) -> Deferred[None]:
+        """Ask for a stop; the reactor of the test has nothing of its own to end."""
+        stopped = service.stopService()
+        self.addCleanup(service.hurry)
+        return stopped
+
+
+class StartTests(ServiceCase):
+    """From nothing to serving."""
+
+    def test_listeners_wait_for_the_first_sync(self) -> None:
+        """Only the admin port is open before the first complete content, and it says what is missing."""
+        service = self.make()
+        service.startService()
+        self.reactor.run()
+        self.assertEqual(self.ports(), [10254])
+        self.assertEqual(service.missing(), ("Ingress", "listeners not open"))
+        assert self.source.sink is not None
+        self.source.sink.synced()
+        self.assertEqual(self.ports(), [10254, 80, 443])
+        self.assertEqual(service.missing(), ("Ingress",))
+        self.stop(service)
+
+    def test_source_that_cannot_work(self) -> None:
+        """A source that can never work ends the process with its reason."""
+        service = self.make()
+        self.source.started = fail(StartError("no cluster"))
+        service.startService()
+        self.reactor.run()
+        self.assertEqual([str(error) for error in self.failures], ["no cluster"])
+
+    def test_port_in_use(self) -> None:
+        """A port that is taken ends the process with one line that names it."""
+        service = self.make(FullReactor())
+        self.start(service)
+        [error] = self.failures
+        self.assertEqual(str(error), "cannot listen on tcp:443: [Errno 98] Address already in use")
+
+    def test_access_log_that_cannot_be_opened(self) -> None:
+        """An access log that cannot be opened is refused before anything starts."""
+        missing = os.path.join(self.mktemp(), "access.log")
+        with self.assertRaises(StartError) as raised:
+            self.make(settings=Settings(access_log=missing))
+        self.assertEqual(str(raised.exception), f"--access-log {missing}: No such file or directory")
+
+    def test_bug(self) -> None:
+        """An error that nobody thought of ends the process too, and is logged with its traceback."""
+        service = self.make()
+        self.source.started = fail(ZeroDivisionError("a bug"))
+        service.startService()
+        self.reactor.run()
+        self.assertEqual([str(error) for error in self.failures], ["the start failed: a bug"])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_redirects_lead_to_the_https_port(self) -> None:
+        """Redirects name the port of the first HTTPS listener."""
+        options = translate_options(Settings(https=("tcp:8443:interface=127.0.0.1",)))
+        self.assertEqual(options.https_port, 8443)
+        self.assertEqual(translate_options(Settings(https=("systemd:domain=INET:index=0",))).https_port, 443)
+
+
+class StopTests(ServiceCase):
+    """From serving to nothing."""
+
+    def setUp(self) -> None:
+        self.service = self.make()
+        self.start(self.service)
+
+    def connect(self) -> CuttableTransport:
+        """Open a downstream connection that has begun a request."""
+        [factory] = [factory for port, factory, *_ in self.reactor.tcpServers if port == 80]
+        address: IAddress = StringTransport().getPeer()
+        channel = factory.buildProtocol(address)
+        assert channel is not None
+        transport = CuttableTransport()
+        channel.makeConnection(transport)
+        channel.dataReceived(b"GET / HTTP/1.1\r\n")
+        self.channel = channel
+        return transport
+
+    def test_delay(self) -> None:
+        """A stop is shown as not ready at once, and the listeners close after the delay."""
+        stopped = self.stop(self.service)
+        self.assertEqual(self.service.missing(), ("stopping",))
+        self.reactor.advance(4.9)
+        self.assertNoResult(stopped)
+        self.assertFalse(self.source.is_stopped)
+        self.reactor.advance(0.2)
+        self.successResultOf(stopped)
+        self.assertTrue(self.source.is_stopped)
+
+    def test_grace(self) -> None:
+        """What still runs when the grace is over is cut, and the stop goes on to its end."""
+        transport = self.connect()
+        stopped = self.stop(self.service)
+        self.reactor.advance(5.1)
+        self.assertNoResult(stopped)
+        self.assertFalse(transport.aborting)
+        self.reactor.advance(30.1)
+        self.assertTrue(transport.aborting)
+        self.successResultOf(stopped)
+
+    def test_nothing_runs(self) -> None:
+        """The grace is not waited for when nothing runs."""
+        stopped = self.stop(self.service)
+        self.reactor.advance(5.1)
+        self.successResultOf(stopped)
+
+    def test_hurry(self) -> None:
+        """A second request to stop waits for nothing: neither for the delay nor for the grace."""
+        transport = self.connect()
+        stopped = self.stop(self.service)
+        self.service.hurry()
+        self.assertTrue(transport.aborting)
+        self.successResultOf(stopped)
+
+    def test_before_the_first_sync(self) -> None:
+        """A stop before anything was served is done at once."""
+        service = self.make()
+        service.startService()
+        self.reactor.run()
+        self.successResultOf(self.stop(service))
