@@ -52,6 +52,9 @@ class CuttableTransport(StringTransport):
 
     aborting = False
 
+    def loseWriteConnection(self) -> None:
+        """The other side of the connection is of no interest here."""
+
     def abortConnection(self) -> None:
         self.aborting = True
 
