@@ -161,7 +161,13 @@ class Upstream(Factory):
     def listen(self) -> Endpoint:
         """Listen, and return where."""
         self._port = self._reactor.listenTCP(0, self, interface="127.0.0.1")
-        return Endpoint("127.0.0.1", self._port.getHost().port)  # type: ignore[union-attr]
+        return self.endpoint
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        assert self._port is not None, "listen() comes first"
+        return Endpoint("127.0.0.1", self._port.getHost().port)  # type: ignore[attr-defined]
 
     def stop(self) -> Deferred[None] | None:
         """Reset all connections and listen no more."""

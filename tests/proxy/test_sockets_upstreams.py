@@ -96,8 +96,7 @@ class LossTests(SocketsCase):
             # Bound and not listening: nobody else can have the port, and it refuses.
             taken.bind(("127.0.0.1", 0))
             refusing = Endpoint(*taken.getsockname())
-            assert self.upstream._port is not None
-            serving = Endpoint("127.0.0.1", self.upstream._port.getHost().port)  # type: ignore[attr-defined]
+            serving = self.upstream.endpoint
             client = await self.connect()
             self.publish(refusing, serving)
             for _ in range(4):

@@ -1,0 +1,165 @@
+"""What end-to-end tests share: the controller as a process, and requests to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
+from twisted.internet.error import ConnectError
+from twisted.internet.ssl import Certificate, optionsForClientTLS
+from twisted.trial.unittest import TestCase
+
+from tests.fakes.certificates import Authority
+from tests.fakes.downstreams import Answer, DownstreamWire
+from tests.fakes.processes import ControllerProcess, free_port
+from tests.fakes.upstreams import Upstream, UpstreamWire
+
+PATIENCE = 30.0
+"""Seconds after which a wait is a failure; generous, because the machine may be busy."""
+
+AT_ONCE = 2.0
+"""Seconds within which a process ends that has nothing to wait for."""
+
+NO_ANSWER = 0
+"""Stands for the status where there is no answer: refused, reset or cut."""
+
+
+def telling(name: bytes) -> Callable[[UpstreamWire], None]:
+    """Return a script that answers each request with a name."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(name), name)
+    return lambda wire: wire.write(answer)
+
+
+class EndToEndCase(TestCase):
+    """A directory, some upstreams, and controllers that end with the test."""
+
+    timeout = 120
+
+    def setUp(self) -> None:
+        self.reactor: Any = real_reactor
+        self.directory = Path(self.mktemp()).resolve()
+        self.directory.mkdir(parents=True)
+        self.manifests = self.directory / "manifests"
+        self.manifests.mkdir()
+        self.access_log = self.directory / "access.log"
+        self.clients: list[DownstreamWire] = []
+        self.addCleanup(self.disconnect)
+
+    def start(self, *options: str) -> ControllerProcess:
+        """Start a controller on ports of its own."""
+        self.http, self.https, self.admin = (free_port() for _ in range(3))
+        listeners = (("http", self.http), ("https", self.https), ("admin", self.admin))
+        controller = ControllerProcess(
+            self.reactor,
+            str(self.directory),
+            *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
+            f"--access-log={self.access_log}",
+            *options,
+        )
+        self.addCleanup(controller.kill)
+        return controller
+
+    def start_with_manifests(self, *options: str) -> ControllerProcess:
+        """Start a controller on the manifests of this test, without a delay at its end."""
+        return self.start(f"--manifests={self.manifests}", "--shutdown-delay=0", *options)
+
+    def upstream(self, name: bytes) -> Upstream:
+        """Return a new upstream, already listening, that answers with its name."""
+        upstream = Upstream(self.reactor, telling(name))
+        upstream.listen()
+        self.addCleanup(upstream.stop)
+        return upstream
+
+    def write(self, name: str, *objects: dict[str, Any]) -> None:
+        """Write a manifest, as an editor does: a new file under the old name."""
+        draft = self.directory / "draft"
+        draft.write_text(yaml.safe_dump_all(objects))
+        draft.rename(self.manifests / f"{name}.yaml")
+
+    # Requests
+
+    async def connect(self, port: int, name: str = "", trust: Authority | None = None) -> DownstreamWire:
+        """Connect, with TLS if there is somebody to trust."""
+        endpoint: Any = TCP4ClientEndpoint(self.reactor, "127.0.0.1", port)
+        if trust is not None:
+            authority = Certificate.loadPEM(trust.pem)
+            endpoint = wrapClientTLS(optionsForClientTLS(name, trustRoot=authority), endpoint)
+        client = DownstreamWire()
+        await connectProtocol(endpoint, client)
+        self.clients.append(client)
+        return client
+
+    async def disconnect(self) -> None:
+        """End all connections to the controller."""
+        for client in self.clients:
+            if client.lost is None:
+                client.transport.abortConnection()
+        await self.until(lambda: all(client.lost for client in self.clients))
+
+    async def get(
+        self, port: int, path: str = "/", host: str = "shop.test", trust: Authority | None = None
+    ) -> tuple[int, bytes]:
+        """Return status and body of an answer; ``NO_ANSWER`` when there is none."""
+        answer = await self.answer(port, path, host, trust)
+        return (answer.status, answer.body) if answer is not None else (NO_ANSWER, b"")
+
+    async def answer(self, port: int, path: str, host: str, trust: Authority | None = None) -> Answer | None:
+        """Return an answer, if there is one."""
+        try:
+            client = await self.connect(port, host, trust)
+        except ConnectError:
+            return None
+        client.get(path.encode(), host.encode(), b"Connection: close\r\n")
+        await client.answer().addTimeout(PATIENCE, self.reactor)
+        client.transport.abortConnection()
+        return client.answers[0] if client.answers and client.answers[0].whole else None
+
+    async def until_get(
+        self, wanted: tuple[int, bytes], port: int, path: str = "/", trust: Authority | None = None
+    ) -> None:
+        """Ask again and again until this is the answer."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while (answer := await self.get(port, path, trust=trust)) != wanted:
+            if self.reactor.seconds() > deadline:
+                self.fail(f"still {answer}, not {wanted}")
+            await self.turn(0.02)
+
+    async def until_ready(self, controller: ControllerProcess) -> None:
+        """Wait until the controller says that it is ready."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while (answer := await self.get(self.admin, "/readyz"))[0] != 200:
+            if controller.status is not None or self.reactor.seconds() > deadline:
+                self.fail(f"not ready: {answer} {controller.output!r} {controller.errors!r}")
+            await self.turn(0.02)
+
+    async def stopped(self, controller: ControllerProcess) -> None:
+        """Check that a controller that was asked to stop does so at once, cleanly, with status 0."""
+        self.assertEqual(await controller.end().addTimeout(AT_ONCE, self.reactor), 0)
+        self.assertEqual(controller.errors, b"")
+        for word in (b"Traceback", b"Unhandled", b"bug"):
+            self.assertNotIn(word, controller.output)
+
+    # Waiting
+
+    async def turn(self, seconds: float) -> None:
+        """Give others a turn before asking again."""
+        turn: Deferred[None] = Deferred()
+        self.reactor.callLater(seconds, turn.callback, None)
+        await turn
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until *condition* holds; a test that waits in vain fails."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while not condition():
+            if self.reactor.seconds() > deadline:
+                self.fail(f"waited {PATIENCE:g} s in vain")
+            await self.turn(0.01)
+
+    async def end_of(self, controller: ControllerProcess) -> int:
+        """Wait for the end of a controller that ends of itself; return its status."""
+        return await controller.end().addTimeout(PATIENCE, self.reactor)

@@ -1,0 +1,99 @@
+"""The controller as a process: ``twistd ingress`` with an environment of its own, seen from a test's reactor."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+import ingress
+
+ROOT = Path(ingress.__file__).parents[1]
+TWISTD = "from twisted.scripts.twistd import run; run()"
+
+
+def free_port() -> int:
+    """
+    Return a TCP port of 127.0.0.1 that nobody listens on.
+
+    It lies below the ports that systems give to outgoing connections, so that none of
+    those takes it before the process does.
+    """
+    while True:
+        port = random.randrange(15000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+class ControllerProcess(ProcessProtocol):
+    """
+    One run of ``twistd -n --pidfile= ingress`` with these options.
+
+    *status* is the exit status, or minus the signal, once it ended; *output* and
+    *errors* what it wrote so far.
+    """
+
+    transport: Any
+
+    def __init__(self, reactor: Any, directory: str, *options: str) -> None:
+        self.output = b""
+        self.errors = b""
+        self.status: int | None = None
+        self._waiting: list[Deferred[int]] = []
+        environment = {
+            # No kubeconfig and no service account of the machine may get into a test.
+            **{name: value for name, value in os.environ.items() if not name.startswith("KUBE")},
+            "PYTHONPATH": str(ROOT),
+            "HOME": directory,
+        }
+        command = [sys.executable, "-c", TWISTD, "--nodaemon", "--pidfile=", "ingress", *options]
+        reactor.spawnProcess(self, sys.executable, command, env=environment, path=directory)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return int(self.transport.pid)
+
+    def outReceived(self, data: bytes) -> None:
+        self.output += data
+
+    def errReceived(self, data: bytes) -> None:
+        self.errors += data
+
+    def processEnded(self, reason: Failure) -> None:
+        value: Any = reason.value
+        self.status = -value.signal if value.signal else (value.exitCode or 0)
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.callback(self.status)
+
+    def signal(self, number: int) -> None:
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+    def end(self) -> Deferred[int]:
+        """Fire with the status when the process has ended."""
+        waiter: Deferred[int] = Deferred()
+        if self.status is None:
+            self._waiting.append(waiter)
+        else:
+            waiter.callback(self.status)
+        return waiter
+
+    def kill(self) -> Deferred[int]:
+        """End the process at once, if it still runs."""
+        if self.status is None:
+            self.signal(signal.SIGKILL)
+        return self.end()
