@@ -212,7 +212,7 @@ def _parse(block: bytes) -> RequestHead:
         elif sort is _Sort.UPGRADE:
             upgrade = value
         elif sort is _Sort.FORWARDED_FOR:
-            head.forwarded_for = value
+            head.forwarded_for = head.forwarded_for + b", " + value if head.forwarded_for else value
         elif _is_request_id(value):
             head.request_id = value
     _decide_host(head, hosts)
