@@ -1,0 +1,179 @@
+"""Tests for ``ingress.http.forwarding``."""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http.forwarding import peer_fields, upstream_head
+from ingress.http.request_head import HeadError, parse_request_head
+from tests.http.strict import read_request
+
+PEER = peer_fields(b"198.51.100.7", b"https", 443)
+
+LINES = st.sampled_from(
+    [
+        b"GET / HTTP/1.1",
+        b"GET / HTTP/1.1",
+        b"POST /a?b HTTP/1.1",
+        b"PUT //a/../%2e;x HTTP/1.1",
+        b"POST / HTTP/1.0",
+        b"OPTIONS * HTTP/1.1",
+        b"GET http://b.test/x HTTP/1.1",
+        b"GET http://b.test?x HTTP/1.1",
+        b"CONNECT a:1 HTTP/1.1",
+        b"GET /\xff HTTP/1.1",
+        b"GET /a b HTTP/1.1",
+        b"GET / HTTP/1.1\rX: y",
+    ]
+)
+NAMES = st.sampled_from(
+    [
+        b"Host",
+        b"host",
+        b"Content-Length",
+        b"Transfer-Encoding",
+        b"Connection",
+        b"Expect",
+        b"Upgrade",
+        b"X-Forwarded-For",
+        b"X-Forwarded-Host",
+        b"X-Original-Forwarded-For",
+        b"X-Real-IP",
+        b"X-Request-ID",
+        b"Content_Length",
+        b"TE",
+        b"Accept",
+        b"X",
+        b"X ",
+        b" X",
+        b"",
+        b"X\x00",
+    ]
+)
+VALUES = st.one_of(
+    st.sampled_from(
+        [
+            b"a.test",
+            b"5",
+            b"0",
+            b"+5",
+            b"5, 5",
+            b"chunked",
+            b"Chunked",
+            b"gzip, chunked",
+            b"close",
+            b"upgrade, x",
+            b"content-length, host, transfer-encoding",
+            b"100-continue",
+            b"websocket",
+            b"h2c",
+            b"",
+            b" ",
+            b"a\r\nContent-Length: 9",
+            b"a\rb",
+            b"a\nb",
+        ]
+    ),
+    st.binary(max_size=6),
+)
+SEPARATORS = st.sampled_from([b": ", b": ", b": ", b":", b":\t", b" : ", b""])
+ODD = st.tuples(NAMES, SEPARATORS, VALUES).map(b"".join)
+PLAUSIBLE = st.sampled_from(
+    [
+        b"Accept: */*",
+        b"Cookie:a=b",
+        b"X-Forwarded-For: 192.0.2.1",
+        b"X-Forwarded-Host: evil.test",
+        b"X_Real_IP: 192.0.2.1",
+        b"X-Real-IP: 192.0.2.1",
+        b"X-Request-ID: a b",
+        b"TE: trailers",
+        b"Connection: close, content-length, host, x-real-ip",
+        b"Connection: upgrade",
+        b"Upgrade: websocket",
+        b"Upgrade: h2c",
+        b"Expect: 100-continue",
+        b"X: \xff\x80",
+        b"X:",
+    ]
+)
+FRAMING = st.sampled_from(
+    [b"X: y", b"X: y", b"Content-Length: 5", b"content-length:\t007 ", b"Transfer-Encoding: Chunked"]
+)
+FIELDS = st.tuples(
+    FRAMING, st.lists(PLAUSIBLE, max_size=5), st.one_of(st.just([]), st.just([]), ODD.map(lambda odd: [odd]))
+).map(lambda parts: [*parts[1], parts[0], *parts[2]])
+
+
+class UpstreamHeadTests(SynchronousTestCase):
+    """The head that goes upstream."""
+
+    def test_whole(self) -> None:
+        """What came goes on, behind the host; what a proxy says comes after it, and the framing last."""
+        head = parse_request_head(
+            b"POST /a?b HTTP/1.0\r\nAccept: */*\r\nHost: A.test:80\r\nX-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n"
+            b"X-Forwarded-Proto: ftp\r\nContent-Length: 03\r\nCookie: c"
+        )
+        self.assertEqual(
+            upstream_head(head, b"id1", PEER),
+            b"POST /a?b HTTP/1.1\r\nHost: A.test:80\r\nAccept: */*\r\nCookie: c\r\nX-Request-ID: id1\r\n"
+            b"X-Forwarded-Host: A.test:80\r\nX-Real-IP: 198.51.100.7\r\nX-Forwarded-For: 198.51.100.7\r\n"
+            b"X-Forwarded-Port: 443\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Scheme: https\r\nX-Scheme: https\r\n"
+            b"X-Original-Forwarded-For: 192.0.2.1, 192.0.2.2\r\nContent-Length: 3\r\n\r\n",
+        )
+
+    def test_forwarded_for_repeated(self) -> None:
+        """Several X-Forwarded-For are one list."""
+        head = parse_request_head(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1\r\nX-Forwarded-For: 2, 3")
+        self.assertIn(b"\r\nX-Original-Forwarded-For: 1, 2, 3\r\n", upstream_head(head, b"id1", PEER))
+
+    def test_framing(self) -> None:
+        """The framing goes on in one plain field, with expectation and upgrade where they were taken."""
+        start = b"POST / HTTP/1.1\r\nHost: a\r\n"
+        for lines, ending in (
+            (b"Transfer-Encoding: CHUNKED", b"\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            (b"Content-Length: 0", b"\r\nContent-Length: 0\r\n\r\n"),
+            (
+                b"Content-Length: 5\r\nExpect: 100-Continue",
+                b"\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+            ),
+            (
+                b"Upgrade: WebSocket\r\nConnection: upgrade",
+                b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+            ),
+            (b"Upgrade: h2c\r\nConnection: upgrade", b"\r\nX-Scheme: https\r\n\r\n"),
+            (b"Connection: close", b"\r\nX-Scheme: https\r\n\r\n"),
+        ):
+            rendered = upstream_head(parse_request_head(start + lines), b"id1", PEER)
+            self.assertTrue(rendered.endswith(ending), rendered)
+
+    def test_no_host(self) -> None:
+        """HTTP/1.0 without a Host goes on with an empty one, which RFC 9112 section 3.2 asks for."""
+        rendered = upstream_head(parse_request_head(b"GET / HTTP/1.0"), b"id1", PEER)
+        self.assertTrue(rendered.startswith(b"GET / HTTP/1.1\r\nHost: \r\n"))
+
+    @settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    @given(LINES, FIELDS, st.sampled_from([True, True, True, False]))
+    def test_strict(self, line: bytes, fields: list[bytes], with_host: bool) -> None:
+        """Whatever is accepted goes on as one message that a strict reader reads as we did."""
+        if with_host:
+            fields = [b"Host: a.test", *fields]
+        try:
+            head = parse_request_head(b"\r\n".join((line, *fields)))
+        except HeadError as error:
+            self.assertIn(error.status, (400, 405, 414, 417, 431, 501, 505))
+            return
+        body = b"0\r\n\r\n" if head.chunked else b"b" * max(0, min(head.content_length, 10**6))
+        message, rest = read_request(upstream_head(head, b"id1", PEER) + body + b"rest")
+        self.assertEqual(rest, b"rest")
+        self.assertEqual(message.start[:2], (head.method, head.target))
+        self.assertEqual(message.values(b"host"), [head.authority])
+        self.assertEqual(message.values(b"x-real-ip"), [b"198.51.100.7"])
+        self.assertEqual(message.values(b"x-forwarded-for"), [b"198.51.100.7"])
+        self.assertEqual(message.values(b"x-forwarded-proto"), [b"https"])
+        self.assertEqual(message.values(b"x-forwarded-host"), [head.authority])
+        self.assertEqual(message.values(b"x-request-id"), [b"id1"])
+        self.assertLessEqual(len(message.values(b"x-original-forwarded-for")), 1)
+        for name, _ in message.fields:
+            self.assertNotIn(b"_", name)
+            self.assertNotIn(name.lower(), (b"te", b"keep-alive", b"proxy-connection", b"forwarded"))
