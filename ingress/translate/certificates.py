@@ -14,7 +14,6 @@ An entry names hosts and a Secret of the Ingress's own namespace.
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -23,15 +22,13 @@ from attrs import frozen
 from ingress.certificates import Certificate, CertificateError, CertificateTable, load_certificate
 from ingress.model.objects import Ingress, IngressTLS, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
+from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.age import why_first
 from ingress.translate.options import TranslateOptions
 
-_MAX_NAME_CHARACTERS = 253
-# RFC 1123 subdomain, as Kubernetes checks the name of a Secret: no slash and no "..".
-_SECRET_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _SHOWN_NAMES = 8
 
 
@@ -110,7 +107,7 @@ class _TLSReader:
             return
         secret = ObjectKey(ingress.key.namespace, entry.secret_name)
         field = f"{at}.secretName"
-        if not _is_secret_name(entry.secret_name):
+        if not is_secret_name(entry.secret_name):
             message = f"{quoted(entry.secret_name)} is not a name that a Secret can have; {_FALLBACK}"
             self._report(ingress, field, Reason.SECRET_NOT_FOUND, message)
             return
@@ -162,10 +159,6 @@ class _TLSReader:
 
 
 _FALLBACK = "another certificate that covers the host is shown, or the default"
-
-
-def _is_secret_name(name: str) -> bool:
-    return len(name) <= _MAX_NAME_CHARACTERS and _SECRET_NAME.fullmatch(name) is not None
 
 
 def _refusal(key: ObjectKey, error: CertificateError | None) -> tuple[Reason, str]:

@@ -1,0 +1,25 @@
+"""Which parts of which Secrets somebody needs.
+
+A Secret holds what its owner wants to keep from others, so only what a reference needs is
+read out of it and kept.  Who refers to Secrets is for ``ingress.translate.references`` to say.
+"""
+
+import re
+from collections.abc import Mapping
+
+from ingress.model.objects import ObjectKey
+
+SecretNeeds = Mapping[ObjectKey, frozenset[str]]
+"""Secrets, each with the keys of its ``data`` that are needed."""
+
+TLS_KEYS = frozenset({"tls.crt", "tls.key"})
+"""What a certificate is made of."""
+
+_MAX_NAME_CHARACTERS = 253
+# RFC 1123 subdomain, as Kubernetes checks the name of a Secret: no slash and no "..".
+_SECRET_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a Secret can have this *name*; any other must not get into the path of a request."""
+    return len(name) <= _MAX_NAME_CHARACTERS and _SECRET_NAME.fullmatch(name) is not None
