@@ -1,0 +1,95 @@
+"""Tests for ``ingress.proxy.sweep``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.proxy.sweep import NEVER, Sweep
+
+
+class Waiting:
+    """Something with a deadline."""
+
+    def __init__(self, deadline: float, then: Callable[[], None] = lambda: None) -> None:
+        self.deadline = deadline
+        self.then = then
+        self.expired = 0
+
+    def expire(self) -> None:
+        self.expired += 1
+        self.deadline = NEVER
+        self.then()
+
+
+class SweepTests(SynchronousTestCase):
+    """Deadlines."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.sweep = Sweep(self.clock)
+        self.sweep.start()
+        self.addCleanup(self.sweep.stop)
+
+    def watch(self, waiting: Waiting) -> Waiting:
+        """Watch it."""
+        self.sweep.watch(waiting)
+        return waiting
+
+    def test_expires_once(self) -> None:
+        """What is overdue is told once, within a second."""
+        waiting, patient = self.watch(Waiting(2.5)), self.watch(Waiting(NEVER))
+        self.clock.pump([1, 1])
+        self.assertEqual(waiting.expired, 0)
+        self.clock.pump([1, 1, 1])
+        self.assertEqual((waiting.expired, patient.expired), (1, 0))
+
+    def test_forgotten(self) -> None:
+        """What is no longer watched is left alone."""
+        waiting = self.watch(Waiting(1))
+        self.sweep.forget(waiting)
+        self.clock.pump([1, 1, 1])
+        self.assertEqual(waiting.expired, 0)
+
+    def test_one_may_spare_another(self) -> None:
+        """What gets more time by the end of another is not ended in the same tick."""
+        first, second = Waiting(1), Waiting(1)
+
+        def more_time(other: Waiting) -> Callable[[], None]:
+            return lambda: setattr(other, "deadline", 10)
+
+        first.then, second.then = more_time(second), more_time(first)
+        self.watch(first)
+        self.watch(second)
+        self.clock.pump([1, 1])
+        self.assertEqual(first.expired + second.expired, 1)
+
+    def test_fault(self) -> None:
+        """A fault in one does not keep the others, nor the next tick, from being looked after."""
+
+        def fail() -> None:
+            raise RuntimeError("a bug")
+
+        others = [self.watch(Waiting(1)) for _ in range(5)]
+        broken = self.watch(Waiting(1, fail))
+        late = self.watch(Waiting(3))
+        self.clock.pump([1, 1, 1])
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.assertEqual([each.expired for each in (*others, broken, late)], [1] * 7)
+
+    def test_date(self) -> None:
+        """The date that answers carry is that of the last tick."""
+        self.assertEqual(self.sweep.date, b"Thu, 01 Jan 1970 00:00:00 GMT")
+        self.clock.pump([1] * 61)
+        self.assertEqual(self.sweep.date, b"Thu, 01 Jan 1970 00:01:01 GMT")
+        self.assertEqual(self.sweep.now, 61)
+
+    def test_stop(self) -> None:
+        """A stopped sweep asks for no more time, and may be stopped and started again."""
+        self.sweep.start()
+        self.sweep.stop()
+        self.sweep.stop()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.sweep.start()
