@@ -28,14 +28,13 @@ from ingress.controller import Controller
 from ingress.errors import StartError
 from ingress.metrics import Metrics
 from ingress.proxy.access_log import AccessLog, write_to
-from ingress.proxy.limits import CONNECT_SECONDS
-from ingress.proxy.listeners import listen, port_of, tls_factory
+from ingress.proxy.grounds import ground_for
+from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
-from ingress.proxy.transports import Connector
 from ingress.settings import Settings
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
@@ -112,7 +111,8 @@ class IngressService(Service):
         self._metrics = Metrics()
         self._sweep = Sweep(reactor)
         self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
-        self._pool = UpstreamPool(Connector(reactor, CONNECT_SECONDS).connect, self._sweep, self._metrics)
+        self._ground = ground_for(reactor, settings.use_plane)
+        self._pool = UpstreamPool(self._ground.connect, self._sweep, self._metrics)
         self._resource = IngressProxyResource(reactor)
         self._site = ProxySite(
             clock=reactor,
@@ -150,6 +150,7 @@ class IngressService(Service):
 
     async def _start(self) -> None:
         self._sweep.start()
+        self._ground.start()
         self._access_log.start()
         admin = admin_site(self.missing, self._current, self._metrics, self._reactor)
         self._admin_port = await listen(self._reactor, self._settings.admin, admin)
@@ -173,12 +174,12 @@ class IngressService(Service):
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
 
     async def _listen(self) -> None:
-        plain = self._site.factory(secure=False)
-        secure = tls_factory(self._site, self._contexts, self._reactor)
-        for description in self._settings.http:
-            self._ports.append(await listen(self._reactor, description, plain))
-        for description in self._settings.https:
-            self._ports.append(await listen(self._reactor, description, secure))
+        listening: list[tuple[str, ServerContexts | None]] = [
+            (description, None) for description in self._settings.http
+        ]
+        listening += [(description, self._contexts) for description in self._settings.https]
+        for description, contexts in listening:
+            self._ports.append(await self._ground.listen(description, self._site, contexts))
         self._is_listening = True
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",
@@ -225,6 +226,9 @@ class IngressService(Service):
         self._controller.stop()
         await self._source.stop()
         self._pool.close()
+        # What was cut is told of its end in the next turn.
+        await deferLater(self._reactor, 0)
+        self._ground.stop()
         self._sweep.stop()
         self._access_log.stop()
         if self._admin_port is not None:

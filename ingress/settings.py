@@ -57,6 +57,8 @@ class Settings:
 
     not_found_page: bytes | None = None
     """Content of ``--404-page``; None means the built-in page."""
+    use_plane: bool = True
+    """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
     shutdown_delay_seconds: float = 5.0

@@ -86,7 +86,12 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "Running",
-        (("access-log", "FILE"), ("shutdown-delay", "SECONDS"), ("shutdown-grace", "SECONDS")),
+        (
+            ("no-plane", ""),
+            ("access-log", "FILE"),
+            ("shutdown-delay", "SECONDS"),
+            ("shutdown-grace", "SECONDS"),
+        ),
     ),
     ("About", (("help", ""), ("version", ""))),
 )
@@ -108,6 +113,7 @@ class Options(usage.Options):
             None,
             "Send requests to Services of type ExternalName; otherwise they answer 503.",
         ],
+        ["no-plane", None, "Run the data path on Twisted's own transports, as where there is no epoll."],
         ["service-upstream", None, "Send requests to the cluster IP of a Service instead of to its pods."],
     ]
 
@@ -236,6 +242,7 @@ class Options(usage.Options):
             allow_external_name=bool(self["allow-external-name"]),
             service_upstream=bool(self["service-upstream"]),
             not_found_page=self["404-page"],
+            use_plane=not self["no-plane"],
             access_log=self["access-log"],
             shutdown_delay_seconds=self["shutdown-delay"],
             shutdown_grace_seconds=self["shutdown-grace"],

@@ -15,7 +15,6 @@ from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 
 from ingress.errors import StartError
 from ingress.proxy.site import ProxySite
-from ingress.proxy.transports import DirectListening
 
 _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
@@ -33,7 +32,7 @@ def tls_factory(
 async def listen(reactor: object, description: str, factory: IProtocolFactory) -> IListeningPort:
     """Listen on *description*; raises ``StartError`` naming it when that is impossible."""
     try:
-        endpoint = serverFromString(cast(Any, DirectListening(reactor)), description)
+        endpoint = serverFromString(cast(Any, reactor), description)
         return cast(IListeningPort, await endpoint.listen(factory))
     except CannotListenError as error:
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error

@@ -100,5 +100,9 @@ class ChannelFactory(ServerFactory):
         self._site = site
         self._secure = secure
 
-    def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
+    def build(self) -> DownstreamChannel:
+        """Make the channel of one connection."""
         return DownstreamChannel(self._site, self._secure)
+
+    def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
+        return self.build()

@@ -131,12 +131,13 @@ def _why(reason: Failure) -> str:
     if reason.check(error.TimeoutError, error.TCPTimedOutError):
         return TIMED_OUT
     if reason.check(error.ConnectionRefusedError):
-        return "connection refused"
+        return REFUSED
     if reason.check(error.DNSLookupError):
         return "name not found"
     return reason.getErrorMessage() or repr(reason.value)
 
 
+REFUSED = "connection refused"
 TIMED_OUT = "connect timed out"
 """The reason that becomes a 504; every other one becomes a 502."""
 
@@ -151,7 +152,7 @@ class Connector:
     def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
         """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
         host, port = endpoint.address, endpoint.port
-        if not (isIPAddress(host) or isIPv6Address(host)):
+        if not is_ip_address(host):
             # A name (ExternalName, --endpoint): resolved by the reactor, every address tried.
             named = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout_seconds)
             connecting = connectProtocol(named, protocol)
@@ -163,6 +164,11 @@ class Connector:
             connector.connect()
         else:
             self._reactor.connectTCP(host, port, factory, self._timeout_seconds)  # type: ignore[attr-defined]
+
+
+def is_ip_address(host: str) -> bool:
+    """Whether *host* needs no resolving."""
+    return isIPAddress(host) or isIPv6Address(host)
 
 
 def peer_address(of: IAddress) -> bytes:

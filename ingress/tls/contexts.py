@@ -13,6 +13,8 @@ stay those of the context that began, which is no matter as long as all share on
 profile.
 """
 
+import socket
+
 from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
@@ -56,6 +58,10 @@ class ServerContexts:
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
         return SSL.Connection(self._base, None)
+
+    def connection_on(self, sock: socket.socket) -> SSL.Connection:
+        """Begin a connection on a socket of its own, for a transport that is not Twisted's."""
+        return SSL.Connection(self._base, sock)
 
     def _choose(self, connection: SSL.Connection) -> None:
         # pyOpenSSL prints what is raised here to standard error and ends the

@@ -1,0 +1,165 @@
+"""The epoll set: finds out who can read or write, and tells them.
+
+Three rules keep one connection's trouble from being another's:
+
+1. What leaves a descriptor's ``ready`` as an exception ends that descriptor alone.
+   Leaving ``doRead`` it would end the whole plane.
+2. A socket that is closed while a batch of events is worked off is closed after
+   the batch: its number would go to the next accepted socket, and with it the
+   events that are still waiting for the dead one.
+3. Whoever is told of its end (``connectionLost``) is told from here and not from
+   inside its own call; ``later`` is for that.
+"""
+
+import select
+import socket
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.internet.interfaces import IReadDescriptor
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+MAX_EVENTS = 256
+"""Events of one batch; then everything else of the reactor has its turn."""
+
+READ = select.EPOLLIN
+WRITE = select.EPOLLOUT
+BROKEN = select.EPOLLERR | select.EPOLLHUP
+
+
+def is_available(reactor: object) -> bool:
+    """Whether a plane can run in *reactor* on this system."""
+    return hasattr(select, "epoll") and hasattr(reactor, "addReader")
+
+
+class Descriptor(Protocol):
+    """Something with a file descriptor in the plane."""
+
+    def ready(self, events: int) -> None:
+        """Act on *events*, a mask of ``READ``, ``WRITE`` and ``BROKEN``."""
+
+    def failed(self, failure: Failure) -> None:
+        """Go away: ``ready`` raised."""
+
+
+@implementer(IReadDescriptor)
+class Plane:
+    """All sockets of the data path, as one reader of *reactor*."""
+
+    log = Logger()
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self._epoll = select.epoll()
+        self._descriptors: dict[int, Descriptor] = {}
+        self._in_batch = False
+        self._closing: list[socket.socket] = []
+        self._later: list[Callable[[], None]] = []
+        self._is_called_later = False
+        self._is_running = False
+
+    def start(self) -> None:
+        """Join the reactor."""
+        self._is_running = True
+        self._reactor.addReader(self)
+
+    def stop(self) -> None:
+        """Leave the reactor for good.  Sockets that are still here end with the process."""
+        if self._is_running:
+            self._is_running = False
+            self._reactor.removeReader(self)
+            self._descriptors.clear()
+            self._epoll.close()
+
+    # For transports and ports
+
+    def add(self, descriptor: Descriptor, fileno: int, events: int) -> None:
+        """Tell *descriptor* of *events* on *fileno* from now on."""
+        self._epoll.register(fileno, events)
+        self._descriptors[fileno] = descriptor
+
+    def change(self, fileno: int, events: int) -> None:
+        """Tell of other events than so far."""
+        if fileno in self._descriptors:
+            self._epoll.modify(fileno, events)
+
+    def remove(self, fileno: int) -> None:
+        """Tell of nothing any more, not even of what is known already."""
+        if self._descriptors.pop(fileno, None) is not None:
+            self._epoll.unregister(fileno)
+
+    def close(self, sock: socket.socket) -> None:
+        """Close a socket that was removed, as soon as its number may be used again."""
+        if self._in_batch:
+            self._closing.append(sock)
+        else:
+            sock.close()
+
+    def later(self, call: Callable[[], None]) -> None:
+        """Call back when the present call is over: after this batch, or in the next reactor turn."""
+        self._later.append(call)
+        if not self._in_batch:
+            self._call_soon()
+
+    def _call_soon(self) -> None:
+        if not self._is_called_later:
+            self._is_called_later = True
+            self._reactor.callLater(0, self._call_later)
+
+    def call_after(self, seconds: float, call: Callable[[], None]) -> Any:
+        """Call back after *seconds*, by the reactor's clock."""
+        return self._reactor.callLater(seconds, call)
+
+    def fail(self, descriptor: Descriptor) -> None:
+        """Log the exception at hand and have *descriptor*, and nobody else, go away."""
+        failure = Failure()
+        self.log.failure("A connection failed, which is a bug; it is the only one that ends", failure)
+        descriptor.failed(failure)
+
+    def _call_later(self) -> None:
+        self._is_called_later = False
+        self._work([])
+
+    # IReadDescriptor
+
+    def fileno(self) -> int:
+        """The epoll set is a file descriptor itself, readable when it has events."""
+        return self._epoll.fileno()
+
+    def logPrefix(self) -> str:
+        """Name the plane in Twisted's log."""
+        return "plane"
+
+    def doRead(self) -> None:
+        """Work off one batch of events."""
+        self._work(self._epoll.poll(0, MAX_EVENTS))
+
+    def connectionLost(self, reason: Failure) -> None:
+        """The reactor is going away."""
+
+    def _work(self, events: list[tuple[int, int]]) -> None:
+        self._in_batch = True
+        descriptors = self._descriptors
+        try:
+            for fileno, mask in events:
+                descriptor = descriptors.get(fileno)
+                if descriptor is not None:
+                    try:
+                        descriptor.ready(mask)
+                    except Exception:
+                        self.fail(descriptor)
+            calls, self._later = self._later, []
+            for call in calls:
+                try:
+                    call()
+                except Exception:
+                    self.log.failure("A connection failed, which is a bug; it is the only one that ends")
+        finally:
+            self._in_batch = False
+            closing, self._closing = self._closing, []
+            for sock in closing:
+                sock.close()
+            if self._later:
+                self._call_soon()

@@ -1,0 +1,109 @@
+"""A listening socket in the plane."""
+
+import errno
+import socket
+from collections.abc import Callable
+
+from OpenSSL import SSL
+from twisted.internet.interfaces import IAddress, IListeningPort
+from twisted.internet.protocol import Protocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.proxy.plane.plane import READ, Plane
+from ingress.proxy.plane.stream import StreamTransport, address_of
+from ingress.proxy.plane.tls import TLSTransport
+
+BACKLOG = 4096
+"""Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
+_MAX_ACCEPTS = 64
+_PAUSE_SECONDS = 1.0
+_NO_ROOM = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+MakeConnection = Callable[[socket.socket], SSL.Connection]
+"""Begins the server side of TLS on a socket."""
+
+
+@implementer(IListeningPort)
+class PlanePort:
+    """Accepts connections and gives each a protocol; with *secure*, over TLS."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        plane: Plane,
+        sock: socket.socket,
+        build: Callable[[], Protocol],
+        secure: MakeConnection | None,
+    ) -> None:
+        self._plane = plane
+        self._sock = sock
+        self._build = build
+        self._secure = secure
+        self._is_listening = False
+
+    def __repr__(self) -> str:
+        return f"<PlanePort {'listening' if self._is_listening else 'closed'}>"
+
+    def startListening(self) -> None:
+        """Accept from now on."""
+        self._sock.setblocking(False)
+        # Accepted sockets have these from their listener, which saves two calls for each.
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._sock.listen(BACKLOG)
+        self._is_listening = True
+        self._plane.add(self, self._sock.fileno(), READ)
+
+    def stopListening(self) -> None:
+        """Accept no more; connections stay."""
+        if self._is_listening:
+            self._is_listening = False
+            self._plane.remove(self._sock.fileno())
+            self._plane.close(self._sock)
+
+    def getHost(self) -> IAddress:
+        """The address that is listened on."""
+        return address_of(self._sock.getsockname())
+
+    def ready(self, events: int) -> None:
+        """Accept who waits, some at a time."""
+        for _ in range(_MAX_ACCEPTS):
+            try:
+                sock, name = self._sock.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as problem:
+                if problem.errno in _NO_ROOM:
+                    self._pause(problem)
+                    return
+                # The peer gave up before it was accepted.
+                continue
+            sock.setblocking(False)
+            self._take(sock, address_of(name))
+
+    def _take(self, sock: socket.socket, peer: IAddress) -> None:
+        transport: StreamTransport
+        if self._secure is None:
+            transport = StreamTransport(self._plane, sock, self._build(), peer)
+        else:
+            transport = TLSTransport(self._plane, sock, self._build(), peer, self._secure(sock))
+        try:
+            transport.start()
+        except Exception:
+            self._plane.fail(transport)
+
+    def _pause(self, problem: OSError) -> None:
+        """Leave them waiting: no descriptor or memory is left for another connection."""
+        self.log.error("cannot accept: {error}; trying again in a second", error=problem.strerror)
+        self._plane.remove(self._sock.fileno())
+        self._plane.call_after(_PAUSE_SECONDS, self._resume)
+
+    def _resume(self) -> None:
+        if self._is_listening:
+            self._plane.add(self, self._sock.fileno(), READ)
+
+    def failed(self, failure: Failure) -> None:
+        """A connection could not be begun; the port goes on."""

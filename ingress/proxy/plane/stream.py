@@ -1,0 +1,342 @@
+"""A plain TCP connection in the plane, downstream or upstream.
+
+It behaves as Twisted's TCP transports do where channel and upstream connection can
+see it: what is written leaves in order; ``loseConnection`` sends the rest first;
+``abortConnection`` does not and resets; a streaming producer is paused when more than
+``HIGH_WATER`` bytes wait and resumed when few do; a protocol that is half-closeable
+learns of the peer's end by ``readConnectionLost``.
+
+States, by what is set: open; *ending* (the rest is sent, nothing is read); *ended*
+(``connectionLost`` was or is about to be called; every call is void).
+"""
+
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import address, error, main
+from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+
+from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
+
+HIGH_WATER = 64 * 1024
+"""Bytes that wait to be sent before the producer is paused."""
+LOW_WATER = 16 * 1024
+_SMALL_READ = 16 * 1024
+_LARGE_READ = 256 * 1024
+_MAX_PIECES = 32
+DONE = Failure(main.CONNECTION_DONE)
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+class StreamTransport:
+    """One connected socket, in the plane from ``start`` to its end."""
+
+    __slots__ = (
+        "_broken",
+        "_ended",
+        "_ending",
+        "_events",
+        "_fileno",
+        "_out",
+        "_out_size",
+        "_peer",
+        "_plane",
+        "_producer",
+        "_producer_paused",
+        "_protocol",
+        "_read_ended",
+        "_read_size",
+        "_reading",
+        "_shutting",
+        "_sock",
+        "_was_accepted",
+    )
+
+    def __init__(
+        self, plane: Plane, sock: socket.socket, protocol: Protocol, peer: IAddress | None = None
+    ) -> None:
+        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        self._plane = plane
+        self._sock = sock
+        self._fileno = sock.fileno()
+        self._protocol = protocol
+        self._was_accepted = peer is not None
+        self._peer = peer
+        self._events = 0
+        self._reading = True
+        self._read_ended = False
+        self._read_size = _SMALL_READ
+        self._out: deque[memoryview] = deque()
+        self._out_size = 0
+        self._producer: IPushProducer | None = None
+        self._producer_paused = False
+        self._shutting = False
+        self._ending: Failure | None = None
+        self._ended = False
+        self._broken = False
+
+    def __repr__(self) -> str:
+        state = "ended" if self._ended else "ending" if self._ending else "open"
+        return f"<{type(self).__name__} {state} of {self._protocol!r}>"
+
+    def start(self) -> None:
+        """Enter the plane and tell the protocol."""
+        self._events = READ
+        self._plane.add(self, self._fileno, READ)
+        self._protocol.makeConnection(self)
+
+    # What a kind of connection does in its own way
+
+    def _receive(self) -> bytes | None:
+        """Return what came, empty at the peer's end, None when there is nothing yet."""
+        try:
+            return self._sock.recv(self._read_size)
+        except (BlockingIOError, InterruptedError):
+            return None
+
+    def _send_first(self, octets: bytes) -> int:
+        """Send as much of *octets* as is taken at once; return how much that was."""
+        try:
+            return self._sock.send(octets)
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def _send_waiting(self) -> int:
+        """Send as much as is taken of what waits; return how much that was."""
+        pieces = [piece for piece, _ in zip(self._out, range(_MAX_PIECES), strict=False)]
+        try:
+            return self._sock.sendmsg(pieces)
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def _say_goodbye(self) -> None:
+        """End the conversation in an orderly way; everything is sent."""
+
+    # Events
+
+    def ready(self, events: int) -> None:
+        """Act on what the plane found."""
+        if events & WRITE and not self._ended:
+            self._flush()
+        if events & ~WRITE and not self._ended:
+            if self._reading and not self._read_ended:
+                self._read()
+            elif events & BROKEN:
+                # Nobody listens, and epoll tells of this without being asked: it would for ever.
+                self._plane.remove(self._fileno)
+                self._events = 0
+                self._broken = True
+                if self._out or self._read_ended:
+                    self._end(Failure(error.ConnectionLost()))
+
+    def _read(self) -> None:
+        try:
+            received = self._receive()
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+            return
+        if received:
+            size = len(received)
+            if size == self._read_size:
+                self._read_size = _LARGE_READ
+            elif size < _SMALL_READ:
+                self._read_size = _SMALL_READ
+            self._protocol.dataReceived(received)
+        elif received is not None:
+            self._end_of_input()
+
+    def _end_of_input(self) -> None:
+        if IHalfCloseableProtocol.providedBy(self._protocol):
+            self._read_ended = True
+            self._update()
+            self._protocol.readConnectionLost()
+        else:
+            self._end(DONE)
+
+    def _flush(self) -> None:
+        try:
+            while self._out:
+                sent = self._send_waiting()
+                if not sent:
+                    break
+                self._out_size -= sent
+                while sent:
+                    first = self._out[0]
+                    if len(first) > sent:
+                        self._out[0] = first[sent:]
+                        break
+                    sent -= len(first)
+                    self._out.popleft()
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+            return
+        if not self._out:
+            self._all_sent()
+        if self._producer_paused and self._out_size <= LOW_WATER and not self._ended:
+            self._producer_paused = False
+            if self._producer is not None:
+                self._producer.resumeProducing()
+
+    def _all_sent(self) -> None:
+        self._update()
+        if self._ending is not None:
+            self._end(self._ending)
+        elif self._shutting:
+            self._shut_down()
+
+    def failed(self, failure: Failure) -> None:
+        """The protocol raised."""
+        self._end(failure)
+
+    def _update(self) -> None:
+        """Ask the plane for exactly the events that matter now."""
+        events = 0
+        if self._reading and not self._read_ended:
+            events = READ
+        if self._out:
+            events |= WRITE
+        if events != self._events and not self._ended:
+            if self._broken:
+                self._broken = False
+                self._plane.add(self, self._fileno, events)
+            else:
+                self._plane.change(self._fileno, events)
+            self._events = events
+
+    def _end(self, reason: Failure) -> None:
+        """Leave the plane, close, and tell the protocol when the present call is over."""
+        if self._ended:
+            return
+        self._ended = True
+        self._out.clear()
+        self._out_size = 0
+        self._producer = None
+        self._plane.remove(self._fileno)
+        if reason is DONE:
+            self._say_goodbye()
+        self._plane.close(self._sock)
+        self._plane.later(lambda: self._protocol.connectionLost(reason))
+
+    # Transport
+
+    def write(self, octets: bytes) -> None:
+        """Send *octets*, now if the socket takes them."""
+        if self._ended or self._ending is not None or self._shutting or not octets:
+            return
+        if not self._out:
+            try:
+                sent = self._send_first(octets)
+            except OSError as problem:
+                self._end(Failure(error.ConnectionLost(str(problem))))
+                return
+            if sent == len(octets):
+                return
+            self._out.append(memoryview(octets)[sent:])
+            self._out_size = len(octets) - sent
+            self._update()
+        else:
+            self._out.append(memoryview(octets))
+            self._out_size += len(octets)
+        if self._out_size > HIGH_WATER and self._producer is not None and not self._producer_paused:
+            self._producer_paused = True
+            self._producer.pauseProducing()
+
+    def loseConnection(self) -> None:
+        """Send what waits, then close."""
+        if self._ended or self._ending is not None:
+            return
+        self._ending = DONE
+        self._reading = False
+        if self._out:
+            self._update()
+        else:
+            self._end(DONE)
+
+    def loseWriteConnection(self) -> None:
+        """Send what waits, then end our side only."""
+        if self._ended or self._ending is not None or self._shutting:
+            return
+        self._shutting = True
+        if not self._out:
+            self._shut_down()
+
+    def _shut_down(self) -> None:
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+
+    def abortConnection(self) -> None:
+        """Close at once, with a reset."""
+        if self._ended:
+            return
+        try:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        except OSError:
+            pass  # The peer was quicker; there is nothing left to reset.
+        self._end(Failure(error.ConnectionAborted()))
+
+    def pauseProducing(self) -> None:
+        """Read nothing for now."""
+        if self._reading and not self._ended:
+            self._reading = False
+            self._update()
+
+    def resumeProducing(self) -> None:
+        """Read again."""
+        if not self._reading and not self._ended and self._ending is None:
+            self._reading = True
+            self._update()
+
+    def stopProducing(self) -> None:
+        """The same as ``loseConnection``, for whoever takes a transport for a producer."""
+        self.loseConnection()
+
+    def registerProducer(self, producer: IPushProducer, streaming: bool) -> None:
+        """Let *producer* know when too much waits, and when not any more."""
+        self._producer = producer
+
+    def unregisterProducer(self) -> None:
+        """Let nobody know."""
+        self._producer = None
+        self._producer_paused = False
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Set TCP_NODELAY, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, enabled)
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Set SO_KEEPALIVE, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, enabled)
+
+    def getPeer(self) -> IAddress:
+        """The address of the other side."""
+        if self._peer is None:
+            self._peer = _ask(self._sock.getpeername)
+        return self._peer
+
+    def getHost(self) -> IAddress:
+        """Our own address."""
+        return _ask(self._sock.getsockname)
+
+
+def address_of(name: tuple[Any, ...]) -> IAddress:
+    """Make an address of what a socket calls one."""
+    host, port = name[:2]
+    kind = address.IPv6Address if ":" in host else address.IPv4Address
+    return kind("TCP", host, port)
+
+
+def _ask(ask: Callable[[], tuple[Any, ...]]) -> IAddress:
+    try:
+        return address_of(ask())
+    except OSError:
+        # A peer that is gone before it was looked at has no address any more.
+        return address.IPv4Address("TCP", "0.0.0.0", 0)

@@ -1,0 +1,119 @@
+"""A TLS connection in the plane: pyOpenSSL on the socket itself, without memory between them.
+
+OpenSSL reads and writes the socket, so a handshake needs no code of ours: the first
+read performs it.  What OpenSSL has decrypted and nobody took is invisible to epoll, so
+a read goes on until OpenSSL wants more.
+"""
+
+import socket
+
+from OpenSSL import SSL
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Protocol
+
+from ingress.proxy.plane.plane import Plane
+from ingress.proxy.plane.stream import DONE, StreamTransport
+
+_RECORD = 16 * 1024
+_MAX_READ = 256 * 1024
+"""Bytes of one read: after that, others have their turn."""
+_MAX_SEND = 256 * 1024
+
+
+class TLSTransport(StreamTransport):
+    """The server side of one TLS connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(
+        self,
+        plane: Plane,
+        sock: socket.socket,
+        protocol: Protocol,
+        peer: IAddress,
+        connection: SSL.Connection,
+    ) -> None:
+        super().__init__(plane, sock, protocol, peer)
+        self._connection = connection
+        connection.set_accept_state()
+
+    def _receive(self) -> bytes | None:
+        pieces: list[bytes] = []
+        size = 0
+        ended = False
+        receive = self._connection.recv
+        while self._reading and size < _MAX_READ:
+            try:
+                piece = receive(_RECORD)
+            except SSL.WantReadError:
+                break
+            except SSL.WantWriteError:
+                # A handshake message is larger than the socket's buffer: a peer that reads nothing.
+                raise ConnectionError("the peer takes no handshake") from None
+            except SSL.ZeroReturnError:
+                ended = True
+                break
+            except SSL.SysCallError as problem:
+                if not pieces:
+                    raise ConnectionError(str(problem)) from None
+                ended = True
+                break
+            except SSL.Error as problem:
+                if not pieces:
+                    raise ConnectionError(f"TLS: {problem}") from None
+                ended = True
+                break
+            pieces.append(piece)
+            size += len(piece)
+        if pieces:
+            if ended or size >= _MAX_READ:
+                # epoll does not know what OpenSSL still has.
+                self._plane.later(self._read_more)
+            return b"".join(pieces)
+        return b"" if ended else None
+
+    def _read_more(self) -> None:
+        if self._reading and not self._ended:
+            try:
+                self._read()
+            except Exception:
+                self._plane.fail(self)
+
+    def resumeProducing(self) -> None:
+        """Read again, first what OpenSSL has already."""
+        super().resumeProducing()
+        if not self._ended and self._ending is None:
+            self._plane.later(self._read_more)
+
+    def _end_of_input(self) -> None:
+        # TLS has no half-close that peers could rely on: the end of one side is the end.
+        self._end(DONE)
+
+    def _send_first(self, octets: bytes) -> int:
+        return self._send(memoryview(octets))
+
+    def _send_waiting(self) -> int:
+        return self._send(self._out[0])
+
+    def _send(self, view: memoryview) -> int:
+        """Send record by record, as OpenSSL takes them, for as long as the socket does."""
+        sent = 0
+        total = min(len(view), _MAX_SEND)
+        send = self._connection.send
+        try:
+            while sent < total:
+                sent += send(view[sent : sent + _RECORD])
+        except (SSL.WantReadError, SSL.WantWriteError):
+            pass
+        except SSL.Error as problem:
+            raise ConnectionError(f"TLS: {problem}") from None
+        return sent
+
+    def _say_goodbye(self) -> None:
+        try:
+            self._connection.shutdown()
+        except SSL.Error:
+            pass  # The peer is gone, or never finished its handshake; there is nobody to tell.
+
+    def loseWriteConnection(self) -> None:
+        """Nothing: what ends our side of TLS ends both (see ``_end_of_input``)."""
