@@ -36,4 +36,6 @@ UPSTREAM_IDLE_SECONDS = 60.0
 MAX_UPSTREAM_IDLE = 320
 """Idle connections kept per endpoint; ingress-nginx ``upstream-keepalive-connections`` 320."""
 FRESH_SECONDS = 1.0
-"""A request that cannot be repeated only takes a connection that was idle for less than this."""
+"""A request that cannot be repeated only takes a connection that was idle for less than this ..."""
+KEPT_SECONDS = 2.0
+"""... and only while upstream has kept another one idle for this long, so does not close them at once."""

@@ -10,7 +10,7 @@ from functools import partial
 from ingress.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.proxy.exchange import Exchange
-from ingress.proxy.limits import FRESH_SECONDS, MAX_UPSTREAM_IDLE, UPSTREAM_IDLE_SECONDS
+from ingress.proxy.limits import FRESH_SECONDS, KEPT_SECONDS, MAX_UPSTREAM_IDLE, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
 
@@ -38,11 +38,12 @@ class UpstreamPool:
     def acquire(self, endpoint: Endpoint, exchange: Exchange, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
 
-        With *fresh*, only a connection that was in use a moment ago is reused: one
-        that upstream may just be closing would lose a request that cannot be repeated.
+        With *fresh*, only a connection that was in use a moment ago is reused, and
+        only of an upstream that does not close them soon after answering: one that is
+        just being closed would lose a request that cannot be repeated.
         """
         idle = self._idle.get(endpoint) if reuse else None
-        if idle and not (fresh and self.sweep.now - idle[-1].idle_since >= FRESH_SECONDS):
+        if idle and not (fresh and self._may_be_closing(idle)):
             connection = idle.pop()
             connection.is_reused = True
             connection.deadline = NEVER
@@ -51,6 +52,11 @@ class UpstreamPool:
         connection = UpstreamConnection(endpoint, self)
         self._waiting[connection] = exchange
         self._connect(endpoint, connection, partial(self._unreachable, connection))
+
+    def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
+        # The last one was idle for the shortest time; the first shows how long upstream keeps them.
+        now = self.sweep.now
+        return now - idle[-1].idle_since >= FRESH_SECONDS or now - idle[0].idle_since < KEPT_SECONDS
 
     def connected(self, connection: UpstreamConnection) -> None:
         """A new connection is made: hand it to the exchange that waits, or keep it for another."""

@@ -197,7 +197,8 @@ class IdleTests(ProxyCase):
             down.say(GET)
             self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             if busy_at_the_end:
-                down.say(POST)
+                down.say(GET)
+                self.upstream().say(b"HTTP/1.1")
             self.upstream().reset()
             self.assertNotIn(ONE, self.stage.pool._idle)
         self.assert_upstreams(2)

@@ -281,11 +281,30 @@ class StaleConnectionTests(ProxyCase):
 
     def test_post_is_never_sent_twice(self) -> None:
         """A POST on a reused connection that dies gets 502."""
+        self.keep_another_idle()
         self.down.say(POST)
         self.assertTrue(self.first.take().endswith(b"body"))
         self.first.finish()
         self.assert_status(self.down.take(), 502)
-        self.assert_upstreams(1)
+        self.assert_upstreams(2)
+
+    def keep_another_idle(self) -> None:
+        """Let a second connection be idle for long, and the first one for a moment."""
+        other = self.stage.open()
+        self.down.say(GET)
+        other.say(GET)
+        self.upstream().say(OK)
+        self.reactor.pass_time(2)
+        self.first.say(OK)
+        self.first.take()
+        self.down.take()
+
+    def test_post_waits_for_a_proof(self) -> None:
+        """A POST goes out on a fresh connection until upstream has kept one idle for a while."""
+        self.down.say(POST)
+        self.assertEqual(self.first.take(), b"")
+        self.assert_upstreams(2)
+        self.assertTrue(self.upstream().take().endswith(b"body"))
 
     def test_post_avoids_old_connections(self) -> None:
         """A POST goes out on a fresh connection when the idle one may be closing."""
