@@ -2,7 +2,7 @@
 
 from ingress.proxy.limits import MAX_HELD, UPSTREAM_IDLE_SECONDS
 from tests.fakes.transports import Peer
-from tests.proxy.playing import GET, ONE, ProxyCase, body_of
+from tests.proxy.playing import GET, OK, ONE, ProxyCase, body_of
 
 BIG = 1_000_000
 PIECE = b"x" * 50_000
@@ -72,6 +72,19 @@ class AnswerTests(ProxyCase):
         self.assertEqual(body_of(other.received), b"ok")
         down.widen()
         self.assertEqual(len(body_of(down.received)), size // 2)
+
+    def test_interim_answers_fill_downstream(self) -> None:
+        """A connection that is paused before its final answer comes is read for its next exchange."""
+        down = self.stage.open(window=0)
+        down.say(GET)
+        upstream = self.upstream()
+        upstream.say(b"HTTP/1.1 103 Early\r\nX: %b\r\n\r\n" % (b"x" * 60_000))
+        upstream.say(b"HTTP/1.1 103 Early\r\nX: %b\r\n\r\n" % (b"x" * 10_000) + OK)
+        other = self.stage.open()
+        other.say(GET)
+        self.assert_upstreams(1)
+        upstream.say(OK)
+        self.assertEqual(body_of(other.received), b"ok")
 
     def test_paused_answer_that_ends(self) -> None:
         """A connection that was paused and resumed is reused like any other."""

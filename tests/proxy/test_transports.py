@@ -1,0 +1,92 @@
+"""Tests for ``ingress.proxy.transports``: what needs no socket of its own."""
+
+from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
+from twisted.internet.protocol import Protocol
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.proxy.listeners import port_of
+from ingress.proxy.transports import peer_address
+from tests.fakes.transports import MemoryReactor, Peer
+
+
+class SendingTests(SynchronousTestCase):
+    """Transports that send at once."""
+
+    def connect(self, window: int | None = None) -> tuple[Peer, Protocol]:
+        """Connect a protocol to a peer."""
+        protocol = Protocol()
+        return MemoryReactor().connect(protocol, window=window), protocol
+
+    def test_at_once(self) -> None:
+        """What is written is sent before the reactor turns."""
+        peer, protocol = self.connect()
+        assert protocol.transport is not None
+        protocol.transport.write(b"now")
+        self.assertEqual(peer.take(), b"now")
+
+    def test_order(self) -> None:
+        """What the socket does not take is sent later, and nothing overtakes it."""
+        peer, protocol = self.connect(window=3)
+        assert protocol.transport is not None
+        for number in range(10):
+            protocol.transport.write(b"%d%d" % (number, number))
+        self.assertEqual(peer.received, b"001")
+        peer.widen(4)
+        protocol.transport.write(b"end")
+        peer.widen()
+        self.assertEqual(peer.received, b"".join(b"%d%d" % (number, number) for number in range(10)) + b"end")
+
+    def test_after_the_end(self) -> None:
+        """Writing after the end of our side, or to nobody, is harmless."""
+        peer, protocol = self.connect()
+        assert protocol.transport is not None
+        transport = protocol.transport
+        transport.loseWriteConnection()  # type: ignore[attr-defined]
+        peer.widen()
+        transport.write(b"late")
+        self.assertEqual((peer.received, peer.saw_end), (b"", True))
+        peer.reset()
+        transport.write(b"later")
+        self.assertEqual(peer.received, b"")
+
+    def test_close_waits_for_the_rest(self) -> None:
+        """A regular close comes after everything that was written."""
+        peer, protocol = self.connect(window=0)
+        assert protocol.transport is not None
+        protocol.transport.write(b"last words")
+        protocol.transport.loseConnection()
+        peer.widen(4)
+        self.assertFalse(peer.saw_end)
+        peer.widen()
+        self.assertEqual((peer.received, peer.saw_end, peer.saw_reset), (b"last words", True, False))
+
+
+class AddressTests(SynchronousTestCase):
+    """Addresses of peers."""
+
+    def test_forms(self) -> None:
+        """IPv4 has its own notation even on an IPv6 socket."""
+        for address, expected in (
+            (IPv4Address("TCP", "192.0.2.1", 1), b"192.0.2.1"),
+            (IPv6Address("TCP", "::ffff:192.0.2.1", 1), b"192.0.2.1"),
+            (IPv6Address("TCP", "2001:db8::1", 1), b"2001:db8::1"),
+            (UNIXAddress("/run/socket"), b"unknown"),
+        ):
+            self.assertEqual(peer_address(address), expected)
+
+
+class PortTests(SynchronousTestCase):
+    """The port in a listener's description."""
+
+    def test_port(self) -> None:
+        """The port of a TCP description is found, and none in any other."""
+        for description, expected in (
+            ("tcp:443", 443),
+            ("tcp6:8443", 8443),
+            ("tcp:port=443:interface=127.0.0.1", 443),
+            ("tcp:interface=127.0.0.1:port=8443", 8443),
+            ("tcp:443:interface=192.0.2.1", 443),
+            ("unix:/run/socket", None),
+            ("systemd:domain=INET:index=0", None),
+        ):
+            self.assertEqual(port_of(description), expected, description)
