@@ -49,7 +49,6 @@ class Store:
         # By Service: its slices, and the same sorted by name as they are handed out.
         self._slices_by_service: dict[ObjectKey, _Slices] = {}
         self._sorted_slices: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
-        self._all_problems: tuple[Problem, ...] | None = ()
 
     def changed(self, batch: Batch) -> frozenset[ObjectId]:
         """Apply *batch*; return what is different now, in its value or in its problems."""
@@ -59,15 +58,13 @@ class Store:
 
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
-        if self._all_problems is None:
-            self._all_problems = tuple(sorted(p for some in self._problems.values() for p in some))
         return ClusterState(
             ingresses=self._ingresses,
             ingress_classes=self._ingress_classes,
             services=self._services,
             slices=self._sorted_slices,
             secrets=self._secrets,
-            problems=self._all_problems,
+            problems_of=self._problems,
         )
 
     def _apply(self, object_id: ObjectId, projection: Projection | None) -> bool:
@@ -79,7 +76,6 @@ class Store:
         changed = False
         if problems != self._problems.get(object_id, ()):
             changed = True
-            self._all_problems = None
             if problems:
                 self._problems[object_id] = problems
             else:

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from attrs import Factory, frozen
 
-from ingress.model.objects import EndpointSlice, Ingress, IngressClass, ObjectKey, Secret, Service
+from ingress.model.objects import (
+    EndpointSlice,
+    Ingress,
+    IngressClass,
+    ObjectId,
+    ObjectKey,
+    Secret,
+    Service,
+)
 from ingress.model.problems import Problem
 
 
@@ -12,9 +20,10 @@ from ingress.model.problems import Problem
 class ClusterState:
     """All objects known, by key.
 
-    *slices* groups EndpointSlices by the Service they belong to.  *problems* are
-    those that reading the objects brought up; translation adds its own.
-    The mappings are the store's own, valid until the reactor's next turn.
+    *slices* groups EndpointSlices by the Service they belong to.  *problems_of* has
+    what reading an object brought up, where it brought up anything; translation adds
+    its own.  The mappings are the store's own: whoever looks at them in a later turn of
+    the reactor sees what the store has then.
     """
 
     ingresses: Mapping[ObjectKey, Ingress] = Factory(dict)
@@ -22,4 +31,9 @@ class ClusterState:
     services: Mapping[ObjectKey, Service] = Factory(dict)
     slices: Mapping[ObjectKey, tuple[EndpointSlice, ...]] = Factory(dict)
     secrets: Mapping[ObjectKey, Secret] = Factory(dict)
-    problems: tuple[Problem, ...] = ()
+    problems_of: Mapping[ObjectId, tuple[Problem, ...]] = Factory(dict)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems of all objects, sorted."""
+        return tuple(sorted(problem for some in self.problems_of.values() for problem in some))

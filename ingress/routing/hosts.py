@@ -24,6 +24,11 @@ _HIGHEST_PORT = 65535
 _MAX_NAME_LENGTH = 253
 _MAX_LABEL_LENGTH = 63
 _RULE_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+# What nearly all rules name: nothing here is wrong with it, and a last label that begins
+# with a letter ends no IP address.
+_PLAIN_RULE_HOST = re.compile(
+    r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
+)
 
 
 def normal_host(authority: bytes) -> tuple[bytes, bytes]:
@@ -66,7 +71,7 @@ def check_rule_host(host: str) -> str | None:
     first label; no IP address, no port.  The empty host stands for all hosts.
     Letters of either case pass, since DNS makes no difference.
     """
-    if not host:
+    if not host or (len(host) <= _MAX_NAME_LENGTH and _PLAIN_RULE_HOST.fullmatch(host)):
         return None
     if not host.isascii():
         return "is not ASCII; write an internationalized name in its xn-- form"

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendReference
 from ingress.routing.paths import PathError, normal_path
 from ingress.routing.route import Match, Route
-from ingress.routing.table import RouteTable
+from ingress.routing.table import HostRoutes, RouteTable
 
 
 def route(host: str, path: str, match: Match = Match.PREFIX, service: str = "web") -> Route:
@@ -243,6 +243,41 @@ class RouteTableTests(SynchronousTestCase):
     def test_repr(self) -> None:
         """The repr tells the size and not thousands of routes."""
         self.assertEqual(repr(RouteTable([route("", "/")])), "<RouteTable of 1 routes>")
+
+
+class PatchedTests(SynchronousTestCase):
+    """The successor of a table."""
+
+    def test_hosts_changed(self) -> None:
+        """The hosts named have their new routes or none, and the others those that they had."""
+        kept, gone, new = route("a.com", "/"), route("*.b.com", "/"), route("", "/new")
+        before = RouteTable([kept, gone])
+        after = before.patched({"*.b.com": None, "": HostRoutes((new,)), "absent.com": None})
+        self.assertIs(after.find(b"a.com", b"/"), kept)
+        self.assertIs(after.find(b"x.b.com", b"/new"), new)
+        self.assertEqual((after.routes, after.count, after.hosts), ((new, kept), 2, 2))
+        self.assertIs(after.routes_of("a.com"), before.routes_of("a.com"))
+        self.assertIsNone(after.routes_of("*.b.com"))
+
+    def test_predecessor_stays(self) -> None:
+        """The table that was patched finds what it found before."""
+        old, new = route("a.com", "/"), route("a.com", "/x")
+        before = RouteTable([old])
+        before.patched({"a.com": HostRoutes((new,))})
+        self.assertIs(before.find(b"a.com", b"/x"), old)
+        self.assertEqual((before.routes, before.count, before.hosts), ((old,), 1, 1))
+
+    @given(ROUTES, ROUTES)
+    def test_like_a_new_one(self, first: list[Route], second: list[Route]) -> None:
+        """A table whose every host was replaced is the table built of the new routes."""
+        wanted = RouteTable(second)
+        hosts = {one.host for one in (*first, *second)}
+        table = RouteTable(first).patched({host: wanted.routes_of(host) for host in hosts})
+        self.assertEqual(sorted(map(id, table.routes)), sorted(map(id, wanted.routes)))
+        self.assertEqual((table.count, table.hosts), (wanted.count, wanted.hosts))
+        for host in (b"a.com", b"b.a.com", b"c.b.a.com", b"other"):
+            for path in (b"/", b"/a", b"/a/b/c"):
+                self.assertIs(table.find(host, path), wanted.find(host, path))
 
 
 class LookupCostTests(SynchronousTestCase):

@@ -27,6 +27,8 @@ from ingress.model.objects import (
     EndpointSlice,
     Ingress,
     IngressClass,
+    Kind,
+    ObjectId,
     ObjectKey,
     Secret,
     Service,
@@ -110,13 +112,17 @@ def state_of(objects: list[ClusterObject], problems: tuple[Problem, ...] = ()) -
     for one in objects:
         if isinstance(one, EndpointSlice):
             slices[one.service] = (*slices.get(one.service, ()), one)
+    by_object: dict[ObjectId, tuple[Problem, ...]] = {}
+    for problem in problems:
+        found = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))
+        by_object[found] = (*by_object.get(found, ()), problem)
     return ClusterState(
         ingresses={one.key: one for one in objects if isinstance(one, Ingress)},
         ingress_classes={one.key.name: one for one in objects if isinstance(one, IngressClass)},
         services={one.key: one for one in objects if isinstance(one, Service)},
         slices=slices,
         secrets={one.key: one for one in objects if isinstance(one, Secret)},
-        problems=problems,
+        problems_of=by_object,
     )
 
 
