@@ -1,19 +1,23 @@
 """Connections in memory: the proxy's own transports on sockets that a test plays.
 
-The transport is ``DirectServer``, so writing, back-pressure by producers, half-close
-and abort are Twisted's own code and ours, not an imitation.  What is replaced is
-below: ``Peer`` stands for the socket and whoever is at its other end, and
-``MemoryReactor`` is a ``Clock`` that also lets descriptors read and write.  Nothing
-here opens a socket or waits.
+The transport is ``DirectServer`` or the plane's ``StreamTransport``, so writing,
+back-pressure by producers, half-close and abort are Twisted's own code and ours, not
+an imitation.  What is replaced is below: ``Peer`` stands for the socket and whoever
+is at its other end, ``MemoryEpoll`` for the kernel's readiness, and ``MemoryReactor``
+is a ``Clock`` that also lets descriptors read and write.  Nothing here opens a socket
+or waits.
 """
 
 from __future__ import annotations
 
+import select
 import socket
+from collections.abc import Iterable
 from errno import ECONNRESET, EPIPE, EWOULDBLOCK
 from typing import Any, cast
 
 from twisted.internet import interfaces
+from twisted.internet.address import IPv4Address
 from twisted.internet.main import CONNECTION_LOST
 from twisted.internet.posixbase import _DisconnectSelectableMixin
 from twisted.internet.protocol import Protocol
@@ -21,6 +25,8 @@ from twisted.internet.task import Clock
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ingress.proxy.plane.plane import Plane
+from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.transports import DirectServer
 
 UNBOUNDED = 1 << 60
@@ -35,8 +41,9 @@ class Peer:
     how its side ended.  ``window`` is how many more bytes the peer takes.
     """
 
-    def __init__(self, reactor: MemoryReactor, protocol: Protocol) -> None:
+    def __init__(self, reactor: MemoryReactor, protocol: Protocol, number: int) -> None:
         self._reactor = reactor
+        self._number = number
         self.protocol = protocol
         self.window = UNBOUNDED
         self._received = bytearray()
@@ -105,6 +112,18 @@ class Peer:
     def is_writable(self) -> bool:
         return not self.closed and (self.window > 0 or self.broken)
 
+    @property
+    def events(self) -> int:
+        """What epoll tells of a socket in this state."""
+        events = select.EPOLLIN if self.is_readable else 0
+        if self.is_writable:
+            events |= select.EPOLLOUT
+        if self.broken:
+            events |= select.EPOLLERR | select.EPOLLHUP
+        elif self._finished and self.saw_end:
+            events |= select.EPOLLHUP
+        return events
+
     def recv(self, size: int) -> bytes:
         if self.broken:
             raise OSError(ECONNRESET, "reset")
@@ -128,6 +147,9 @@ class Peer:
         self.largest_write = max(self.largest_write, len(taken))
         return len(taken)
 
+    def sendmsg(self, pieces: Iterable[memoryview]) -> int:
+        return self.send(memoryview(b"".join(pieces)))
+
     def shutdown(self, how: int) -> None:
         # What was not read turns a close into a reset, as in TCP.
         self._resets_on_close = self._resets_on_close or (how == socket.SHUT_RDWR and self.unread > 0)
@@ -140,30 +162,70 @@ class Peer:
 
     def close(self) -> None:
         self.closed = True
-        self.saw_reset = self._resets_on_close
+        self.saw_reset = self._resets_on_close = self._resets_on_close or self.unread > 0
         self.saw_end = self.saw_end or not self._resets_on_close
 
     def setblocking(self, flag: bool) -> None: ...
 
     def fileno(self) -> int:
-        return 0
+        return self._number
 
     def getsockname(self) -> tuple[str, int]:
         return "192.0.2.1", 8080
 
 
+class MemoryEpoll:
+    """The epoll set of a plane whose sockets are peers."""
+
+    def __init__(self) -> None:
+        self.peers: dict[int, Peer] = {}
+        """Every peer by its file descriptor."""
+        self._wanted: dict[int, int] = {}
+
+    def register(self, fileno: int, events: int) -> None:
+        assert fileno not in self._wanted
+        self.modify(fileno, events)
+
+    def modify(self, fileno: int, events: int) -> None:
+        # The kernel tells of these whether they are asked for or not.
+        self._wanted[fileno] = events | select.EPOLLERR | select.EPOLLHUP
+
+    def unregister(self, fileno: int) -> None:
+        del self._wanted[fileno]
+
+    def poll(self, timeout: float = 0, most: int = -1) -> list[tuple[int, int]]:
+        found = [(fileno, self.peers[fileno].events & wanted) for fileno, wanted in self._wanted.items()]
+        return [(fileno, events) for fileno, events in found if events]
+
+    def fileno(self) -> int:
+        return -1
+
+    def close(self) -> None: ...
+
+
 @implementer(interfaces.IReactorFDSet)
 class MemoryReactor(Clock, _DisconnectSelectableMixin):
-    """A clock that also lets descriptors read and write, as a reactor's turn does."""
+    """A clock that also lets descriptors read and write, as a reactor's turn does.
+
+    Connections are Twisted's, or those of a plane with *on_plane*.
+    """
 
     log = Logger()
 
-    def __init__(self) -> None:
+    def __init__(self, on_plane: bool = False) -> None:
         Clock.__init__(self)
+        self._epoll = MemoryEpoll()
+        self._plane = self._make_plane() if on_plane else None
         self._readers: dict[Any, None] = {}
         self._writers: dict[Any, None] = {}
         self._transports: list[DirectServer] = []
         self._settling = False
+
+    def _make_plane(self) -> Plane:
+        plane = Plane(self)
+        plane._epoll.close()
+        plane._epoll = cast(select.epoll, self._epoll)
+        return plane
 
     def addReader(self, reader: Any) -> None:
         self._readers[reader] = None
@@ -197,9 +259,15 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         window: int | None = None,
     ) -> Peer:
         """Connect *protocol* to a new peer, which takes *window* bytes at first, and return the peer."""
-        peer = Peer(self, protocol)
+        number = len(self._epoll.peers)
+        peer = self._epoll.peers[number] = Peer(self, protocol, number)
         if window is not None:
             peer.window = window
+        if self._plane is not None:
+            address = IPv4Address("TCP", host, port)
+            StreamTransport(self._plane, cast(socket.socket, peer), protocol, address).start()
+            self.settle()
+            return peer
         transport = DirectServer(
             cast(socket.socket, peer), protocol, (host, port), cast(Any, None), 1, cast(Any, self)
         )
@@ -234,6 +302,9 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         while self.calls and self.calls[0].getTime() <= self.seconds():
             self.advance(0)
             happened = True
+        if self._plane is not None and self._epoll.poll():
+            happened = True
+            self._plane.doRead()
         for reader in [reader for reader in self._readers if reader.socket.is_readable]:
             if reader in self._readers:
                 happened = True

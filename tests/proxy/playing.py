@@ -103,8 +103,8 @@ class CountingMetrics(Metrics):
 class Stage:
     """Everything between the two sockets of a conversation."""
 
-    def __init__(self, not_found_page: bytes | None = None) -> None:
-        self.reactor = MemoryReactor()
+    def __init__(self, not_found_page: bytes | None = None, on_plane: bool = False) -> None:
+        self.reactor = MemoryReactor(on_plane)
         self.metrics = CountingMetrics()
         self.sweep = Sweep(self.reactor)
         self.sweep.start()
@@ -141,7 +141,7 @@ class Stage:
         return self.reactor.connect(self.site.factory(secure).buildProtocol(None), window=window)
 
     def log_lines(self) -> list[bytes]:
-        """Return the lines of the access log; to be asked once, at the end."""
+        """Return the lines of the access log so far."""
         self.access_log.stop()
         self.access_log._write_batches()
         return b"".join(self._log).splitlines()
@@ -150,8 +150,12 @@ class Stage:
 class ProxyCase(SynchronousTestCase):
     """A test with a stage, and short words for what happens on it."""
 
+    on_plane = False
+    """Whether connections are those of the plane, or else Twisted's."""
+
     def setUp(self) -> None:
-        self.stage = Stage()
+        self.stage = Stage(on_plane=self.on_plane)
+        self.addCleanup(self.assert_one_line_each)
         self.reactor = self.stage.reactor
         self.connector = self.stage.connector
         self.metrics = self.stage.metrics
@@ -168,6 +172,11 @@ class ProxyCase(SynchronousTestCase):
         """Check the status of an answer, of which there must be exactly one head."""
         self.assertEqual(answer[:12], b"HTTP/1.1 %d" % status, answer)
         self.assertEqual(answer.count(b"HTTP/1.1 "), 1, answer)
+
+    def assert_one_line_each(self) -> None:
+        """Check, after every test, that each exchange that ended has one count and one line, and no other."""
+        lines = [int(line.split(b" ")[5]) for line in self.stage.log_lines()]
+        self.assertEqual(lines, [status for _, status, _ in self.stage.metrics.ended])
 
     def assert_ended(self, *statuses: int) -> None:
         """Check the status of every exchange so far: each is counted exactly once."""

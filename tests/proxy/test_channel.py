@@ -272,13 +272,6 @@ class RefusalTests(ProxyCase):
 class LingeringTests(ProxyCase):
     """The end of a connection whose peer is still sending."""
 
-    def answered_early(self) -> object:
-        """Answer a request before its body is there."""
-        down = self.stage.open()
-        down.say(POST + b"0123")
-        self.upstream().say(OK)
-        return down
-
     def test_early_answer(self) -> None:
         """An answer before the end of the request is delivered, and upstream never sees that end."""
         down = self.stage.open()
@@ -295,6 +288,19 @@ class LingeringTests(ProxyCase):
         down.finish()
         self.assertTrue(down.closed)
         self.assertFalse(down.saw_reset)
+
+    def test_over_tls(self) -> None:
+        """Over TLS there is no closing of one side: the connection stays for the gap, and then ends."""
+        down = self.stage.open(secure=True)
+        down.say(POST + b"0123")
+        self.upstream().say(OK)
+        self.assert_status(down.received, 200)
+        self.assertFalse(down.saw_end)
+        down.say(b"456789")
+        self.reactor.pass_time(4)
+        self.assertFalse(down.closed)
+        self.reactor.pass_time(3)
+        self.assertTrue(down.closed)
 
     def test_early_answer_under_way(self) -> None:
         """An answer that begins early goes on while the request does, and both may end well."""

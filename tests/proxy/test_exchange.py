@@ -215,7 +215,7 @@ class NotFoundPageTests(ProxyCase):
 
     def test_page(self) -> None:
         """Everybody gets the page that the operator chose."""
-        self.stage = Stage(not_found_page=b"<p>nothing here</p>")
+        self.stage = Stage(b"<p>nothing here</p>", self.on_plane)
         down = self.stage.open()
         down.say(GET.replace(b"shop", b"none").replace(b"\r\n\r\n", b"\r\nAccept: text/html\r\n\r\n"))
         self.assertEqual(body_of(down.take()), b"<p>nothing here</p>")

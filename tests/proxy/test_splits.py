@@ -111,9 +111,9 @@ def requests(octets: bytes) -> object:
         return octets.partition(b"\r\n\r\n")
 
 
-def play(conversation: Conversation, cut: Cut) -> object:
+def play(conversation: Conversation, cut: Cut, on_plane: bool = False) -> object:
     """Play *conversation* and return all that can be seen of it from outside."""
-    stage = Stage()
+    stage = Stage(on_plane=on_plane)
     peer = stage.open()
     said = {DOWN: 0, UP: 0}
     for side, octets in conversation.steps:
@@ -144,12 +144,13 @@ class SplitTests(SynchronousTestCase):
     """The same conversations in other packets."""
 
     def compare(self, side: str) -> None:
-        """Split what *side* says at every offset, in every conversation."""
+        """Split what *side* says at every offset, in every conversation, by turns on either transport."""
         for name, conversation in CONVERSATIONS.items():
             expected = play(conversation, whole)
             total = sum(len(octets) for speaker, octets in conversation.steps if speaker == side)
             for place in range(1, total):
-                self.assertEqual(play(conversation, cut_at(side, place)), expected, (name, place))
+                outcome = play(conversation, cut_at(side, place), on_plane=bool(place % 2))
+                self.assertEqual(outcome, expected, (name, place))
 
     def test_downstream(self) -> None:
         """Whatever downstream says may be split in two anywhere."""
