@@ -73,10 +73,13 @@ class UpstreamPool:
 
     def release(self, connection: UpstreamConnection) -> None:
         """Keep a connection that finished its exchange cleanly."""
-        idle = self._idle.setdefault(connection.endpoint, [])
-        if self._closed or len(idle) >= MAX_UPSTREAM_IDLE:
+        if self._closed:
             connection.close()
             return
+        idle = self._idle.setdefault(connection.endpoint, [])
+        if len(idle) >= MAX_UPSTREAM_IDLE:
+            # Not the oldest, which shows how long upstream keeps one, and not the one just used.
+            idle.pop(1).close()
         connection.idle_since = self.sweep.now
         connection.deadline = self.sweep.now + UPSTREAM_IDLE_SECONDS
         idle.append(connection)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from operator import methodcaller
 
 from twisted.internet.error import ConnectionDone
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.limits import KEPT_SECONDS
+from ingress.proxy.limits import KEPT_SECONDS, MAX_UPSTREAM_IDLE
 from tests.fakes.upstreams import OK, UpstreamWire
 from tests.proxy.sockets_case import SocketsCase
 
@@ -62,6 +63,31 @@ class IdleCloseTests(SocketsCase):
                 await self.whole(client, count)
         self.assertEqual({answer.status for client in clients for answer in client.answers}, {200})
         self.assertEqual(sum(len(client.answers) for client in clients), 200)
+
+
+class FullPoolTests(SocketsCase):
+    """More idle connections than are kept."""
+
+    async def test_which_stay(self) -> None:
+        """The oldest stays as a proof, the newest for the next request; one between them goes."""
+        waiting: list[UpstreamWire] = []
+        self.upstream.on_request = waiting.append
+        for client in [await self.connect() for _ in range(MAX_UPSTREAM_IDLE + 1)]:
+            client.get()
+        await self.until(lambda: len(waiting) == MAX_UPSTREAM_IDLE + 1)
+        for begin, end in ((0, 1), (1, 2), (2, 3), (3, MAX_UPSTREAM_IDLE), (MAX_UPSTREAM_IDLE, None)):
+            for wire in waiting[begin:end]:
+                wire.write(OK)
+            await self.until(partial(self.has_answers, end or len(waiting)))
+        await self.until(lambda: len(self.upstream.open_wires) == MAX_UPSTREAM_IDLE)
+        self.assertEqual([wire.lost is None for wire in waiting[:3]], [True, False, True])
+        self.clients[0].get()
+        await self.until(lambda: len(waiting) == MAX_UPSTREAM_IDLE + 2)
+        self.assertIs(waiting[-1], waiting[MAX_UPSTREAM_IDLE])
+
+    def has_answers(self, count: int) -> bool:
+        """Whether so many answers came, on all connections together."""
+        return sum(len(client.answers) for client in self.clients) == count
 
 
 class LossTests(SocketsCase):
