@@ -5,6 +5,8 @@ not allow is an error, never repaired.
 """
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
 MAX_REQUEST_LINE = 8 * 1024
 """Bytes; nginx 8 KiB, RFC 9112 section 3 asks for at least 8000 octets."""
@@ -47,3 +49,34 @@ def split_list(value: bytes) -> list[bytes]:
     if not all(map(is_token, members)):
         raise FieldError("bad list")
     return members
+
+
+FORWARD, DROP = 0, 1
+"""Sorts of field lines that both kinds of heads have: those that go on as they are, and those that stop here."""
+
+
+class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
+    """Field lines that were read before: what sort each is, its lower-case name, its value.
+
+    ``lines[line]`` reads a line that is new, and raises ``FieldError`` when it cannot
+    be read; so what is remembered is valid.  *sort* tells the sort by the name.
+    """
+
+    def __init__(self, sort: Callable[[bytes], int]) -> None:
+        super().__init__()
+        self._sort = sort
+
+    def __missing__(self, line: bytes) -> tuple[int, bytes, bytes]:
+        name, value = split_field(line)
+        entry = self._sort(name), name, value
+        if len(line) <= MEMO_LINE:
+            if len(self) >= MEMO_ENTRIES:
+                self.clear()
+            self[line] = entry
+        return entry
+
+
+@lru_cache(maxsize=256)
+def connection_options(value: bytes) -> frozenset[bytes]:
+    """Return the options in a ``Connection`` field; raises ``FieldError``."""
+    return frozenset(split_list(value))

@@ -8,20 +8,19 @@ lines, one for whole heads; a hit is by construction bytes validated before.
 """
 
 import re
-from enum import IntEnum
 
 from ingress.http.grammar import (
+    DROP,
+    FORWARD,
     MAX_FIELDS,
     MAX_REQUEST_LINE,
     MEMO_BLOCK,
     MEMO_BLOCKS,
-    MEMO_ENTRIES,
-    MEMO_LINE,
     TOKEN,
     FieldError,
+    FieldLines,
+    connection_options,
     is_length,
-    split_field,
-    split_list,
 )
 
 _match_request_line = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
@@ -38,30 +37,27 @@ class HeadError(ValueError):
         self.status = status
 
 
-class _Sort(IntEnum):
-    """What a field line is to us."""
-
-    FORWARD = 0
-    DROP = 1
-    HOST = 2
-    CONTENT_LENGTH = 3
-    TRANSFER_ENCODING = 4
-    CONNECTION = 5
-    EXPECT = 6
-    UPGRADE = 7
-    FORWARDED_FOR = 8
-    REQUEST_ID = 9
-
+# What a field line is to us, beside FORWARD and DROP.
+(
+    _HOST,
+    _CONTENT_LENGTH,
+    _TRANSFER_ENCODING,
+    _CONNECTION,
+    _EXPECT,
+    _UPGRADE,
+    _FORWARDED_FOR,
+    _REQUEST_ID,
+) = range(2, 10)
 
 _SORTS = {
-    b"host": _Sort.HOST,
-    b"content-length": _Sort.CONTENT_LENGTH,
-    b"transfer-encoding": _Sort.TRANSFER_ENCODING,
-    b"connection": _Sort.CONNECTION,
-    b"expect": _Sort.EXPECT,
-    b"upgrade": _Sort.UPGRADE,
-    b"x-forwarded-for": _Sort.FORWARDED_FOR,
-    b"x-request-id": _Sort.REQUEST_ID,
+    b"host": _HOST,
+    b"content-length": _CONTENT_LENGTH,
+    b"transfer-encoding": _TRANSFER_ENCODING,
+    b"connection": _CONNECTION,
+    b"expect": _EXPECT,
+    b"upgrade": _UPGRADE,
+    b"x-forwarded-for": _FORWARDED_FOR,
+    b"x-request-id": _REQUEST_ID,
 } | dict.fromkeys(
     (
         # Hop-by-hop (RFC 9110 section 7.6.1); TE and Trailer speak of trailers, which end here.
@@ -87,7 +83,7 @@ _SORTS = {
         b"x-real-ip",
         b"x-scheme",
     ),
-    _Sort.DROP,
+    DROP,
 )
 
 # Naming these in Connection must not take them away: they are not ours to lose.
@@ -141,7 +137,12 @@ class RequestHead:
         return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
 
 
-_lines: dict[bytes, tuple[_Sort, bytes, bytes]] = {}
+def _sort(name: bytes) -> int:
+    # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP; nginx drops these too.
+    return _SORTS.get(name, DROP if b"_" in name else FORWARD)
+
+
+_lines = FieldLines(_sort)
 _heads: dict[bytes, RequestHead] = {}
 
 
@@ -161,67 +162,54 @@ def parse_request_head(block: bytes) -> RequestHead:
     return head
 
 
-def _sort_line(line: bytes) -> tuple[_Sort, bytes, bytes]:
-    """Read one field line: its sort, lower-case name and value."""
-    try:
-        name, value = split_field(line)
-    except FieldError as error:
-        raise HeadError(400, str(error)) from error
-    sort = _SORTS.get(name)
-    if sort is None:
-        # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP; nginx drops these too.
-        sort = _Sort.DROP if b"_" in name else _Sort.FORWARD
-    entry = sort, name, value
-    if len(line) <= MEMO_LINE:
-        if len(_lines) >= MEMO_ENTRIES:
-            _lines.clear()
-        _lines[line] = entry
-    return entry
-
-
 def _parse(block: bytes) -> RequestHead:
     lines = block.split(b"\r\n")
     if len(lines) - 1 > MAX_FIELDS:
         raise HeadError(431, "too many field lines")
     head = RequestHead()
     _read_request_line(head, lines[0])
-    forward: list[tuple[bytes, bytes]] = []
+    forward: list[bytes] = []
     hosts: list[bytes] = []
     lengths: list[bytes] = []
     codings: list[bytes] = []
-    connection: list[bytes] = []
+    options: frozenset[bytes] = frozenset()
     upgrade = expect = b""
     head.forwarded_for = head.request_id = b""
-    known = _lines.get
-    for line in lines[1:]:
-        sort, name, value = known(line) or _sort_line(line)
-        if sort is _Sort.FORWARD:
-            forward.append((name, line))
-        elif sort is _Sort.DROP:
-            continue
-        elif sort is _Sort.HOST:
-            hosts.append(value)
-        elif sort is _Sort.CONTENT_LENGTH:
-            lengths.append(value)
-        elif sort is _Sort.TRANSFER_ENCODING:
-            codings.append(value)
-        elif sort is _Sort.CONNECTION:
-            connection.append(value)
-        elif sort is _Sort.EXPECT:
-            expect = expect + b"," + value if expect else value
-        elif sort is _Sort.UPGRADE:
-            upgrade = value
-        elif sort is _Sort.FORWARDED_FOR:
-            head.forwarded_for = head.forwarded_for + b", " + value if head.forwarded_for else value
-        elif _is_request_id(value):
-            head.request_id = value
+    read = _lines
+    try:
+        for line in lines[1:]:
+            sort, _, value = read[line]
+            if not sort:
+                forward.append(line)
+            elif sort == DROP:
+                continue
+            elif sort == _HOST:
+                hosts.append(value)
+            elif sort == _CONTENT_LENGTH:
+                lengths.append(value)
+            elif sort == _TRANSFER_ENCODING:
+                codings.append(value)
+            elif sort == _CONNECTION:
+                options |= connection_options(value)
+            elif sort == _EXPECT:
+                expect = expect + b"," + value if expect else value
+            elif sort == _UPGRADE:
+                upgrade = value
+            elif sort == _FORWARDED_FOR:
+                head.forwarded_for = head.forwarded_for + b", " + value if head.forwarded_for else value
+            elif _is_request_id(value):
+                head.request_id = value
+    except FieldError as error:
+        raise HeadError(400, str(error)) from error
     _decide_host(head, hosts)
     _decide_framing(head, lengths, codings)
     _decide_expectation(head, expect)
-    options = _connection_options(connection)
     _decide_persistence(head, options, upgrade)
     gone = options - _KEPT
-    head.forward = b"".join([line + b"\r\n" for name, line in forward if name not in gone])
+    if gone:
+        forward = [line for line in forward if read[line][1] not in gone]
+    forward.append(b"")
+    head.forward = b"\r\n".join(forward)
     return head
 
 
@@ -294,15 +282,6 @@ def _decide_expectation(head: RequestHead, expect: bytes) -> None:
     if expect and expect.lower() != b"100-continue":
         raise HeadError(417, "unknown expectation")
     head.expect_continue = bool(expect) and head.has_body and head.minor == 1
-
-
-def _connection_options(values: list[bytes]) -> frozenset[bytes]:
-    if not values:
-        return frozenset()
-    try:
-        return frozenset(option for value in values for option in split_list(value))
-    except FieldError as error:
-        raise HeadError(400, "bad Connection") from error
 
 
 def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: bytes) -> None:

@@ -7,20 +7,35 @@ reach downstream, where it would become somebody else's answer.
 import re
 
 from ingress.http.grammar import (
+    DROP,
+    FORWARD,
     MAX_FIELDS,
     MEMO_BLOCK,
     MEMO_BLOCKS,
     FieldError,
+    FieldLines,
+    connection_options,
     is_length,
     split_field,
-    split_list,
 )
 
 MAX_RESPONSE_HEAD = 64 * 1024
 """Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
 
 _match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
-_HOP_BY_HOP = frozenset((b"keep-alive", b"proxy-connection", b"te", b"upgrade"))
+(_CONTENT_LENGTH, _TRANSFER_ENCODING, _CONNECTION, _UPGRADE, _DATE, _SERVER) = range(2, 8)
+_SORTS = {
+    b"content-length": _CONTENT_LENGTH,
+    b"transfer-encoding": _TRANSFER_ENCODING,
+    b"connection": _CONNECTION,
+    b"upgrade": _UPGRADE,
+    b"date": _DATE,
+    b"server": _SERVER,
+    b"keep-alive": DROP,
+    b"proxy-connection": DROP,
+    b"te": DROP,
+}
+_lines = FieldLines(lambda name: _SORTS.get(name, FORWARD))
 _KEPT = frozenset(
     (b"set-cookie", b"content-length", b"transfer-encoding", b"close", b"keep-alive", b"upgrade")
 )
@@ -92,33 +107,37 @@ def _parse(block: bytes) -> ResponseHead:
         raise ResponseError("too many field lines")
     minor, status, reason = match.groups()
     head = ResponseHead(int(status), b"")
-    fields = [(*split_field(line), line) for line in lines[1:]]
-    options: frozenset[bytes] = frozenset(
-        option for name, value, _ in fields if name == b"connection" for option in split_list(value)
-    )
-    gone = options - _KEPT
-    forward: list[bytes] = [b"HTTP/1.1 %b %b\r\n" % (status, reason or b"")]
+    forward: list[bytes] = [b"HTTP/1.1 %b %b" % (status, reason or b"")]
+    options: frozenset[bytes] = frozenset()
     lengths: list[bytes] = []
     codings: list[bytes] = []
-    for name, value, line in fields:
-        if name == b"content-length":
+    read = _lines
+    for line in lines[1:]:
+        sort, _, value = read[line]
+        if not sort:
+            forward.append(line)
+        elif sort == _CONTENT_LENGTH:
             lengths.append(value)
-        elif name == b"transfer-encoding":
+        elif sort == _TRANSFER_ENCODING:
             codings.append(value)
-        elif name == b"upgrade":
+        elif sort == _CONNECTION:
+            options |= connection_options(value)
+        elif sort == _UPGRADE:
             head.upgrade = value
-        elif name == b"connection" or name in _HOP_BY_HOP or name in gone:
-            continue
-        else:
-            if name == b"date":
-                head.has_date = True
-            elif name == b"server":
-                head.has_server = True
-            forward.append(line + b"\r\n")
+        elif sort == _DATE:
+            head.has_date = True
+            forward.append(line)
+        elif sort == _SERVER:
+            head.has_server = True
+            forward.append(line)
+    gone = options - _KEPT
+    if gone:
+        forward[1:] = [line for line in forward[1:] if read[line][1] not in gone]
     _decide_framing(head, minor == b"1", lengths, codings)
     if head.content_length >= 0 and head.status >= 200 and head.status != 204:
-        forward.append(b"Content-Length: %d\r\n" % head.content_length)
-    head.start = b"".join(forward)
+        forward.append(b"Content-Length: %d" % head.content_length)
+    forward.append(b"")
+    head.start = b"\r\n".join(forward)
     head.keep_alive = head.keep_alive and (
         b"close" not in options if minor == b"1" else b"keep-alive" in options
     )

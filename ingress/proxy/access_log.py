@@ -15,7 +15,8 @@ counted, never requests.
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import lru_cache
 from queue import Empty, Full, Queue
 from threading import Thread
 from time import gmtime, strftime
@@ -38,6 +39,11 @@ def escape(field: bytes) -> bytes:
     if _unsafe.search(field) is None:
         return field
     return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
+
+
+@lru_cache(maxsize=4096)
+def _text_of(value: object) -> bytes:
+    return b"-" if value is None else escape(str(value).encode())
 
 
 class AccessLog:
@@ -79,6 +85,7 @@ class AccessLog:
 
     def record(
         self,
+        now: float,
         peer: bytes,
         method: bytes,
         host: bytes,
@@ -86,11 +93,13 @@ class AccessLog:
         status: int,
         sent: int,
         seconds: float,
-        endpoint: object,
-        ingress: object,
+        endpoint: Hashable,
+        ingress: Hashable,
     ) -> None:
-        """Add the line of one exchange."""
-        now = self._clock.seconds()
+        """Add the line of one exchange that ended at *now*.
+
+        *method* is a token; *endpoint* and *ingress* are values that never change.
+        """
         second = int(now)
         if second != self._second:
             self._second = second
@@ -101,14 +110,14 @@ class AccessLog:
                 self._stamp,
                 (now - second) * 1000,
                 peer,
-                escape(method[:32]) or b"-",
+                method[:32] or b"-",
                 escape(host) or b"-",
                 escape(target),
                 status,
                 sent,
                 seconds,
-                str(endpoint).encode() if endpoint else b"-",
-                str(ingress).encode() if ingress else b"-",
+                _text_of(endpoint),
+                _text_of(ingress),
             )
         )
         if len(self._lines) >= _BATCH_LINES:

@@ -27,17 +27,8 @@ from ingress.http.forwarding import peer_fields
 from ingress.http.head_buffer import HeadBuffer
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
+from ingress.proxy import limits
 from ingress.proxy.exchange import Exchange
-from ingress.proxy.limits import (
-    BODY_GAP_SECONDS,
-    HEAD_SECONDS,
-    IDLE_SECONDS,
-    LINGER_GAP_SECONDS,
-    LINGER_SECONDS,
-    MAX_AHEAD,
-    MAX_REQUESTS,
-    SEND_GAP_SECONDS,
-)
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import Transport, peer_address
 from ingress.routing.hosts import HostError, normal_host
@@ -57,6 +48,10 @@ class State(Enum):
     CLOSED = "closed"
 
 
+# Bound once: looking a member up in its class costs more than comparing it.
+_HEAD, _EXCHANGE, _TUNNEL, _LINGERING, _CLOSED = State
+
+
 @implementer(IHalfCloseableProtocol, IPushProducer)
 class DownstreamChannel(Protocol):
     """The downstream half of exchanges, speaking HTTP/1.1."""
@@ -65,7 +60,7 @@ class DownstreamChannel(Protocol):
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
         self.deadline = NEVER
-        self.state = State.HEAD
+        self.state = _HEAD
         self._site = site
         self._sweep = site.sweep
         self._secure = secure
@@ -102,13 +97,13 @@ class DownstreamChannel(Protocol):
         port = getattr(self.transport.getHost(), "port", 0)
         self._peer_fields = peer_fields(self._peer, scheme, port)
         # The first head must come as quickly as any; only between requests may a peer rest.
-        self.deadline = self._sweep.now + HEAD_SECONDS
+        self.deadline = self._sweep.now + limits.HEAD_SECONDS
         self._sweep.watch(self)
         self._site.opened(self, self._secure)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._sweep.forget(self)
-        self.state = State.CLOSED
+        self.state = _CLOSED
         self._site.closed(self, self._secure)
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
@@ -117,7 +112,7 @@ class DownstreamChannel(Protocol):
     def readConnectionLost(self) -> None:
         """Downstream sends no more; it may still wait for its answer (half-close)."""
         self._half_closed = True
-        if self.state is not State.EXCHANGE or self._decoder is not None:
+        if self.state is not _EXCHANGE or self._decoder is not None:
             self._close()
 
     def writeConnectionLost(self) -> None:
@@ -125,7 +120,7 @@ class DownstreamChannel(Protocol):
 
     def drain(self) -> None:
         """Take no further request: close now when at rest, after the answer otherwise."""
-        if self.state is State.HEAD and not self._buffer:
+        if self.state is _HEAD and not self._buffer:
             self._close()
 
     def abort(self) -> None:
@@ -133,9 +128,9 @@ class DownstreamChannel(Protocol):
         self.transport.abortConnection()
 
     def _close(self) -> None:
-        if self.state is not State.CLOSED:
-            self.state = State.CLOSED
-            self.deadline = self._sweep.now + LINGER_SECONDS
+        if self.state is not _CLOSED:
+            self.state = _CLOSED
+            self.deadline = self._sweep.now + limits.LINGER_SECONDS
             self.transport.unregisterProducer()
             self.transport.loseConnection()
 
@@ -144,12 +139,12 @@ class DownstreamChannel(Protocol):
         self.deadline = NEVER
         if self._full:
             self.transport.abortConnection()
-        elif self.state is State.HEAD:
+        elif self.state is _HEAD:
             if self._buffer:
                 self._refuse(408, "head not complete in time")
             else:
                 self._close()
-        elif self.state is State.EXCHANGE and self._exchange is not None:
+        elif self.state is _EXCHANGE and self._exchange is not None:
             self._keep_alive = False
             self._exchange.request_broken(408, "request body not complete in time")
         else:
@@ -159,22 +154,22 @@ class DownstreamChannel(Protocol):
 
     def dataReceived(self, received: bytes) -> None:
         state = self.state
-        if state is State.HEAD:
+        if state is _HEAD:
             if not self._buffer:
-                self.deadline = self._sweep.now + HEAD_SECONDS
+                self.deadline = self._sweep.now + limits.HEAD_SECONDS
             self._buffer.add(received)
             self._advance()
-        elif state is State.EXCHANGE:
+        elif state is _EXCHANGE:
             if self._decoder is not None:
                 self._take_body(self._decoder, received)
             else:
                 self._buffer.add(received)
                 self._update_reading()
-        elif state is State.TUNNEL:
+        elif state is _TUNNEL:
             if self._exchange is not None:
                 self._exchange.tunnel_from_downstream(received)
-        elif state is State.LINGERING:
-            self.deadline = min(self._linger_until, self._sweep.now + LINGER_GAP_SECONDS)
+        elif state is _LINGERING:
+            self.deadline = min(self._linger_until, self._sweep.now + limits.LINGER_GAP_SECONDS)
 
     def _advance(self) -> None:
         """Begin the requests in the buffer, one after the other as each one ends."""
@@ -182,7 +177,7 @@ class DownstreamChannel(Protocol):
             return
         self._advancing = True
         try:
-            while self.state is State.HEAD and not self._full:
+            while self.state is _HEAD and not self._full:
                 block = self._buffer.next_head()
                 if block is None:
                     break
@@ -191,7 +186,7 @@ class DownstreamChannel(Protocol):
             self._refuse(error.status, str(error))
         finally:
             self._advancing = False
-        if self._half_closed and self.state is State.HEAD and not self._full:
+        if self._half_closed and self.state is _HEAD and not self._full:
             self._close()
 
     def _begin(self, block: bytes) -> None:
@@ -210,10 +205,12 @@ class DownstreamChannel(Protocol):
             self._start(head, host, path)
 
     def _start(self, head: RequestHead, host: bytes, path: bytes) -> None:
-        self.state = State.EXCHANGE
+        self.state = _EXCHANGE
         self.deadline = NEVER
         self._minor = head.minor
-        self._keep_alive = head.keep_alive and self._requests < MAX_REQUESTS and not self._site.draining
+        self._keep_alive = (
+            head.keep_alive and self._requests < limits.MAX_REQUESTS and not self._site.draining
+        )
         scheme = b"https" if self._secure else b"http"
         exchange = Exchange(self._site, self, head, host, path, scheme, self._peer, self._peer_fields)
         self._exchange = exchange
@@ -231,7 +228,7 @@ class DownstreamChannel(Protocol):
         exchange = self._exchange
         if exchange is None:
             return
-        self.deadline = self._sweep.now + BODY_GAP_SECONDS
+        self.deadline = self._sweep.now + limits.BODY_GAP_SECONDS
         try:
             piece = b"".join(decoder.feed(received))
         except BodyError as error:
@@ -255,7 +252,7 @@ class DownstreamChannel(Protocol):
         # Whatever follows is of no use, but must be taken for our reply to arrive.
         self._decoder = CloseDecoder()
         self._buffer.clear()
-        self.state = State.EXCHANGE
+        self.state = _EXCHANGE
         self._exchange = Exchange(self._site, self, head, b"", b"", b"", self._peer, b"")
         self._exchange.fail(status, why)
 
@@ -287,7 +284,7 @@ class DownstreamChannel(Protocol):
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Send the 101 head and turn into a pipe."""
-        self.state = State.TUNNEL
+        self.state = _TUNNEL
         upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
         self.transport.write(head.start + upgrade + first)
         ahead = self._buffer.take()
@@ -311,10 +308,10 @@ class DownstreamChannel(Protocol):
         """The exchange is over: go on with the next request, or close."""
         self._exchange = None
         self._request_paused = False
-        if self.state is State.EXCHANGE and self._decoder is not None and not self._half_closed:
+        if self.state is _EXCHANGE and self._decoder is not None and not self._half_closed:
             self._linger()
-        elif self.state is State.EXCHANGE and self._keep_alive:
-            self.state = State.HEAD
+        elif self.state is _EXCHANGE and self._keep_alive:
+            self.state = _HEAD
             self._update_reading()
             if self._buffer or self._half_closed:
                 self._advance()
@@ -323,9 +320,9 @@ class DownstreamChannel(Protocol):
 
     def _linger(self) -> None:
         """Close our side, and take what still comes until the peer closes too."""
-        self.state = State.LINGERING
-        self._linger_until = self._sweep.now + LINGER_SECONDS
-        self.deadline = self._sweep.now + LINGER_GAP_SECONDS
+        self.state = _LINGERING
+        self._linger_until = self._sweep.now + limits.LINGER_SECONDS
+        self.deadline = self._sweep.now + limits.LINGER_GAP_SECONDS
         self._buffer.clear()
         self._update_reading()
         if not self._secure:
@@ -348,12 +345,12 @@ class DownstreamChannel(Protocol):
 
         A peer that does not take its answers may not send further requests either.
         """
-        if self.state is State.LINGERING:
+        if self.state is _LINGERING:
             wanted = True
-        elif self.state is State.TUNNEL or self._decoder is not None:
+        elif self.state is _TUNNEL or self._decoder is not None:
             wanted = not self._request_paused
         else:
-            wanted = not self._full and len(self._buffer) <= MAX_AHEAD
+            wanted = not self._full and len(self._buffer) <= limits.MAX_AHEAD
         self._set_deadline()
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
@@ -364,16 +361,16 @@ class DownstreamChannel(Protocol):
 
     def _set_deadline(self) -> None:
         """Set until when downstream has to do what is awaited of it now; a closing has its own bound."""
-        if self.state is State.LINGERING or self.state is State.CLOSED:
+        if self.state is _LINGERING or self.state is _CLOSED:
             return
         seconds = NEVER
-        if self._full and self.state is not State.TUNNEL:
-            seconds = SEND_GAP_SECONDS
+        if self._full and self.state is not _TUNNEL:
+            seconds = limits.SEND_GAP_SECONDS
         elif self._decoder is not None:
             # While upstream takes no more of the request, the peer is not to blame for the gap.
-            seconds = NEVER if self._request_paused else BODY_GAP_SECONDS
-        elif self.state is State.HEAD:
-            seconds = HEAD_SECONDS if self._buffer else IDLE_SECONDS
+            seconds = NEVER if self._request_paused else limits.BODY_GAP_SECONDS
+        elif self.state is _HEAD:
+            seconds = limits.HEAD_SECONDS if self._buffer else limits.IDLE_SECONDS
         self.deadline = self._sweep.now + seconds
 
     # IPushProducer: the transport tells how full it is.
@@ -391,7 +388,7 @@ class DownstreamChannel(Protocol):
         if self._exchange is not None:
             self._exchange.downstream_drained()
         self._update_reading()
-        if self.state is State.HEAD and (self._buffer or self._half_closed):
+        if self.state is _HEAD and (self._buffer or self._half_closed):
             self._advance()
 
     def stopProducing(self) -> None:

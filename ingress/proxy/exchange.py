@@ -61,6 +61,10 @@ class State(Enum):
     DONE = "done"
 
 
+# Bound once: looking a member up in its class costs more than comparing it.
+_WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
+
+
 class Exchange:
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
@@ -108,7 +112,7 @@ class Exchange:
         self.scheme = scheme
         self.peer = peer
         self._peer_fields = peer_fields
-        self.state = State.WAITING
+        self.state = _WAITING
         self.status = 0
         self.endpoint: Endpoint | None = None
         self._route: Route | None = None
@@ -166,14 +170,14 @@ class Exchange:
     def _attempt(self, endpoint: Endpoint, reuse: bool = True) -> None:
         self.endpoint = endpoint
         self._attempts += 1
-        self.state = State.CONNECTING
+        self.state = _CONNECTING
         self._site.pool.acquire(endpoint, self, reuse, fresh=self.head.method not in _IDEMPOTENT)
 
     def upstream_connected(self, upstream: UpstreamHalf) -> bool:
         """Take *upstream* and send the request; False when nobody waits for the answer any more."""
-        if self.state is not State.CONNECTING:
+        if self.state is not _CONNECTING:
             return False
-        self.state = State.AWAITING
+        self.state = _AWAITING
         self._upstream = upstream
         head = upstream_head(self.head, self._request_id, self._peer_fields)
         held = self._held or []
@@ -187,7 +191,7 @@ class Exchange:
 
     def upstream_unreachable(self, why: str) -> None:
         """No connection could be made to the endpoint: nothing was sent, so try another one."""
-        if self.state is not State.CONNECTING:
+        if self.state is not _CONNECTING:
             return
         assert self.endpoint is not None
         assert self._balancer is not None
@@ -203,7 +207,7 @@ class Exchange:
     def upstream_lost(self, why: str, untouched: bool) -> None:
         """The connection broke off; *untouched* when no byte of an answer had come."""
         upstream, self._upstream = self._upstream, None
-        if self.state is State.AWAITING:
+        if self.state is _AWAITING:
             is_stale = untouched and upstream is not None and upstream.is_reused
             if is_stale and self._held is not None and self.endpoint is not None:
                 self._site.metrics.attempt_repeated()
@@ -211,14 +215,14 @@ class Exchange:
                 return
             self._site.metrics.upstream_failed()
             self.fail(504 if why == SILENT else 502, why)
-        elif self.state is State.ANSWERING:
+        elif self.state is _ANSWERING:
             self._site.metrics.upstream_failed()
             self._site.troubles.tell(
                 self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
             )
             self._downstream.cut()
             self._finish()
-        elif self.state is State.TUNNEL:
+        elif self.state is _TUNNEL:
             self._finish()
 
     # From downstream
@@ -229,7 +233,7 @@ class Exchange:
             self._upstream.send_body(piece)
             if self._held is None:
                 return
-        elif self.state is State.DONE or self._held is None:
+        elif self.state is _DONE or self._held is None:
             return
         self._held.append(piece)
         self._held_size += len(piece)
@@ -248,17 +252,17 @@ class Exchange:
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""
         self._drop_upstream()
-        if self.state in (State.WAITING, State.CONNECTING, State.AWAITING):
+        if self.state in (_WAITING, _CONNECTING, _AWAITING):
             self.fail(status, why)
-        elif self.state is State.ANSWERING:
+        elif self.state is _ANSWERING:
             self._downstream.cut()
             self._finish()
 
     def downstream_lost(self) -> None:
         """Downstream went away: upstream's work is for nobody."""
-        if self.state is State.DONE:
+        if self.state is _DONE:
             return
-        if self.state is State.TUNNEL and self._upstream is not None:
+        if self.state is _TUNNEL and self._upstream is not None:
             # What downstream said last must still arrive.
             self._upstream.end_tunnel()
         else:
@@ -289,7 +293,7 @@ class Exchange:
 
     def upstream_head(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass the final head on, with what of the body came with it."""
-        self.state = State.ANSWERING
+        self.state = _ANSWERING
         self.status = head.status
         self._held = None
         self._sent = len(body)
@@ -311,7 +315,7 @@ class Exchange:
 
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""
-        self.state = State.TUNNEL
+        self.state = _TUNNEL
         self.status = head.status
         self._sent = len(first)
         self._downstream.open_tunnel(head, first)
@@ -323,12 +327,12 @@ class Exchange:
 
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""
-        if self.state is not State.DONE:
+        if self.state is not _DONE:
             self._downstream.pause_request()
 
     def upstream_drained(self) -> None:
         """Upstream takes more of the request again."""
-        if self.state is not State.DONE:
+        if self.state is not _DONE:
             self._downstream.resume_request()
 
     # The end
@@ -340,16 +344,18 @@ class Exchange:
 
     def _finish(self) -> None:
         """Write the log line and move the counters; nothing may happen to the exchange after this."""
-        if self.state is State.DONE:
+        if self.state is _DONE:
             return
-        self.state = State.DONE
+        self.state = _DONE
         self._upstream = None
         self._held = None
         site = self._site
         ingress = self._route.ingress if self._route is not None else None
-        seconds = site.clock.seconds() - self._started
+        now = site.clock.seconds()
+        seconds = now - self._started
         site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
         site.access_log.record(
+            now,
             self.peer,
             self.head.method,
             self.host,

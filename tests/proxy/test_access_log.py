@@ -70,7 +70,18 @@ class AccessLogCase(SynchronousTestCase):
 
     def record(self, log: AccessLog, target: bytes = b"/", method: bytes = b"GET") -> None:
         """Record an exchange."""
-        log.record(b"192.0.2.1", method, b"a.test", target, 200, 5, 0.25, "10.0.0.1:80", "shop/web")
+        log.record(
+            log._clock.seconds(),
+            b"192.0.2.1",
+            method,
+            b"a.test",
+            target,
+            200,
+            5,
+            0.25,
+            "10.0.0.1:80",
+            "shop/web",
+        )
 
 
 class LineTests(AccessLogCase):
@@ -88,7 +99,7 @@ class LineTests(AccessLogCase):
         self.clock.advance(1_000_000_000.0625)
         log = self.open()
         self.record(log, b"/a?b")
-        log.record(b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None)
+        log.record(log._clock.seconds(), b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None)
         self.assertEqual(
             self.lines(log),
             [
@@ -102,7 +113,7 @@ class LineTests(AccessLogCase):
         log = self.open()
         hostile = b'/"\r\n1970 evil "\xff' + b"x" * 5000
         self.record(log, hostile, b"M" * 100)
-        log.record(b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None)
+        log.record(log._clock.seconds(), b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None)
         lines = self.lines(log)
         self.assertEqual([len(line.split(b" ")) for line in lines], [10, 10])
         self.assertEqual([line.count(b'"') for line in lines], [2, 2])
