@@ -36,6 +36,7 @@ from prometheus_client.registry import Collector
 
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.watch_metrics import WatchMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The media type of what ``Metrics.render`` returns."""
@@ -97,6 +98,8 @@ class Metrics:
         self._snapshots = 0
         self._snapshot_seconds = 0.0
         self._translations_failed = 0
+        self.watch = WatchMetrics()
+        """What reading the API server counts."""
         self._registry = CollectorRegistry()
         self._registry.register(_MetricsCollector(self))
         ProcessCollector(registry=self._registry)
@@ -190,6 +193,7 @@ class Metrics:
         yield from self._exchange_families()
         yield from self._upstream_families()
         yield from self._snapshot_families()
+        yield from self.watch.families()
 
     def _downstream_families(self) -> Iterable[Metric]:
         accepted = CounterMetricFamily(

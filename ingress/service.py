@@ -46,7 +46,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def source_of(settings: Settings, reactor: Any) -> Source:
+def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
     """Return the source that *settings* ask for: manifests when any are named, else an API server."""
     if settings.manifests:
         return ManifestSource(
@@ -62,7 +62,10 @@ def source_of(settings: Settings, reactor: Any) -> Source:
         context=settings.context,
         server=settings.server,
         namespaces=settings.namespaces,
-        annotations_prefix=settings.annotations_prefix,
+        options=translate_options(settings),
+        watch_secrets=settings.watch_secrets,
+        secret_selector=settings.secret_field_selector,
+        metrics=metrics.watch,
     )
 
 
@@ -87,14 +90,19 @@ class IngressService(Service):
     """The whole controller as one Twisted service.
 
     *source* finds the objects (``source_of``).  *failed* is told when the start
-    cannot succeed; the process is then to end.
+    cannot succeed; the process is then to end.  *metrics* are those that the source counts in.
     """
 
     log = Logger()
     name = "ingress"
 
     def __init__(
-        self, settings: Settings, reactor: Any, source: Source, failed: Callable[[StartError], None]
+        self,
+        settings: Settings,
+        reactor: Any,
+        source: Source,
+        failed: Callable[[StartError], None],
+        metrics: Metrics | None = None,
     ) -> None:
         self._settings = settings
         self._reactor = reactor
@@ -108,7 +116,7 @@ class IngressService(Service):
         self._in_no_hurry = True
         self._waiting: Deferred[None] | None = None
 
-        self._metrics = Metrics()
+        self._metrics = metrics or Metrics()
         self._sweep = Sweep(reactor)
         self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
         self._ground = ground_for(reactor, settings.use_plane)

@@ -41,6 +41,11 @@ class Settings:
     namespaces: tuple[str, ...] = ()
     """Namespaces to read; empty means all."""
 
+    watch_secrets: bool = True
+    """Whether Secrets are watched, or read each by its name (``--secret-mode``)."""
+    secret_field_selector: str = "type=kubernetes.io/tls"
+    """What of the Secrets is watched; the type of a Secret cannot be changed.  Empty means all."""
+
     manifests: tuple[str, ...] = ()
     """Files and directories to read instead of an API server."""
     endpoints: tuple[ManualEndpoint, ...] = ()

@@ -59,7 +59,14 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "Objects from an API server",
-        (("kubeconfig", "FILE"), ("context", "NAME"), ("server", "URL"), ("namespace", "NAME")),
+        (
+            ("kubeconfig", "FILE"),
+            ("context", "NAME"),
+            ("server", "URL"),
+            ("namespace", "NAME"),
+            ("secret-mode", "MODE"),
+            ("secret-field-selector", "SELECTOR"),
+        ),
     ),
     (
         "Objects from manifests",
@@ -122,6 +129,18 @@ class Options(usage.Options):
         _parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
         _parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
         _parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
+        _parameter(
+            "secret-mode",
+            "watch",
+            "How Secrets are read: watch (list and watch them, keep those referred to) or get (ask for these by name).",
+            option_values.read_secret_mode,
+        ),
+        _parameter(
+            "secret-field-selector",
+            _DEFAULTS.secret_field_selector,
+            "Which Secrets to watch; empty for all. Others are read by name when referred to.",
+            option_values.read_field_selector,
+        ),
         _parameter("ingress-class", _DEFAULTS.ingress_class, "Class to serve where no IngressClass object of that name exists.", option_values.read_word),
         _parameter(
             "controller-class",
@@ -231,6 +250,8 @@ class Options(usage.Options):
             context=self["context"],
             server=self["server"],
             namespaces=repeated["namespace"],
+            watch_secrets=self["secret-mode"] == "watch",
+            secret_field_selector=self["secret-field-selector"],
             manifests=repeated["manifests"],
             endpoints=repeated["endpoint"],
             ingress_class=self["ingress-class"],
@@ -285,15 +306,16 @@ class Options(usage.Options):
 def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
+    from ingress.metrics import Metrics
     from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService, source_of
 
     reactor = _global_reactor()
     settings = options.settings()
     try:
-        service = IngressService(
-            settings, reactor, source_of(settings, reactor), lambda error: end_with(reactor, error)
-        )
+        metrics = Metrics()
+        source = source_of(settings, reactor, metrics)
+        service = IngressService(settings, reactor, source, lambda error: end_with(reactor, error), metrics)
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)

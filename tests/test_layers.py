@@ -17,7 +17,10 @@ PACKAGE = REPOSITORY / "ingress"
 # From the ground up; a room may be several modules, which know each other.
 FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"model", "errors", "settings"}),),
-    tuple(frozenset({room}) for room in ("policy", "routing", "certificates", "metrics", "http")),
+    (
+        *(frozenset({room}) for room in ("policy", "routing", "certificates", "http")),
+        frozenset({"metrics", "watch_metrics"}),
+    ),
     (frozenset({"tls"}), frozenset({"translate"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"admin"})),
@@ -32,7 +35,7 @@ RESERVED = {
     "twisted.internet.reactor": {"ingress.tap"},
     "twisted.web.proxy": {"ingress.proxy.resource"},
     "kubernetes": {"ingress.cluster"},
-    "prometheus_client": {"ingress.metrics", "ingress.admin"},
+    "prometheus_client": {"ingress.metrics", "ingress.watch_metrics", "ingress.admin"},
 }
 
 # Rooms whose functions have the same answer whenever and wherever they are asked.

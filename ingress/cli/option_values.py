@@ -24,6 +24,7 @@ _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\.?\Z)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 _PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
+_FIELD_COMPARISON = re.compile(r"[A-Za-z][A-Za-z.]*(?:==?|!=)[^\s,=!]*")
 _TCP_PORT = re.compile(r"tcp6?:(?:port=)?([0-9]+)(?::.*)?")
 
 
@@ -47,6 +48,20 @@ def read_namespace(text: str) -> str:
     """Read the name of a namespace: an RFC 1123 label."""
     if not re.fullmatch(_LABEL, text):
         raise ValueError("not the name of a namespace")
+    return text
+
+
+def read_secret_mode(text: str) -> str:
+    """Read how Secrets are to be read."""
+    if text not in ("watch", "get"):
+        raise ValueError("neither watch nor get")
+    return text
+
+
+def read_field_selector(text: str) -> str:
+    """Read a field selector: comparisons with ``=``, ``==`` or ``!=``, with commas between them, or nothing."""
+    if text and not all(_FIELD_COMPARISON.fullmatch(part) for part in text.split(",")):
+        raise ValueError("not a field selector such as type=kubernetes.io/tls")
     return text
 
 

@@ -2,6 +2,9 @@
 
 The reactor thread only starts and stops threads here.  Loading the configuration may read
 files and run a plugin, so it has a thread too, as has waiting for the threads to end.
+
+Secrets come last: which of them are needed is known when all Ingresses and classes are, and
+no others are kept (``ingress.cluster.secrets``).
 """
 
 import os
@@ -9,45 +12,63 @@ from collections.abc import Callable, Mapping
 from random import random as random_number
 from threading import Lock, Thread
 from time import monotonic
+from typing import Any
 
+from attrs import evolve
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.cluster.api_client import ApiAccess, ApiConnection
 from ingress.cluster.credentials import CredentialSource
 from ingress.cluster.handover import Handover
-from ingress.cluster.kinds import KINDS
+from ingress.cluster.kinds import KINDS, KindRead
 from ingress.cluster.reflector import Reflector, reflector_name
+from ingress.cluster.secret_reader import REFRESH_SECONDS, SecretReader
+from ingress.cluster.secret_references import SecretReferences
+from ingress.cluster.secrets import ReferencedSecrets
 from ingress.cluster.source import Sink
+from ingress.cluster.watched_secrets import WatchedSecrets
+from ingress.model.objects import Kind
+from ingress.translate.options import TranslateOptions
+from ingress.watch_metrics import WatchMetrics
 
 log = Logger()
 
-_STOP_SECONDS = 2.0
+_STOP_SECONDS = 1.5
+
+_Scope = tuple[KindRead, str]
 
 
 class ApiServerSource:
     """Reads all kinds from one API server, in all *namespaces* when none are given.
 
     IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
-    *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts are those of
-    ``ingress.cluster.api_client.ApiAccess``, *backoff_seconds* is the wait after a first error.
+    *options* decide which Ingresses are ours, and so which Secrets are needed.
+    *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
+    selector, empty for all) shows, or each by its name.  *reactor* has ``callFromThread`` and
+    ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
+    are those of ``ingress.cluster.api_client.ApiAccess``, *backoff_seconds* is the wait after a
+    first error, *refresh_seconds* that of ``ingress.cluster.secret_reader``.
     """
 
     def __init__(
         self,
-        reactor: IReactorFromThreads,
+        reactor: Any,
         *,
         kubeconfig: str | None,
         context: str | None,
         server: str | None,
         namespaces: tuple[str, ...],
-        annotations_prefix: str,
+        options: TranslateOptions,
+        watch_secrets: bool = True,
+        secret_selector: str = KINDS[Kind.SECRET].field_selector,
+        metrics: WatchMetrics | None = None,
         environ: Mapping[str, str] = os.environ,
         connect_seconds: float = 5.0,
         read_seconds: float = 75.0,
         backoff_seconds: float = 0.8,
+        refresh_seconds: float = REFRESH_SECONDS,
         clock: Callable[[], float] = monotonic,
         random: Callable[[], float] = random_number,
     ) -> None:
@@ -58,15 +79,27 @@ class ApiServerSource:
             read_seconds=read_seconds,
             clock=clock,
         )
-        self._scopes = tuple(
-            (read, namespace) for read in KINDS.values() for namespace in read.scopes(namespaces)
-        )
-        self._annotations_prefix = annotations_prefix
+        reads = {**KINDS, Kind.SECRET: evolve(KINDS[Kind.SECRET], field_selector=secret_selector)}
+        self._scopes: list[_Scope] = []
+        self._secret_scopes: list[_Scope] = []
+        for read in reads.values():
+            if read.kind is not Kind.SECRET:
+                self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
+            elif watch_secrets:
+                self._secret_scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
+        self._options = options
+        self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
+        self._refresh_seconds = refresh_seconds
         self._clock = clock
         self._random = random
+        self._decoding = Lock()
+        self._watched = WatchedSecrets()
         self._handover: Handover | None = None
-        self._reflectors: tuple[Reflector, ...] = ()
+        self._secrets: ReferencedSecrets | None = None
+        self._reader: SecretReader | None = None
+        self._reflectors: dict[str, Reflector] = {}
+        self._secrets_have_begun = False
         self._is_stopping = False
 
     def start(self, sink: Sink) -> Deferred[None]:
@@ -75,14 +108,20 @@ class ApiServerSource:
         When ``stop`` comes before the configuration is loaded, it fires with None all the same.
         """
         started: Deferred[None] = Deferred()
+        references = SecretReferences(self._options)
+        self._secrets = ReferencedSecrets(sink, references, self._watched, self._metrics)
+        self._reader = self._make_reader(self._secrets)
         self._handover = Handover(
-            self._reactor.callFromThread, sink, (reflector_name(*scope) for scope in self._scopes)
+            self._reactor.callFromThread,
+            self._secrets,
+            (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
+            self._progressed,
         )
         Thread(target=self._load, args=(started,), name="ingress credentials", daemon=True).start()
         return started
 
     def stop(self) -> Deferred[None]:
-        """Stop the threads; fires when they ended, or after two seconds without those that did not.
+        """Stop the threads; fires when they ended, or after one and a half seconds without those that did not.
 
         They are daemon threads: one that is still connecting does not keep the process.
         """
@@ -90,16 +129,23 @@ class ApiServerSource:
         self._is_stopping = True
         if self._handover is not None:
             self._handover.stop()
-        for reflector in self._reflectors:
+        if self._reader is not None:
+            self._reader.stop()
+        for reflector in self._reflectors.values():
             reflector.stop()
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
 
     def missing(self) -> tuple[str, ...]:
-        """The kinds (and namespaces) whose first list has not been handed over yet."""
-        if self._handover is None:
-            return tuple(reflector_name(*scope) for scope in self._scopes)
-        return self._handover.missing()
+        """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""
+        if self._handover is None or self._secrets is None:
+            return tuple(reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes))
+        lists = []
+        for name in self._handover.missing():
+            reflector = self._reflectors.get(name)
+            trouble = reflector.trouble if reflector is not None else ""
+            lists.append(f"{name}: {trouble}" if trouble else name)
+        return (*lists, *self._secrets.missing())
 
     def _load(self, started: Deferred[None]) -> None:
         """Thread: load the configuration, and let the reactor go on."""
@@ -113,30 +159,69 @@ class ApiServerSource:
 
     def _begin(self, started: Deferred[None]) -> None:
         if not self._is_stopping:
-            assert self._handover is not None
-            decoding = Lock()
-            self._reflectors = tuple(
-                Reflector(
-                    read,
-                    namespace,
-                    ApiConnection(self._access),
-                    self._handover,
-                    self._annotations_prefix,
-                    decoding=decoding,
-                    clock=self._clock,
-                    random=self._random,
-                    backoff_seconds=self._backoff_seconds,
-                )
-                for read, namespace in self._scopes
-            )
-            for reflector in self._reflectors:
-                reflector.start()
+            self._reflect(self._scopes)
         started.callback(None)
+
+    def _progressed(self) -> None:
+        """See whether it is the turn of the Secrets: when all that decides about them is known."""
+        assert self._handover is not None and self._secrets is not None
+        missing = self._handover.missing()
+        deciding = (Kind.INGRESS, Kind.INGRESS_CLASS)
+        if self._secrets_have_begun or any(
+            reflector_name(*scope) in missing for scope in self._scopes if scope[0].kind in deciding
+        ):
+            return
+        self._secrets_have_begun = True
+        self._secrets.begin(list_follows=bool(self._secret_scopes))
+        self._reflect(self._secret_scopes)
+
+    def _reflect(self, scopes: "list[_Scope]") -> None:
+        assert self._handover is not None
+        for read, namespace in scopes:
+            name = reflector_name(read, namespace)
+            self._reflectors[name] = Reflector(
+                read,
+                namespace,
+                ApiConnection(self._access),
+                self._handover,
+                self._options.annotations_prefix,
+                decoding=self._decoding,
+                clock=self._clock,
+                random=self._random,
+                backoff_seconds=self._backoff_seconds,
+                selection=self._watched if read.kind is Kind.SECRET else None,
+                counts=self._metrics.reflector(read.kind, namespace, self._clock),
+            )
+            self._reflectors[name].start()
+
+    def _make_reader(self, secrets: ReferencedSecrets) -> SecretReader:
+        reader = SecretReader(
+            self._reactor,
+            lambda: ApiConnection(self._access),
+            KINDS[Kind.SECRET],
+            self._watched,
+            deliver=secrets.deliver,
+            changed=secrets.read_changed,
+            decoding=self._decoding,
+            clock=self._clock,
+            random=self._random,
+            backoff_seconds=self._backoff_seconds,
+            refresh_seconds=self._refresh_seconds,
+            metrics=self._metrics,
+        )
+        secrets.attach(reader)
+        return reader
 
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""
         deadline = monotonic() + _STOP_SECONDS
-        late = [r.name for r in self._reflectors if not r.join(max(0.0, deadline - monotonic()))]
+        late = [
+            name
+            for name, reflector in self._reflectors.items()
+            if not reflector.join(max(0.0, deadline - monotonic()))
+        ]
+        if self._reader is not None and not self._reader.join(max(0.0, deadline - monotonic())):
+            late.append("single Secrets")
         if late:
             log.info("not waiting for the threads of {names}", names=", ".join(late))
         self._reactor.callFromThread(stopped.callback, None)

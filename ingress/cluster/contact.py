@@ -21,12 +21,18 @@ class Contact:
         self._clock = clock
         self._lost_since: float | None = None
         self._said: dict[str, float] = {}
+        self.trouble = ""
+        """The cause of what goes wrong at the moment; empty when nothing does."""
 
-    def lost(self, cause: str) -> None:
-        """Note that the API server cannot be reached, or refuses."""
+    def lost(self, cause: str, alike: str = "") -> None:
+        """Note that the API server cannot be reached, or refuses.
+
+        Causes of which the same *alike* is said count as one.
+        """
+        self.trouble = cause
         if self._lost_since is None:
             self._lost_since = self._clock()
-        if self._is_worth_saying(cause):
+        if self._is_worth_saying(alike or cause):
             log.warn(
                 "{name}: the API server cannot be read, what is known stays in force: {cause}",
                 name=self._name,
@@ -35,6 +41,7 @@ class Contact:
 
     def regained(self) -> None:
         """Note an answer that says success."""
+        self.trouble = ""
         if self._lost_since is not None:
             seconds = round(self._clock() - self._lost_since, 1)
             self._lost_since = None
@@ -47,6 +54,7 @@ class Contact:
 
     def troubled(self, cause: str) -> None:
         """Note an answer that said success and then came to nothing."""
+        self.trouble = cause
         if self._is_worth_saying(cause):
             log.warn("{name}: reading starts again: {cause}", name=self._name, cause=cause)
 

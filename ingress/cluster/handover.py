@@ -24,14 +24,19 @@ class Handover:
     """Takes changes in any thread, and gives them to *sink* in the reactor thread.
 
     *call_from_thread* is the reactor's.  *expected* names the lists that make up the first
-    complete content.
+    complete content; *progressed* is called when ``missing`` became less.
     """
 
     def __init__(
-        self, call_from_thread: Callable[[Callable[[], None]], object], sink: Sink, expected: Iterable[str]
+        self,
+        call_from_thread: Callable[[Callable[[], None]], object],
+        sink: Sink,
+        expected: Iterable[str],
+        progressed: Callable[[], None] = lambda: None,
     ) -> None:
         self._call_from_thread = call_from_thread
         self._sink = sink
+        self._progressed = progressed
         # Guarded by the lock:
         self._lock = Lock()
         self._waiting: dict[ObjectId, Projection | None] = {}
@@ -99,8 +104,11 @@ class Handover:
         """Tell the sink when the last list has arrived."""
         if self._stopped or not self._missing:
             return
-        for name in self._delivering_markers:
-            self._missing.pop(name, None)
+        arrived = [name for name in self._delivering_markers if name in self._missing]
+        for name in arrived:
+            del self._missing[name]
+        if arrived:
+            self._progressed()
         if not self._missing:
             self._sink.synced()
 

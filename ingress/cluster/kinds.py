@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectKey
+from ingress.settings import Settings
 
 
 @frozen
@@ -34,13 +35,16 @@ class KindRead:
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
 
+    def object_path(self, key: ObjectKey) -> str:
+        """The path of one object."""
+        return f"{self.path(key.namespace)}/{key.name}"
+
     def scopes(self, namespaces: tuple[str, ...]) -> tuple[str, ...]:
         """The namespaces to ask in, one request each; the empty one means the whole cluster."""
         return namespaces if self.namespaced and namespaces else ("",)
 
 
-# Of Secrets only those that can be certificates are asked for.  The type of a Secret cannot be
-# changed, so the selector never hides a transition.
+# A Secret that is referred to is also read by its name, when no watch has shown it.
 KINDS: Mapping[Kind, KindRead] = {
     read.kind: read
     for read in (
@@ -50,6 +54,14 @@ KINDS: Mapping[Kind, KindRead] = {
         ),
         KindRead(Kind.SERVICE, "", "v1", "services"),
         KindRead(Kind.ENDPOINT_SLICE, "discovery.k8s.io", "v1", "endpointslices"),
-        KindRead(Kind.SECRET, "", "v1", "secrets", optional=True, field_selector="type=kubernetes.io/tls"),
+        KindRead(
+            Kind.SECRET,
+            "",
+            "v1",
+            "secrets",
+            optional=True,
+            field_selector=Settings().secret_field_selector,
+            verbs=("get", "list", "watch"),
+        ),
     )
 }

@@ -31,10 +31,10 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Reason
+from ingress.model.secrets import TLS_KEYS
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
-SECRET_KEYS = ("tls.crt", "tls.key")
 
 MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 """The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
@@ -62,8 +62,12 @@ def kind_of(api_version: str, kind: str) -> Kind | None:
     return _KINDS.get((api_version, kind))
 
 
-def project(kind: Kind, raw: object, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
+def project(
+    kind: Kind, raw: object, annotations_prefix: str, secret_keys: frozenset[str] = TLS_KEYS
+) -> tuple[ObjectKey | None, Projection]:
     """Project *raw*, an object of *kind*; never raises.
+
+    Of a Secret, only the content of *secret_keys* is kept.
 
     *raw* without ``apiVersion``, as in the lists of an API server, is taken for the
     present version.  The key is None when the object does not say its name, or its
@@ -91,7 +95,7 @@ def project(kind: Kind, raw: object, annotations_prefix: str) -> tuple[ObjectKey
     elif kind is Kind.ENDPOINT_SLICE:
         value = _endpoint_slice(raw, metadata, reader)
     elif kind is Kind.SECRET:
-        value = _secret(raw, reader)
+        value = _secret(raw, reader, secret_keys)
     elif kind is Kind.INGRESS_CLASS:
         value = _ingress_class(raw, metadata, reader)
     else:
@@ -220,11 +224,11 @@ def _slice_endpoint(raw: RawObject, at: str, reader: FieldReader) -> SliceEndpoi
     )
 
 
-def _secret(raw: RawObject, reader: FieldReader) -> Secret:
+def _secret(raw: RawObject, reader: FieldReader, keys: frozenset[str]) -> Secret:
     content: dict[str, bytes] = {}
     encoded = reader.mapping(raw, "data", "") or {}
     plain = reader.mapping(raw, "stringData", "") or {}
-    for name in SECRET_KEYS:
+    for name in sorted(keys):
         # ``stringData`` wins, as when it is written to an API server.
         field, value = ("stringData", plain.get(name)) if name in plain else ("data", encoded.get(name))
         if value is None:

@@ -31,9 +31,8 @@ from ingress.cluster.api_status import SILENT, is_expired
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import KindRead
-from ingress.cluster.ledger import Ledger
 from ingress.cluster.lines import LineSplitter, LineTooLongError
-from ingress.cluster.project import project
+from ingress.cluster.object_changes import Changes, ObjectChanges, Selection
 from ingress.cluster.requests import ListWatchRequests, Query
 from ingress.cluster.watch_events import (
     Bookmark,
@@ -45,8 +44,8 @@ from ingress.cluster.watch_events import (
     page_from_json,
 )
 from ingress.errors import KubernetesError
-from ingress.model.objects import Batch, ObjectId, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.objects import Batch
+from ingress.watch_metrics import ReflectorCounts
 
 log = Logger()
 
@@ -54,8 +53,6 @@ _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
 # A right that is missing is seldom given within seconds.
 _FORBIDDEN_SECONDS = (30.0, 300.0)
-
-_Changes = dict[ObjectId, Projection | None]
 
 
 class Receiver(Protocol):
@@ -74,7 +71,7 @@ class Reflector:
     *decoding* is held while JSON is decoded and projected; reflectors that share it do not
     compete with each other for the interpreter, and so disturb the reactor less.  *clock*
     returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
-    after the first error.
+    after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
     """
 
     def __init__(
@@ -89,13 +86,14 @@ class Reflector:
         clock: Callable[[], float],
         random: Callable[[], float],
         backoff_seconds: float = 0.8,
+        selection: Selection | None = None,
+        counts: ReflectorCounts | None = None,
     ) -> None:
         self.name = reflector_name(read, namespace)
         self._read = read
         self._requests = ListWatchRequests(read, namespace, random)
         self._connection = connection
         self._receiver = receiver
-        self._annotations_prefix = annotations_prefix
         self._decoding = decoding
         self._clock = clock
         self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
@@ -107,18 +105,26 @@ class Reflector:
             forget_after_seconds=2 * _FORBIDDEN_SECONDS[1],
         )
         self._contact = Contact(self.name, clock)
-        self._ledger = Ledger()
+        self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
+        self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
         self._version: str | None = None
         self._list_cause = ""
         self._can_stream_list = True
         self._expirations = 0
         self._troubles = 0
+        # Whether the turn before ended otherwise than by a list in pages that went well.
+        self._was_cut = False
         self._stopping = Event()
         self._thread = Thread(target=self._run, name=f"reflector {self.name}", daemon=True)
 
     def __repr__(self) -> str:
         phase = "stopped" if self._stopping.is_set() else f"version={self._version}"
-        return f"<Reflector {self.name} {phase} objects={len(self._ledger)}>"
+        return f"<Reflector {self.name} {phase} objects={len(self._changes)}>"
+
+    @property
+    def trouble(self) -> str:
+        """Why the API server cannot be read at the moment; empty when it can.  Any thread."""
+        return self._contact.trouble
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -143,6 +149,9 @@ class Reflector:
     def turn(self) -> float:
         """Make one request to its end; return the seconds to wait before the next."""
         version = self._version
+        if self._was_cut:
+            self._counts.reconnects += 1
+        self._was_cut = True
         try:
             if version is not None:
                 return self._watch(version)
@@ -155,7 +164,7 @@ class Reflector:
             return self._troubled(str(error))
         except Exception:
             log.failure("{name}: a bug; everything is listed again", name=self.name)
-            self._list_next("an error of our own")
+            self._list_next("an error of our own", "bug")
             return self._backoff.failed()
 
     # -- requests
@@ -163,25 +172,30 @@ class Reflector:
     def _open(self, query: Query) -> ApiResponse:
         response = self._connection.get(self._requests.path, query)
         self._contact.regained()
+        self._counts.last_contact = self._clock()
         return response
 
     def _page_list(self) -> float:
         """List in pages, handing each over as it comes; only deletions wait for the last."""
-        self._ledger.begin_list()
+        self._changes.begin_list()
         # Pages that expire again and again take longer to read than the API server keeps them.
         in_pages = self._expirations < 2
         next_page = ""
         while not self._stopping.is_set():
             page = self._page(self._requests.page(next_page, in_pages=in_pages))
-            changes: _Changes = {}
+            changes: Changes = {}
             with self._decoding:
+                began = self._clock()
                 for event in page.objects:
-                    self._note(event, changes)
+                    self._changes.note(event, changes)
+                self._counts.decode_seconds += self._clock() - began
+            self._counts.events += len(page.objects)
             next_page = page.next_page
             if next_page:
                 self._receiver.put(changes)
             else:
                 self._complete_list(page.resource_version, changes)
+                self._was_cut = False
                 break
         return 0.0
 
@@ -192,16 +206,20 @@ class Reflector:
         finally:
             response.close()
         with self._decoding:
-            return page_from_json(_decoded(body))
+            began = self._clock()
+            page = page_from_json(_decoded(body))
+            self._counts.decode_seconds += self._clock() - began
+        return page
 
     def _stream_list(self) -> float:
         """List by a watch that begins with all objects, and go on watching."""
-        self._ledger.begin_list()
+        self._changes.begin_list()
         try:
             self._follow(self._requests.streaming_list())
         except KubernetesError as error:
             if self._version is None and _denies_streaming(error):
                 self._can_stream_list = False
+                self._was_cut = False
                 log.debug("{name}: no streaming lists, {reason}", name=self.name, reason=str(error))
                 return 0.0
             raise
@@ -225,7 +243,7 @@ class Reflector:
         try:
             lines = LineSplitter()
             while chunk := self._chunk(response):
-                changes: _Changes = {}
+                changes: Changes = {}
                 try:
                     for line in lines.feed(chunk):
                         if line:
@@ -235,6 +253,7 @@ class Reflector:
                 finally:
                     # What the ledger has noted is handed over, whatever came behind it.
                     self._receiver.put(changes)
+                    self._counts.objects = len(self._changes)
         finally:
             response.close()
 
@@ -247,13 +266,17 @@ class Reflector:
                 self._contact.lost(error.message)
                 return b""
             raise
+        self._counts.last_contact = self._clock()
         return b"" if self._stopping.is_set() else chunk
 
-    def _take(self, line: bytes, changes: _Changes) -> None:
+    def _take(self, line: bytes, changes: Changes) -> None:
         with self._decoding:
+            began = self._clock()
             event = event_from_json(_decoded(line))
             if isinstance(event, ObjectEvent):
-                self._note(event, changes)
+                self._changes.note(event, changes)
+                self._counts.events += 1
+            self._counts.decode_seconds += self._clock() - began
         if isinstance(event, ErrorEvent):
             raise _WatchError(event.error)
         if self._version is not None:
@@ -264,52 +287,24 @@ class Reflector:
                 raise BrokenStreamError("a bookmark among the initial events")
             self._complete_list(event.resource_version, changes)
 
-    def _note(self, event: ObjectEvent, changes: _Changes) -> None:
-        """Turn *event* into a change, if it is news."""
-        if event.key is None:
-            log.warn("{name}: an object without a name is ignored", name=self.name)
-        elif event.deleted:
-            if self._ledger.gone(event.key):
-                changes[self._read.kind, event.key] = None
-        elif self._ledger.present(event.key, event.resource_version):
-            changes[self._read.kind, event.key] = self._projection(event)
-
-    def _projection(self, event: ObjectEvent) -> Projection:
-        try:
-            return project(self._read.kind, event.raw, self._annotations_prefix)[1]
-        except Exception as error:
-            # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
-            assert event.key is not None
-            log.critical(
-                "{name}: {key} cannot be projected: {error}",
-                name=self.name,
-                key=str(event.key),
-                error=type(error).__name__,
-            )
-            message = "the object cannot be read"
-            problem = Problem(
-                self._read.kind, event.key.namespace, event.key.name, Reason.MALFORMED_OBJECT, message
-            )
-            return Projection(None, (problem,))
-
-    def _complete_list(self, version: str, changes: _Changes) -> None:
+    def _complete_list(self, version: str, changes: Changes) -> None:
         """Hand over the rest of a list, which also is the deletion of all that it did not name."""
-        for key in self._ledger.end_list():
-            changes[self._read.kind, key] = None
+        self._changes.end_list(changes)
         self._receiver.put(changes)
         changes.clear()
         self._receiver.synced(self.name)
         self._version = version
+        self._counts.objects = len(self._changes)
         if self._list_cause:
             log.info(
                 "{name}: listed again, {count} objects: {cause}",
                 name=self.name,
-                count=len(self._ledger),
+                count=len(self._changes),
                 cause=self._list_cause,
             )
             self._list_cause = ""
         else:
-            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._ledger))
+            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
 
     def _move(self, version: str) -> None:
         if version != self._version:
@@ -339,7 +334,7 @@ class Reflector:
         return self._backoff.failed(at_least)
 
     def _expired(self) -> float:
-        self._list_next("the resource version expired")
+        self._list_next("the resource version expired", "expired")
         self._expirations += 1
         return 0.0 if self._expirations == 1 else self._backoff.failed()
 
@@ -352,12 +347,14 @@ class Reflector:
         if self._troubles >= _TROUBLES_AT_ONE_VERSION:
             if self._version is None:
                 self._can_stream_list = False
-            self._list_next(cause)
+            self._list_next(cause, "broken")
         return self._backoff.failed(at_least)
 
-    def _list_next(self, cause: str) -> None:
+    def _list_next(self, cause: str, sort: str) -> None:
+        """Let the next turn list; *cause* is for the log, *sort* for the metrics."""
         self._troubles = 0
         if self._version is not None:
+            self._counts.relists[sort] += 1
             self._version = None
             self._list_cause = cause
 

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from threading import current_thread, main_thread
 from threading import enumerate as all_threads
@@ -19,6 +20,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.source import Source
 from ingress.errors import StartError
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.translate.options import TranslateOptions
 from tests.cluster.api_server_case import ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, RawBody
@@ -41,22 +43,27 @@ def service(name: str, namespace: str = "shop", service_type: str = "ClusterIP")
     }
 
 
-def ingress(name: str) -> dict[str, Any]:
+def ingress(name: str, *secrets: str, class_name: str = "nginx", namespace: str = "shop") -> dict[str, Any]:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "ingressClassName": class_name,
+            "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}},
+            "tls": [{"secretName": secret} for secret in secrets],
+        },
     }
 
 
-def secret(name: str, secret_type: str = "kubernetes.io/tls") -> dict[str, Any]:
+def secret(name: str, secret_type: str = "kubernetes.io/tls", content: bytes = b"1") -> dict[str, Any]:
+    keys = ("tls.crt", "tls.key", "ca.crt", "auth")
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": name, "namespace": "shop"},
         "type": secret_type,
-        "data": {"tls.crt": "", "tls.key": ""},
+        "data": {key: b64encode(content).decode() for key in keys},
     }
 
 
@@ -99,7 +106,7 @@ class SourceTestCase(ApiServerTestCase):
             "context": None,
             "server": None,
             "namespaces": (),
-            "annotations_prefix": "nginx.ingress.kubernetes.io",
+            "options": TranslateOptions(),
             "environ": {},
             "connect_seconds": 2.0,
             "read_seconds": 5.0,
@@ -149,7 +156,7 @@ class SyncTests(SourceTestCase):
 
     async def test_every_kind(self) -> None:
         """Objects of all kinds are handed over, then the sink is synced, and changes follow."""
-        for one in (service("web"), ingress("web"), secret("tls"), secret("opaque", "Opaque")):
+        for one in (service("web"), ingress("web", "tls"), secret("tls"), secret("other")):
             self.server.create(one)
         source = self.source()
         self.assertEqual(set(source.missing()), {"Service", *OTHER_KINDS})
@@ -165,6 +172,7 @@ class SyncTests(SourceTestCase):
     async def test_what_is_called(self) -> None:
         """Nothing is called but what the table of kinds says, and all of that is."""
         self.server.streaming_list = False
+        self.server.create(ingress("web", "opaque"))
         await self.synced()
         await self.server.when(lambda: len(self.server.watches) == len(KINDS))
         called = {(call.group, call.plural, call.verb) for call in self.server.requests}
@@ -393,7 +401,9 @@ class RightsTests(SourceTestCase):
         """Without the right to Services there is no sync, and it is said what is missing."""
         self.grant("ingresses", "endpointslices", "secrets", "ingressclasses")
         content = await self.start()
-        await self.until(lambda: self.running.missing() == ("Service",))
+        await self.until(lambda: len(self.running.missing()) == 1)
+        (missing,) = self.running.missing()
+        self.assertRegex(missing, "^Service: 403 Forbidden: services is forbidden")
         await self.until(lambda: len(self.server.requests_of("watch", "services")) > 1)
         self.assertEqual(content.synced_times, 0)
         self.grant("*")
@@ -466,14 +476,15 @@ class StopTests(SourceTestCase):
         """A request that nobody answers does not hold the thread."""
         self.server.faults.add(Hang(), times=None)
         content = await self.start()
-        await self.server.when(lambda: len(self.server.requests) == len(KINDS))
+        # Secrets come last.
+        await self.server.when(lambda: len(self.server.requests) == len(KINDS) - 1)
         await self.assert_stops(content)
 
     async def test_frozen(self) -> None:
         """A server that accepts connections and says nothing does not hold the threads."""
         self.server.freeze()
         content = await self.start()
-        await self.until(lambda: self.server.connection_count == len(KINDS))
+        await self.until(lambda: self.server.connection_count == len(KINDS) - 1)
         await self.assert_stops(content)
 
     async def test_while_waiting_after_an_error(self) -> None:

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectKey
 
 
 class KindsTests(SynchronousTestCase):
@@ -17,6 +17,8 @@ class KindsTests(SynchronousTestCase):
         """A kind is asked for in the whole cluster or in one namespace, in its API group."""
         self.assertEqual(KINDS[Kind.INGRESS].path(), "/apis/networking.k8s.io/v1/ingresses")
         self.assertEqual(KINDS[Kind.SECRET].path("shop"), "/api/v1/namespaces/shop/secrets")
+        key = ObjectKey("shop", "tls")
+        self.assertEqual(KINDS[Kind.SECRET].object_path(key), "/api/v1/namespaces/shop/secrets/tls")
 
     def test_scopes(self) -> None:
         """Namespaces narrow what has a namespace; the rest is read from the cluster once."""
@@ -24,9 +26,12 @@ class KindsTests(SynchronousTestCase):
         self.assertEqual(KINDS[Kind.SERVICE].scopes(("a", "b")), ("a", "b"))
         self.assertEqual(KINDS[Kind.INGRESS_CLASS].scopes(("a", "b")), ("",))
 
-    def test_only_list_and_watch(self) -> None:
-        """No other right is needed than to list and to watch."""
-        self.assertEqual({read.verbs for read in KINDS.values()}, {("list", "watch")})
+    def test_no_right_to_write(self) -> None:
+        """No other right is needed than to list and to watch, and to get single Secrets."""
+        verbs = {kind: set(read.verbs) for kind, read in KINDS.items()}
+        self.assertEqual(verbs.pop(Kind.SECRET), {"get", "list", "watch"})
+        for kind, others in verbs.items():
+            self.assertEqual(others, {"list", "watch"}, kind)
 
     def test_secrets_are_narrowed(self) -> None:
         """Only Secrets of the TLS type are asked for, and no other kind is narrowed."""

@@ -1,0 +1,150 @@
+"""The series about reading the API server: what reflectors, handover and Secret reads count.
+
+Counters are plain integers.  Those of a reflector are written by its thread alone and read
+in the reactor thread when somebody asks for them; a number that is one step old does no harm,
+so there are no locks.  The number of series is bounded: by kinds, namespaces named on the
+command line, and fixed lists of causes.
+
+``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock.
+"""
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+
+RELIST_CAUSES = ("expired", "broken", "bug")
+"""Why a kind was listed again: the resource version was gone, streams came to nothing, or a bug of ours."""
+
+READ_OUTCOMES = ("ok", "missing", "failed")
+"""How reading a Secret by its name ended."""
+
+_LABELS = ("kind", "namespace")
+
+
+class ReflectorCounts:
+    """What one reflector counts; *namespace* is empty for the whole cluster.
+
+    *clock* returns monotonic seconds, the same that ``last_contact`` is taken from.
+    """
+
+    __slots__ = (
+        "clock",
+        "decode_seconds",
+        "events",
+        "kind",
+        "last_contact",
+        "namespace",
+        "objects",
+        "reconnects",
+        "relists",
+    )
+
+    def __init__(self, kind: str, namespace: str, clock: Callable[[], float]) -> None:
+        self.kind = kind
+        self.namespace = namespace
+        self.clock = clock
+        self.objects = 0
+        self.events = 0
+        self.reconnects = 0
+        self.relists = dict.fromkeys(RELIST_CAUSES, 0)
+        self.last_contact: float | None = None
+        self.decode_seconds = 0.0
+
+
+class WatchMetrics:
+    """All of it; belongs to the reactor thread, the counts of each reflector apart."""
+
+    def __init__(self) -> None:
+        self._reflectors: list[ReflectorCounts] = []
+        self._batches = 0
+        self._changes = 0
+        self._reads = dict.fromkeys(READ_OUTCOMES, 0)
+        self._secrets_needed = 0
+
+    def reflector(self, kind: str, namespace: str, clock: Callable[[], float]) -> ReflectorCounts:
+        """Make, and show from now on, the counts of one reflector."""
+        counts = ReflectorCounts(kind, namespace, clock)
+        self._reflectors.append(counts)
+        return counts
+
+    def handed_over(self, changes: int) -> None:
+        """Count a batch that came into the reactor thread."""
+        self._batches += 1
+        self._changes += changes
+
+    def secret_read(self, outcome: str) -> None:
+        """Count a Secret that was asked for by its name; *outcome* is one of ``READ_OUTCOMES``."""
+        self._reads[outcome] += 1
+
+    def secrets_needed(self, count: int) -> None:
+        """Note how many Secrets are referred to."""
+        self._secrets_needed = count
+
+    def families(self) -> Iterable[Metric]:
+        """Yield the series; none when no API server is read."""
+        if not self._reflectors:
+            return
+        yield self._gauge("ingress_watch_objects", "Objects known to exist.", lambda c: c.objects)
+        yield self._counter(
+            "ingress_watch_events", "Changes received, and objects of lists.", lambda c: c.events
+        )
+        yield self._relists()
+        yield self._counter(
+            "ingress_watch_reconnects",
+            "Requests after the first one, whatever ended the one before.",
+            lambda c: c.reconnects,
+        )
+        contact = GaugeMetricFamily(
+            "ingress_watch_last_contact_seconds",
+            "Seconds since the API server last sent anything.",
+            labels=_LABELS,
+        )
+        for counts in self._reflectors:
+            if counts.last_contact is not None:
+                contact.add_metric(
+                    (counts.kind, counts.namespace), max(0.0, counts.clock() - counts.last_contact)
+                )
+        yield contact
+        yield self._counter(
+            "ingress_watch_decode_seconds",
+            "Seconds in which what came was decoded and projected.",
+            lambda c: c.decode_seconds,
+        )
+        yield SummaryMetricFamily(
+            "ingress_watch_handover_changes",
+            "Batches given to the reactor thread, and the changes in them.",
+            count_value=self._batches,
+            sum_value=self._changes,
+        )
+        yield GaugeMetricFamily(
+            "ingress_secrets_needed", "Secrets that are referred to.", value=self._secrets_needed
+        )
+        reads = CounterMetricFamily(
+            "ingress_secret_reads", "Secrets asked for by name, by how that ended.", labels=("outcome",)
+        )
+        for outcome, count in self._reads.items():
+            reads.add_metric((outcome,), count)
+        yield reads
+
+    def _relists(self) -> Metric:
+        relists = CounterMetricFamily(
+            "ingress_watch_relists",
+            "Lists after the first complete one, by cause.",
+            labels=(*_LABELS, "cause"),
+        )
+        for counts in self._reflectors:
+            for cause, count in counts.relists.items():
+                relists.add_metric((counts.kind, counts.namespace, cause), count)
+        return relists
+
+    def _counter(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
+        family = CounterMetricFamily(name, text, labels=_LABELS)
+        for counts in self._reflectors:
+            family.add_metric((counts.kind, counts.namespace), value(counts))
+        return family
+
+    def _gauge(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
+        family = GaugeMetricFamily(name, text, labels=_LABELS)
+        for counts in self._reflectors:
+            family.add_metric((counts.kind, counts.namespace), value(counts))
+        return family
