@@ -2,16 +2,20 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-CODE = ingress tests twisted/plugins scripts
+# The benchmark has an environment of its own: it installs other proxies.
+BENCH_VENV ?= .venv-bench
+CODE = ingress tests twisted/plugins scripts bench
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
 dev_environment = $(VENV)/.installed-dev
+bench_environment = $(BENCH_VENV)/.installed-bench
+bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format docs image-check clean
+.PHONY: help run test check format docs bench bench-quick image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -27,7 +31,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py bench
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -38,11 +42,17 @@ docs: $(dev_environment) ## write docs/options.md anew from the options
 	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 
+bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)
+	@exec $(BENCH_VENV)/bin/python -m bench
+
+bench-quick: $(bench_quick_environment) ## measure the two small GETs beside nginx and Go, in under 45 s
+	@exec $(BENCH_VENV)/bin/python -m bench --quick
+
 image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(BENCH_VENV) build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.
@@ -55,6 +65,17 @@ $(dev_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(user_environment)
+
+$(bench_environment) $(bench_quick_environment): override VENV = $(BENCH_VENV)
+$(bench_environment): $(metadata)
+	@$(make_venv)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@ $(bench_quick_environment)
+
+$(bench_quick_environment): $(metadata)
+	@$(make_venv)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench-quick]'
+	@touch $@
 
 define make_venv
 command -v '$(PYTHON)' >/dev/null || { \

@@ -1,0 +1,157 @@
+"""``python -m bench``: measure, print tables, and write what came out."""
+
+import argparse
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from bench import install, machine, results, tables
+from bench.campaign import Campaign, Plan, fresh_folder
+from bench.errors import BenchError
+from bench.loads import LOADS
+from bench.measure import Place
+from bench.processes import Processes
+from bench.targets import TARGETS
+
+ROUNDS = 5
+QUICK_ROUNDS = 5
+QUICK_WRK_SECONDS = 1
+QUICK_LIMIT_SECONDS = 40.0
+OPEN_FILES = 16384
+QUICK_PROGRAMS = ("nginx", "h2load", "wrk", "taskset")
+ALL_PROGRAMS = (*QUICK_PROGRAMS, "haproxy", "caddy")
+# Beside the environment that runs this, so that "make clean" removes it.
+FOLDER = Path(sys.prefix) / "bench"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    made.add_argument("--quick", action="store_true", help="only the small GETs, ours, nginx and Go")
+    made.add_argument("--rounds", type=int, metavar="N", help=f"how often all is measured (default {ROUNDS})")
+    made.add_argument("--loads", metavar="NAMES", help=f"only these: {','.join(one.name for one in LOADS)}")
+    made.add_argument(
+        "--targets", metavar="NAMES", help=f"only these: {','.join(one.name for one in TARGETS)}"
+    )
+    made.add_argument("--output", type=Path, metavar="FILE", help="write the results there, and no document")
+    return made
+
+
+def chosen(names: str | None, known: Sequence[Any], is_quick: bool) -> tuple[Any, ...]:
+    """Those of *known* that *names* lists; without names all, or the quick ones.  Raises BenchError."""
+    if names is None:
+        return tuple(one for one in known if one.is_quick or not is_quick)
+    by_name = {one.name: one for one in known}
+    for name in names.split(","):
+        if name not in by_name:
+            raise BenchError(f"there is no {name!r}; there are {', '.join(by_name)}")
+    return tuple(one for one in known if one.name in names.split(","))
+
+
+def two_cpus() -> tuple[int, int]:
+    """The CPUs for load and proxy.  Raises BenchError when there are not two."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        raise BenchError("two CPUs are needed, one for the proxy and one for everything else")
+    return allowed[0], allowed[1]
+
+
+def allow_open_files() -> None:
+    """Let this process and its children open enough connections.  Raises BenchError."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
+        raise BenchError(f"{OPEN_FILES} open files are needed, but the limit is {hard}; raise it: ulimit -Hn")
+    if soft < OPEN_FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Install, measure, print and write.  Raises BenchError."""
+    loads = chosen(arguments.loads, LOADS, arguments.quick)
+    targets = chosen(arguments.targets, TARGETS, arguments.quick)
+    load_cpu, proxy_cpu = two_cpus()
+    allow_open_files()
+    install.search_system_folders()
+    install.ensure_programs(QUICK_PROGRAMS if arguments.quick else ALL_PROGRAMS)
+    programs = {}
+    names = {one.name for one in targets}
+    FOLDER.mkdir(exist_ok=True)
+    if "go" in names:
+        programs["goproxy"] = install.build_go_proxy(FOLDER)
+    if "envoy" in names:
+        programs["envoy"] = install.environment_program("envoy")
+    folder = fresh_folder(FOLDER)
+    found_python = machine.python()
+    install.say(machine.python_line(found_python))
+    install.say(f"built with: {found_python['build']['configure'] or 'unknown options'}")
+
+    setting = {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine.machine(load_cpu, proxy_cpu),
+        "python": found_python,
+        "programs": machine.program_versions(_paths(programs)),
+    }
+    plan = Plan(
+        loads,
+        targets,
+        arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS),
+        QUICK_WRK_SECONDS if arguments.quick else None,
+        QUICK_LIMIT_SECONDS if arguments.quick else None,
+    )
+    campaign = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
+    with Processes.logging_to(folder) as processes:
+        campaign.run(campaign.start(processes))
+    command = "bench-quick" if arguments.quick else "bench"
+    return results.document(command, loads, targets, campaign.measured, setting)
+
+
+def _paths(programs: dict[str, str]) -> dict[str, str]:
+    paths = {name: shutil.which(name) or "" for name in ALL_PROGRAMS if name != "taskset"}
+    if "envoy" in programs:
+        paths["envoy"] = programs["envoy"]
+    if "goproxy" in programs:
+        paths["go"] = install.environment_program("go")
+    return {name: path for name, path in paths.items() if path}
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print the tables."""
+    for load in found["loads"].values():
+        print(f"\n{load['title']} ({load['connections']} connections)")
+        print(tables.text_table(tables.load_rows(load, found["targets"])))
+    print("\nGoals (ratios of ours)")
+    print(tables.text_table(tables.figure_rows(found["figures"], found["loads"])))
+    print(f"\nmeasured with {machine.python_line(found['python'])}; {found['rounds']} rounds, medians")
+
+
+def main() -> int:
+    """Run; the status is 0, also when goals are missed."""
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGHUP, _stop)
+    try:
+        arguments = parser().parse_args()
+        found = run(arguments)
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return 130
+    show(found)
+    results.write(found, arguments.output or results.RESULTS)
+    return 0
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

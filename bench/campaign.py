@@ -1,0 +1,137 @@
+"""The whole measurement: everything is started, then asked one at a time in interleaved rounds.
+
+All targets are up at the same time.  In each round every load goes to every target,
+one after the other, in an order that moves on by one each round, so that no target is always
+measured after the same other.  The round before the first is a short warm-up and is
+not kept.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from attrs import define, field, frozen
+
+from bench import measure
+from bench.backend import backend_command
+from bench.certificate import write_key_pair
+from bench.loads import PLAIN_HOST, SECURE_HOST, UPLOAD_HOST, Load
+from bench.processes import Processes, free_ports, wait_until_it_answers
+from bench.summary import Sample, value
+from bench.targets import Site, Target
+
+WARM_UP_SCALE = 0.15
+WARM_UP_SECONDS = 1
+LEAST_ROUNDS = 2
+
+
+@frozen
+class Plan:
+    """What is to be measured."""
+
+    loads: tuple[Load, ...]
+    targets: tuple[Target, ...]
+    rounds: int
+    wrk_seconds: int | None = None
+    """Instead of what the loads say."""
+    time_limit_seconds: float | None = None
+    """No round is begun that would end later, but two are measured in any case."""
+
+
+@define
+class Measured:
+    """What came of it: samples by load, target and round, and what failed."""
+
+    samples: dict[str, dict[str, dict[int, Sample]]] = field(factory=dict)
+    failures: dict[str, dict[str, str]] = field(factory=dict)
+    rounds: int = 0
+
+    def add(self, load: Load, target: Target, number: int, sample: Sample) -> None:
+        """Keep *sample* of round *number*."""
+        self.samples.setdefault(load.name, {}).setdefault(target.name, {})[number] = sample
+
+    def has_failed(self, load: Load, target: Target) -> bool:
+        """Whether *target* could not serve *load* before; it is not asked again."""
+        return target.name in self.failures.get(load.name, {})
+
+
+@define
+class Campaign:
+    """A plan that is carried out in *place*; *say* is told of every step."""
+
+    plan: Plan
+    place: measure.Place
+    programs: dict[str, str]
+    say: Callable[[str], None]
+    measured: Measured = field(factory=Measured)
+    _begun: float = field(factory=perf_counter)
+    _done: int = 0
+
+    def start(self, processes: Processes) -> list[measure.Started]:
+        """Start the backend and all targets, and wait until they answer.  Raises BenchError."""
+        folder, place = self.place.folder, self.place
+        pair = write_key_pair(folder, (SECURE_HOST, PLAIN_HOST, UPLOAD_HOST))
+        backend, *ports = free_ports(1 + 3 * len(self.plan.targets))
+        running = processes.start("backend", backend_command(folder, backend), place.load_cpu)
+        wait_until_it_answers(running, backend, PLAIN_HOST)
+        started = []
+        for number, target in enumerate(self.plan.targets):
+            http, https, admin = ports[3 * number : 3 * number + 3]
+            site = Site(folder, http, https, admin, backend, pair, self.programs)
+            self.say(f"starting {target.title}")
+            running = processes.start(target.name, target.command(site), place.proxy_cpu, target.environment)
+            started.append(measure.Started(target, site, running))
+        for one in started:
+            wait_until_it_answers(one.running, one.site.http, PLAIN_HOST)
+        return started
+
+    def run(self, started: Sequence[measure.Started]) -> None:
+        """Measure all rounds.  What a target cannot do is noted, and the others go on."""
+        self._round(0, started)
+        for number in range(1, self.plan.rounds + 1):
+            begun = perf_counter()
+            self._round(number, started)
+            self.measured.rounds = number
+            now = perf_counter()
+            limit = self.plan.time_limit_seconds
+            if limit and number >= LEAST_ROUNDS and now - self._begun + (now - begun) > limit:
+                self.say(f"stopping after round {number}: the time is over")
+                break
+
+    def _round(self, number: int, started: Sequence[measure.Started]) -> None:
+        turn = number % len(started)
+        for load in self.plan.loads:
+            for one in [*started[turn:], *started[:turn]]:
+                if not self.measured.has_failed(load, one.target):
+                    self._measure(number, load, one)
+                self._done += 1
+
+    def _measure(self, number: int, load: Load, one: measure.Started) -> None:
+        name = f"{load.name:15} {one.target.name:13}"
+        try:
+            if number:
+                sample = measure.measure(self.place, load, one, seconds=self.plan.wrk_seconds)
+                self.measured.add(load, one.target, number, sample)
+                result = f"{value(load, sample):10.1f} {load.unit.value}"
+            else:
+                measure.measure(self.place, load, one, WARM_UP_SCALE, WARM_UP_SECONDS)
+                result = "warm"
+        except measure.LoadFailed as failure:
+            self.measured.failures.setdefault(load.name, {})[one.target.name] = str(failure)
+            result = str(failure)
+        self.say(f"{self._progress()} round {number}/{self.plan.rounds} {name} {result}")
+
+    def _progress(self) -> str:
+        cells = (self.plan.rounds + 1) * len(self.plan.loads) * len(self.plan.targets)
+        share = (self._done + 1) / cells
+        spent = perf_counter() - self._begun
+        return f"[{share:4.0%}, {spent:4.0f} s, about {spent / share - spent:4.0f} s left]"
+
+
+def fresh_folder(parent: Path) -> Path:
+    """Return an empty folder for the files of one run; that of the run before is removed."""
+    folder = parent / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

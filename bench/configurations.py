@@ -1,0 +1,218 @@
+"""The configurations of the proxies, as they are written to their files.
+
+All of them pass the client's Host on, add ``X-Forwarded-*`` fields, keep connections to
+the backend open, and send no session tickets' worth of resumption to the generators,
+which never resume anyway.  Everything else is a default unless a comment says why not.
+"""
+
+from typing import Any
+
+from bench.certificate import KeyPair
+from bench.processes import HOST
+
+# The forwarding fields are those of Debian's /etc/nginx/proxy_params.
+NGINX = """
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 16384;
+user root;
+pid {folder}/{name}.pid;
+error_log stderr error;
+events {{ worker_connections 8192; }}
+http {{
+    {access_log}
+    client_body_temp_path {folder}/{name}-body;
+    proxy_temp_path {folder}/{name}-proxy;
+    fastcgi_temp_path {folder}/{name}-fastcgi;
+    uwsgi_temp_path {folder}/{name}-uwsgi;
+    scgi_temp_path {folder}/{name}-scgi;
+    upstream backend {{ server 127.0.0.1:{backend}; keepalive 320; keepalive_requests 100000000; }}
+    ssl_certificate {certificate};
+    ssl_certificate_key {key};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_set_header X-Forwarded-Proto $scheme;
+    server {{
+        listen 127.0.0.1:{http} backlog=4096 default_server;
+        listen 127.0.0.1:{https} ssl backlog=4096 default_server;
+        location / {{ proxy_pass http://backend; }}
+        # By default nginx moves 4 KiB at a time here and spills into files: 64 KiB buffers are the
+        # harder reference.
+        location /download/ {{
+            proxy_buffer_size 64k;
+            proxy_buffers 8 64k;
+            proxy_busy_buffers_size 128k;
+            proxy_pass http://backend;
+        }}
+    }}
+    server {{
+        listen 127.0.0.1:{http};
+        server_name {upload_host};
+        client_max_body_size 20m;
+        client_body_buffer_size 64k;
+        proxy_request_buffering off;
+        location / {{ proxy_pass http://backend; }}
+    }}
+}}
+"""
+
+# Debian's configuration logs in this format, to the system's logger; a file stands in for it.
+HAPROXY = """
+global
+    nbthread 1
+    maxconn 8192
+    log stdout format raw local0
+defaults
+    mode http
+    log global
+    option httplog
+    option forwardfor
+    timeout connect 5s
+    timeout client 75s
+    timeout server 60s
+frontend all
+    bind 127.0.0.1:{http} backlog 4096
+    bind 127.0.0.1:{https} backlog 4096 ssl crt {pem} alpn http/1.1
+    http-request set-header X-Forwarded-Proto http if !{{ ssl_fc }}
+    http-request set-header X-Forwarded-Proto https if {{ ssl_fc }}
+    default_backend only
+backend only
+    server one 127.0.0.1:{backend}
+"""
+
+CADDY = """
+{{
+    admin off
+    auto_https off
+    persist_config off
+    storage file_system {folder}/caddy
+    servers {{
+        protocols h1 h2
+    }}
+}}
+http://:{http} {{
+    bind 127.0.0.1
+    reverse_proxy 127.0.0.1:{backend}
+}}
+https://:{https} {{
+    bind 127.0.0.1
+    tls {certificate} {key}
+    reverse_proxy 127.0.0.1:{backend}
+}}
+"""
+
+# Hosts with a certificate are redirected to it, so the plain loads have hosts of their own.
+MANIFESTS = """
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: plain, namespace: bench}}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: {plain_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: upload
+  namespace: bench
+  annotations: {{nginx.ingress.kubernetes.io/proxy-body-size: 20m}}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: {upload_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: secure, namespace: bench}}
+spec:
+  ingressClassName: nginx
+  tls:
+  - {{hosts: [{secure_host}], secretName: certificate}}
+  rules:
+  - host: {secure_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: backend, namespace: bench}}
+spec: {{ports: [{{port: 80}}]}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: certificate, namespace: bench}}
+type: kubernetes.io/tls
+data: {{tls.crt: {certificate}, tls.key: {key}}}
+"""
+
+
+def _address(port: int) -> dict[str, Any]:
+    return {"socket_address": {"address": HOST, "port_value": port}}
+
+
+def envoy_listener(port: int, pair: KeyPair | None = None) -> dict[str, Any]:
+    """A listener of Envoy on *port*, with TLS if there is a *pair*."""
+    connection = {
+        "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": "bench",
+        "use_remote_address": True,
+        "route_config": {
+            "virtual_hosts": [
+                {
+                    "name": "all",
+                    "domains": ["*"],
+                    "routes": [{"match": {"prefix": "/"}, "route": {"cluster": "backend"}}],
+                }
+            ]
+        },
+        "http_filters": [
+            {
+                "name": "router",
+                "typed_config": {
+                    "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"
+                },
+            }
+        ],
+    }
+    chain: dict[str, Any] = {"filters": [{"name": "http", "typed_config": connection}]}
+    if pair is not None:
+        chain["transport_socket"] = {
+            "name": "tls",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+                "common_tls_context": {
+                    "tls_certificates": [
+                        {
+                            "certificate_chain": {"filename": str(pair.certificate_path)},
+                            "private_key": {"filename": str(pair.key_path)},
+                        }
+                    ]
+                },
+            },
+        }
+    return {"name": str(port), "address": _address(port), "filter_chains": [chain]}
+
+
+def envoy_bootstrap(backend: int, listeners: list[dict[str, Any]]) -> dict[str, Any]:
+    """The bootstrap of Envoy."""
+    return {
+        "static_resources": {
+            "listeners": listeners,
+            "clusters": [
+                {
+                    "name": "backend",
+                    "type": "STATIC",
+                    "load_assignment": {
+                        "cluster_name": "backend",
+                        "endpoints": [{"lb_endpoints": [{"endpoint": {"address": _address(backend)}}]}],
+                    },
+                }
+            ],
+        }
+    }

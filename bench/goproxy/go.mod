@@ -1,0 +1,3 @@
+module txingress.example/goproxy
+
+go 1.22

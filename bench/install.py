@@ -1,0 +1,133 @@
+"""What the benchmark runs beside ours: found, or installed by ``apt-get``; and the Go proxy, built.
+
+Envoy and the Go toolchain come from PyPI, by the extra ``bench``.  Nothing is
+started here, and no service that a Debian package brings is left running.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.errors import BenchError
+
+PACKAGES = {
+    "nginx": "nginx",
+    "haproxy": "haproxy",
+    "caddy": "caddy",
+    "h2load": "nghttp2-client",
+    "wrk": "wrk",
+    "taskset": "util-linux",
+}
+"""The Debian package of each program."""
+
+INSTALL_SECONDS = 600
+BUILD_SECONDS = 600
+_SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
+_GO_SOURCE = Path(__file__).parent / "goproxy"
+# Debian's maintainer scripts ask this program whether they may start a service; 101 says no.
+_POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+def say(text: str) -> None:
+    """Tell the terminal what goes on."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def search_system_folders() -> None:
+    """Let programs be found that are not on a user's path."""
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join([*path, *(one for one in _SYSTEM_FOLDERS if one not in path)])
+
+
+def ensure_programs(names: Sequence[str]) -> None:
+    """Install what of *names* is missing.  Raises BenchError when that cannot be done."""
+    missing = sorted({PACKAGES[name] for name in names if shutil.which(name) is None})
+    if not missing:
+        return
+    wanted = " ".join(missing)
+    if shutil.which("apt-get") is None:
+        raise BenchError(f"not installed: {wanted}; there is no apt-get here, install them by other means")
+    if os.geteuid() != 0:
+        raise BenchError(f"not installed: {wanted}; run as root, or: sudo apt-get install {wanted}")
+    say(f"installing {wanted}")
+    with _no_services():
+        # The lists of packages may be old or not there at all; they are fetched if it fails without.
+        install = ["apt-get", "install", "--yes", "--no-install-recommends", "--quiet", *missing]
+        if _apt(install):
+            _apt(["apt-get", "update", "--quiet"])
+            if said := _apt(install):
+                raise BenchError(f"apt-get install {wanted} failed: {said}")
+    for name in names:
+        if shutil.which(name) is None:
+            raise BenchError(f"{PACKAGES[name]} is installed, but there is no {name}")
+
+
+def _apt(command: Sequence[str]) -> str:
+    """Run *command*; return nothing if all is well, else the last line it said."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s") from None
+    if done.returncode == 0:
+        return ""
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[-1] if lines else f"status {done.returncode}"
+
+
+@contextmanager
+def _no_services() -> Iterator[None]:
+    if _POLICY.exists():  # the administrator has decided already
+        yield
+        return
+    _POLICY.write_text("#!/bin/sh\nexit 101\n")
+    _POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        _POLICY.unlink()
+
+
+def environment_program(name: str) -> str:
+    """The path of a program that the bench extra has installed beside this interpreter."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        raise BenchError(f"{name} is not in this environment; run: make bench")
+    return str(path)
+
+
+def build_go_proxy(folder: Path) -> str:
+    """Build the Go proxy into *folder*; return its path.  Go's cache is in *folder*, too."""
+    go = environment_program("go")
+    built = folder / "goproxy"
+    if not built.exists():
+        say("building the Go proxy (the standard library is compiled once)")
+    environment = {
+        **os.environ,
+        "GOCACHE": str(folder / "go-cache"),
+        "GOPATH": str(folder / "go"),
+        "GOENV": "off",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
+    }
+    command = [go, "build", "-o", str(built), "."]
+    try:
+        done = subprocess.run(
+            command, cwd=_GO_SOURCE, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"go build took longer than {BUILD_SECONDS} s") from None
+    if done.returncode:
+        raise BenchError(f"go build failed: {' '.join(done.stderr.split())}")
+    return str(built)

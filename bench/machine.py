@@ -1,0 +1,100 @@
+"""What was measured with: the machine, the interpreter and its build, the versions of all programs."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+VERSION_SECONDS = 20
+_DISTRIBUTIONS = ("twisted", "pyOpenSSL", "cryptography", "attrs", "prometheus_client")
+
+
+def build_options() -> dict[str, Any]:
+    """How this interpreter was built: ``pgo`` and ``lto`` are what matters, some 30 % of the user share."""
+    arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return {
+        "configure": arguments,
+        "pgo": "--enable-optimizations" in arguments,
+        "lto": "--with-lto" in arguments and "--with-lto=no" not in arguments,
+        "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED")),
+        "debug": bool(sysconfig.get_config_var("Py_DEBUG")),
+        "cflags": str(sysconfig.get_config_var("PY_CFLAGS") or ""),
+    }
+
+
+def python() -> dict[str, Any]:
+    """The interpreter that runs ours: the one that made this environment."""
+    packages = {}
+    for name in _DISTRIBUTIONS:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = "not installed"
+    return {
+        "version": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "compiler": platform.python_compiler(),
+        "build": build_options(),
+        "packages": packages,
+        "executable_version": sys.version,
+    }
+
+
+def python_line(found: Mapping[str, Any]) -> str:
+    """One line about the interpreter, of what ``python`` has returned."""
+    build = found["build"]
+    words = [
+        "with PGO" if build["pgo"] else "without PGO",
+        "with LTO" if build["lto"] else "without LTO",
+        "shared libpython" if build["shared"] else "static libpython",
+    ]
+    if build["debug"]:
+        words.append("a debug build")
+    return f"{found['implementation']} {found['version']}, {', '.join(words)}"
+
+
+def machine(load_cpu: int, proxy_cpu: int) -> dict[str, Any]:
+    """The machine, and which of its CPUs are used."""
+    model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+    return {
+        "cpu": model[1] if model else platform.machine(),
+        "cpus": os.cpu_count(),
+        "load_cpu": load_cpu,
+        "proxy_cpu": proxy_cpu,
+        "kernel": platform.release(),
+        "congestion_control": congestion.read_text().strip() if congestion.exists() else "",
+        "load_average": os.getloadavg()[0],
+    }
+
+
+_VERSION_COMMANDS = {
+    "nginx": ["-v"],
+    "haproxy": ["-v"],
+    "caddy": ["version"],
+    "h2load": ["--version"],
+    "wrk": ["-v"],
+    "envoy": ["--version"],
+    "go": ["version"],
+}
+
+
+def program_versions(paths: Mapping[str, str]) -> dict[str, str]:
+    """The versions of the programs at *paths*; empty for what does not tell."""
+    found = {}
+    for name, path in paths.items():
+        try:
+            done = subprocess.run(
+                [path, *_VERSION_COMMANDS[name]], capture_output=True, text=True, timeout=VERSION_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        number = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
+        found[name] = number[0] if number else ""
+    return found

@@ -1,0 +1,111 @@
+"""One measurement: a load is sent to a target, and the kernel is asked what that cost."""
+
+import subprocess
+from pathlib import Path
+from time import perf_counter
+
+from attrs import frozen
+
+from bench import gauges, generators
+from bench.errors import BenchError
+from bench.loads import Generator, Load
+from bench.processes import Running, pause
+from bench.summary import Sample, percentile
+from bench.targets import Site, Target
+
+GENERATOR_SECONDS = 120
+SETTLE_SECONDS = 0.1
+"""Before the second reading: what a proxy writes behind, such as its access log, is counted."""
+MAX_FAILED_SHARE = 0.01
+"""Of all requests.  wrk cuts what is under way when its time is over."""
+LEAST_REQUESTS = 8
+
+
+@frozen
+class Started:
+    """A target that runs."""
+
+    target: Target
+    site: Site
+    running: Running
+
+
+@frozen
+class Place:
+    """Where a measurement happens."""
+
+    folder: Path
+    load_cpu: int
+    proxy_cpu: int
+
+
+class LoadFailed(Exception):  # noqa: N818 - an outcome of one cell, not of the benchmark
+    """The target did not answer the load as it should; the message is for the table."""
+
+
+def measure(
+    place: Place, load: Load, started: Started, scale: float = 1.0, seconds: int | None = None
+) -> Sample:
+    """Send *load*, *scale* times as many requests as usual, or for *seconds*; return what it cost.
+
+    Raises LoadFailed when answers are missing or wrong, BenchError when nothing can be measured.
+    """
+    site, pid = started.site, started.running.pid
+    port = site.https if load.scheme == "https" else site.http
+    # At a fixed rate everybody gets the same.
+    speed = 1.0 if load.rate else started.target.speed
+    requests = max(LEAST_REQUESTS, load.connections, int(load.requests * speed * scale))
+    body, log = place.folder / f"body-{load.name}", place.folder / "requests.log"
+    if load.upload_bytes and not body.exists():
+        body.write_bytes(b"\0" * load.upload_bytes)
+    log.unlink(missing_ok=True)
+    command = generators.command(load, port, requests, seconds or load.seconds, body, log)
+
+    gauges.reset_peak(pid)
+    busy, cpu, clock = gauges.cpu_busy(place.proxy_cpu), gauges.cpu_seconds(pid), perf_counter()
+    output = _run(place, load.generator, command)
+    pause(SETTLE_SECONDS)
+    wall = perf_counter() - clock
+    spent = gauges.cpu_seconds(pid) - cpu
+    busy_after = gauges.cpu_busy(place.proxy_cpu)
+    started.running.check()
+
+    outcome = generators.outcome(load.generator, output)
+    if outcome.failed > MAX_FAILED_SHARE * max(outcome.succeeded, 1) or not outcome.succeeded:
+        raise LoadFailed(f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed")
+    p50 = p99 = None
+    if load.rate:
+        took = generators.latencies(log.read_text().splitlines())
+        p50, p99 = percentile(took, 0.5), percentile(took, 0.99)
+    others = (busy_after.processes - busy.processes) - spent + (busy_after.stolen - busy.stolen)
+    return Sample(
+        requests=outcome.succeeded,
+        cpu_seconds=spent,
+        wall_seconds=wall,
+        peak_kib=gauges.peak_kib(pid),
+        noise=max(0.0, others) / wall,
+        p50_us=p50,
+        p99_us=p99,
+    )
+
+
+def _run(place: Place, generator: Generator, command: list[str]) -> str:
+    pinned = ["taskset", "--cpu-list", str(place.load_cpu), *command]
+    try:
+        done = subprocess.run(
+            pinned,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=place.folder,
+            timeout=GENERATOR_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise LoadFailed(f"not done within {GENERATOR_SECONDS} s") from None
+    if done.returncode:
+        raise BenchError(
+            f"{generator.value} failed with status {done.returncode}: {done.stdout.strip()[-200:]}"
+        )
+    return done.stdout

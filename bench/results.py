@@ -1,0 +1,120 @@
+"""``bench/results.json``: what is in it, made from what was measured.  Pure, but for ``write``.
+
+The keys, which ``docs/performance.md`` describes for readers:
+
+- ``schema``: number of this description, 1;
+- ``command``: ``bench`` or ``bench-quick``; ``measured_at``: UTC, ISO 8601;
+- ``machine``, ``python``, ``programs``: what it was measured with;
+- ``rounds``: how many were measured;
+- ``targets``: by name, ``title`` and ``access_log``;
+- ``loads``: by name, ``title``, ``unit``, ``connections``, and ``targets`` by name (below);
+- ``figures``: one for each goal: ``load``, ``reference``, ``ratio``, ``must``, ``aim``, ``met``;
+- ``idle`` and ``lookup``, only after ``bench``.
+
+Of a load, each target has ``median`` and ``samples`` in the unit of the load,
+``us_per_request``, ``to_nginx``, ``to_go``, ``peak_mib``, ``noise``, at a fixed rate
+``p50_us`` and ``p99_us``; or nothing but ``failure``.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.campaign import Measured
+from bench.loads import GOALS, Load
+from bench.summary import Sample, is_met, ratio, value
+from bench.targets import Target
+
+SCHEMA = 1
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def _rounded(number: float | None) -> float | None:
+    """Four significant digits, which is more than the machine is worth."""
+    return None if number is None else float(f"{number:.4g}")
+
+
+def target_results(load: Load, target: str, samples: Mapping[str, Mapping[int, Sample]]) -> dict[str, Any]:
+    """The figures of one target on one load."""
+    own = samples[target]
+    values = {
+        name: {number: value(load, sample) for number, sample in rounds.items()}
+        for name, rounds in samples.items()
+    }
+    found: dict[str, Any] = {
+        "median": _rounded(median(values[target].values())),
+        "samples": [_rounded(one) for one in values[target].values()],
+        "us_per_request": _rounded(median(one.cpu_seconds * 1e6 / one.requests for one in own.values())),
+        "to_nginx": _rounded(ratio(values[target], values.get("nginx", {}))),
+        "to_go": _rounded(ratio(values[target], values.get("go", {}))),
+        "peak_mib": _rounded(max(one.peak_kib for one in own.values()) / 1024),
+        "noise": _rounded(median(one.noise for one in own.values())),
+    }
+    if load.rate:
+        found["p50_us"] = _rounded(median(one.p50_us or 0.0 for one in own.values()))
+        found["p99_us"] = _rounded(median(one.p99_us or 0.0 for one in own.values()))
+    return found
+
+
+def load_results(load: Load, measured: Measured) -> dict[str, Any]:
+    """The figures of all targets on one load."""
+    samples = measured.samples.get(load.name, {})
+    targets: dict[str, Any] = {name: target_results(load, name, samples) for name in samples}
+    for name, failure in measured.failures.get(load.name, {}).items():
+        targets[name] = {"failure": failure}
+    return {
+        "title": load.title,
+        "unit": load.unit.value,
+        "connections": load.connections,
+        "targets": targets,
+    }
+
+
+def figures(loads: Iterable[Load], results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The goals beside what was measured; those of other loads are left out."""
+    units = {load.name: load.unit for load in loads}
+    rows = []
+    for goal in GOALS:
+        if goal.load not in results:
+            continue
+        found = results[goal.load]["targets"].get("ours", {}).get(f"to_{goal.reference}")
+        rows.append(
+            {
+                "load": goal.load,
+                "reference": goal.reference,
+                "ratio": found,
+                "must": goal.must,
+                "aim": goal.aim,
+                "met": found is not None and is_met(goal, units[goal.load], found),
+            }
+        )
+    return rows
+
+
+def document(
+    command: str,
+    loads: tuple[Load, ...],
+    targets: tuple[Target, ...],
+    measured: Measured,
+    setting: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole document; *setting* is ``measured_at``, ``machine``, ``python`` and ``programs``."""
+    results = {load.name: load_results(load, measured) for load in loads}
+    return {
+        "schema": SCHEMA,
+        "command": command,
+        **setting,
+        "rounds": measured.rounds,
+        "targets": {one.name: {"title": one.title, "access_log": one.access_log} for one in targets},
+        "loads": results,
+        "figures": figures(loads, results),
+    }
+
+
+def write(found: Mapping[str, Any], path: Path = RESULTS) -> None:
+    """Write the document, whole or not at all."""
+    unfinished = path.with_suffix(".json.new")
+    unfinished.write_text(json.dumps(found, indent=1) + "\n")
+    unfinished.replace(path)

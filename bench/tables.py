@@ -1,0 +1,78 @@
+"""Results as tables of text, for the terminal and for Markdown.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MISSING = "-"
+UNITS = {
+    "us_per_request": "CPU-us per request",
+    "mb_per_cpu_second": "MB per CPU-second",
+    "p99_us": "p99, us",
+}
+
+
+def number(found: float | None, digits: int = 3) -> str:
+    """A figure with as many digits as it is worth."""
+    if found is None:
+        return MISSING
+    return f"{found:.0f}" if abs(found) >= 10 ** (digits - 1) else f"{found:.{digits}g}"
+
+
+def ratio(found: float | None) -> str:
+    """A ratio with two decimals."""
+    return MISSING if found is None else f"{found:.2f}"
+
+
+def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of the table of one load: one row a target, in the order of *targets*."""
+    has_latency = load["unit"] == "p99_us"
+    head = ["", UNITS[load["unit"]], "to nginx", "to Go"]
+    head += ["p50, us", "CPU-us per request"] if has_latency else []
+    rows = [[*head, "peak MiB"]]
+    for name, target in targets.items():
+        found = load["targets"].get(name)
+        if found is None:
+            continue
+        if "failure" in found:
+            rows.append([target["title"], found["failure"], *[MISSING] * (len(rows[0]) - 2)])
+            continue
+        row = [target["title"], number(found["median"]), ratio(found["to_nginx"]), ratio(found["to_go"])]
+        row += [number(found["p50_us"]), number(found["us_per_request"])] if has_latency else []
+        rows.append([*row, number(found["peak_mib"])])
+    return rows
+
+
+def figure_rows(found: Sequence[Mapping[str, Any]], loads: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of the goals."""
+    rows = [["load", "compared with", "ours", "must", "aim", "met"]]
+    for figure in found:
+        sign = "≥" if loads[figure["load"]]["unit"] == "mb_per_cpu_second" else "≤"
+        rows.append(
+            [
+                loads[figure["load"]]["title"],
+                figure["reference"],
+                ratio(figure["ratio"]),
+                f"{sign} {figure['must']}",
+                MISSING if figure["aim"] is None else f"{figure['aim']}",
+                "yes" if figure["met"] else "no",
+            ]
+        )
+    return rows
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Align *rows* for a terminal: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """*rows* as a table of Markdown; the first row is its head."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "|---|" + "--:|" * (len(rows[0]) - 1))
+    return "\n".join(lines)

@@ -1,0 +1,178 @@
+"""The proxies: how each is configured and started.
+
+Each runs with one worker and with what its users get by default.  What differs from
+the defaults stands in its configuration with the reason beside it.
+"""
+
+import json
+import os
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from attrs import field, frozen
+
+from bench.certificate import KeyPair
+from bench.configurations import CADDY, HAPROXY, MANIFESTS, NGINX, envoy_bootstrap, envoy_listener
+from bench.loads import PLAIN_HOST, SECURE_HOST, UPLOAD_HOST
+from bench.processes import HOST
+
+
+@frozen
+class Site:
+    """What a proxy is told: where to listen, what to present, where to send requests."""
+
+    folder: Path
+    http: int
+    https: int
+    admin: int
+    backend: int
+    pair: KeyPair = field(repr=False)
+    programs: Mapping[str, str]
+    """Where the programs are that are not on the path: ``envoy`` and ``goproxy``."""
+
+
+@frozen
+class Target:
+    """One proxy.  *speed* is roughly its share of nginx's requests per CPU-second; slow ones get less to do."""
+
+    name: str
+    title: str
+    access_log: str
+    command: Callable[[Site], list[str]]
+    speed: float = 1.0
+    environment: Mapping[str, str] = {}
+    is_quick: bool = False
+
+
+def _write(site: Site, name: str, text: str) -> str:
+    path = site.folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def _nginx(log: str) -> Callable[[Site], list[str]]:
+    def command(site: Site) -> list[str]:
+        name = f"nginx-{site.http}"
+        text = NGINX.format(
+            folder=site.folder,
+            name=name,
+            access_log=f"access_log {site.folder}/{name}.access;" if log else "access_log off;",
+            http=site.http,
+            https=site.https,
+            backend=site.backend,
+            upload_host=UPLOAD_HOST,
+            certificate=site.pair.certificate_path,
+            key=site.pair.key_path,
+        )
+        return ["nginx", "-e", "stderr", "-p", str(site.folder), "-c", _write(site, f"{name}.conf", text)]
+
+    return command
+
+
+def _haproxy(site: Site) -> list[str]:
+    text = HAPROXY.format(http=site.http, https=site.https, backend=site.backend, pem=site.pair.both_path)
+    return ["haproxy", "-db", "-f", _write(site, "haproxy.cfg", text)]
+
+
+def _caddy(site: Site) -> list[str]:
+    text = CADDY.format(
+        folder=site.folder,
+        http=site.http,
+        https=site.https,
+        backend=site.backend,
+        certificate=site.pair.certificate_path,
+        key=site.pair.key_path,
+    )
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", _write(site, "Caddyfile", text)]
+
+
+def _envoy(site: Site) -> list[str]:
+    plain = envoy_listener(site.http)
+    secure = envoy_listener(site.https, site.pair)
+    text = json.dumps(envoy_bootstrap(site.backend, [plain, secure]), indent=1)
+    config = _write(site, "envoy.json", text)
+    return [
+        site.programs["envoy"],
+        "--concurrency",
+        "1",
+        "--disable-hot-restart",
+        "--log-level",
+        "error",
+        "-c",
+        config,
+    ]
+
+
+def _go(site: Site) -> list[str]:
+    return [
+        site.programs["goproxy"],
+        f"-http={HOST}:{site.http}",
+        f"-https={HOST}:{site.https}",
+        f"-cert={site.pair.certificate_path}",
+        f"-key={site.pair.key_path}",
+        f"-backend=http://{HOST}:{site.backend}",
+    ]
+
+
+def _stock(site: Site) -> list[str]:
+    return [
+        sys.executable,
+        "-P",  # this folder is no place to import from
+        str(Path(__file__).with_name("stock_proxy.py")),
+        str(site.http),
+        str(site.https),
+        str(site.pair.key_path),
+        str(site.pair.certificate_path),
+        str(site.backend),
+    ]
+
+
+def _ours(site: Site) -> list[str]:
+    text = MANIFESTS.format(
+        plain_host=PLAIN_HOST,
+        upload_host=UPLOAD_HOST,
+        secure_host=SECURE_HOST,
+        certificate=b64encode(site.pair.certificate_pem).decode("ascii"),
+        key=b64encode(site.pair.key_pem).decode("ascii"),
+    )
+    return [
+        sys.executable,
+        "-c",
+        "from twisted.scripts.twistd import run; run()",
+        "--nodaemon",
+        "--pidfile=",
+        "ingress",
+        f"--manifests={_write(site, 'manifests.yaml', text)}",
+        f"--endpoint=*={HOST}:{site.backend}",
+        f"--http=tcp:{site.http}:interface={HOST}",
+        f"--https=tcp:{site.https}:interface={HOST}",
+        f"--admin=tcp:{site.admin}:interface={HOST}",
+        f"--access-log={site.folder / 'ours.access'}",
+        "--shutdown-delay=0",
+        "--shutdown-grace=1",
+    ]
+
+
+_ONE_CORE = {"GOMAXPROCS": "1"}
+_FILE = "file"
+
+TARGETS: tuple[Target, ...] = (
+    Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True),
+    Target("nginx", "nginx", _FILE, _nginx("on"), is_quick=True),
+    Target("nginx-no-log", "nginx, access log off", "off", _nginx(""), is_quick=True),
+    Target("haproxy", "HAProxy", _FILE, _haproxy),
+    Target("go", "Go net/http/httputil", "none", _go, 0.5, _ONE_CORE, is_quick=True),
+    Target("envoy", "Envoy", "off by default", _envoy, 0.4),
+    Target(
+        "caddy",
+        "Caddy",
+        "off by default",
+        _caddy,
+        0.3,
+        # Otherwise it would keep its state in the home directory.
+        {**_ONE_CORE, "XDG_DATA_HOME": os.devnull, "XDG_CONFIG_HOME": os.devnull},
+    ),
+    Target("stock", "stock ReverseProxyResource", _FILE, _stock, 0.08),
+)
