@@ -50,6 +50,16 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+WHOLE = st.sampled_from(
+    [
+        b"GET /1 HTTP/1.1\r\nHost: shop.test\r\n\r\n",
+        b"POST /2 HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 5\r\n\r\nhello",
+        b"PUT /3 HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        b"GET /4 HTTP/1.0\r\nHost: shop.test\r\nConnection: keep-alive\r\n\r\n",
+    ]
+)
+
+
 def whole_requests(octets: bytes) -> tuple[list[Message], bytes]:
     """The whole requests at the beginning of *octets*, and what is left."""
     found = []
@@ -77,7 +87,12 @@ class HostileTests(SynchronousTestCase):
                     peer.say(OK)
 
     @settings(max_examples=400, deadline=None)
-    @given(st.lists(FRAGMENTS, min_size=1, max_size=12), st.booleans(), st.booleans(), st.booleans())
+    @given(
+        st.lists(st.one_of(WHOLE, WHOLE, FRAGMENTS), min_size=1, max_size=8),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+    )
     def test_streams(self, fragments: list[bytes], in_one: bool, on_plane: bool, ends: bool) -> None:
         """Upstream gets whole strict requests or a reset, downstream strict answers, and every end comes."""
         stage = Stage(on_plane=on_plane)
