@@ -26,6 +26,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.errors import StartError
+from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
 from ingress.proxy.access_log import AccessLog, write_to
 from ingress.proxy.grounds import ground_for
@@ -131,6 +132,7 @@ class IngressService(Service):
             access_log=self._access_log,
             metrics=self._metrics,
             random=Random(),
+            trusted_proxies=TrustedProxies(settings.trusted_proxies),
         )
         self._contexts = ServerContexts(generate_certificate(_now()))
         self._controller = Controller(

@@ -62,6 +62,8 @@ class Settings:
 
     not_found_page: bytes | None = None
     """Content of ``--404-page``; None means the built-in page."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Networks whose peers are believed when they say who the client is."""
     use_plane: bool = True
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None

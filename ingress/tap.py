@@ -55,7 +55,12 @@ class DescribedOption:
 _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Listening",
-        (("http", "DESCRIPTION"), ("https", "DESCRIPTION"), ("admin", "DESCRIPTION")),
+        (
+            ("http", "DESCRIPTION"),
+            ("https", "DESCRIPTION"),
+            ("admin", "DESCRIPTION"),
+            ("trusted-proxies", "CIDR"),
+        ),
     ),
     (
         "Objects from an API server",
@@ -180,7 +185,7 @@ class Options(usage.Options):
     def __init__(self) -> None:
         super().__init__()
         self._repeated: dict[str, list[Any]] = {
-            name: [] for name in ("http", "https", "namespace", "manifests", "endpoint")
+            name: [] for name in ("http", "https", "namespace", "manifests", "endpoint", "trusted-proxies")
         }
 
     def opt_http(self, text: str) -> None:
@@ -190,6 +195,10 @@ class Options(usage.Options):
     def opt_https(self, text: str) -> None:
         """Where to accept HTTPS, as a Twisted endpoint description without certificates."""
         self._add("https", _read_description, text)
+
+    def opt_trusted_proxies(self, text: str) -> None:
+        """Network of load balancers in front of us, whose X-Forwarded-* are believed."""
+        self._add("trusted-proxies", option_values.read_network, text)
 
     def opt_namespace(self, text: str) -> None:
         """Namespace to read; without it, all of them."""
@@ -263,6 +272,7 @@ class Options(usage.Options):
             allow_external_name=bool(self["allow-external-name"]),
             service_upstream=bool(self["service-upstream"]),
             not_found_page=self["404-page"],
+            trusted_proxies=repeated["trusted-proxies"],
             use_plane=not self["no-plane"],
             access_log=self["access-log"],
             shutdown_delay_seconds=self["shutdown-delay"],

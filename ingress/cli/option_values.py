@@ -116,6 +116,14 @@ def read_manual_endpoint(text: str) -> ManualEndpoint:
     return ManualEndpoint(key, port, read_address(address))
 
 
+def read_network(text: str) -> str:
+    """Read a network in CIDR form, or one address."""
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise ValueError("is no network; write 10.0.0.0/8 or 2001:db8::/32") from None
+
+
 def read_description(text: str, reactor: Any) -> str:
     """Check a listener description by letting Twisted read it; nothing listens yet."""
     from twisted.internet.endpoints import serverFromString

@@ -8,6 +8,7 @@ lines, one for whole heads; a hit is by construction bytes validated before.
 """
 
 import re
+from collections.abc import Mapping
 
 from ingress.http.grammar import (
     DROP,
@@ -45,7 +46,7 @@ class HeadError(ValueError):
     _CONNECTION,
     _EXPECT,
     _UPGRADE,
-    _FORWARDED_FOR,
+    _FORWARDED,
     _REQUEST_ID,
 ) = range(2, 10)
 
@@ -56,35 +57,32 @@ _SORTS = {
     b"connection": _CONNECTION,
     b"expect": _EXPECT,
     b"upgrade": _UPGRADE,
-    b"x-forwarded-for": _FORWARDED_FOR,
     b"x-request-id": _REQUEST_ID,
-} | dict.fromkeys(
-    (
-        # Hop-by-hop (RFC 9110 section 7.6.1); TE and Trailer speak of trailers, which end here.
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"proxy-authorization",
-        b"http2-settings",
-        # A program behind CGI would take this for its HTTP_PROXY (httpoxy).
-        b"proxy",
-        # What only a proxy may say; ours is added afterwards.
-        b"forwarded",
-        b"x-forwarded",
-        b"x-forwarded-host",
-        b"x-forwarded-port",
-        b"x-forwarded-prefix",
-        b"x-forwarded-proto",
-        b"x-forwarded-scheme",
-        b"x-forwarded-server",
-        b"x-forwarded-ssl",
-        b"x-original-forwarded-for",
-        b"x-real-ip",
-        b"x-scheme",
-    ),
-    DROP,
-)
+    # Hop-by-hop (RFC 9110 section 7.6.1); TE and Trailer speak of trailers, which end here.
+    b"keep-alive": DROP,
+    b"proxy-connection": DROP,
+    b"te": DROP,
+    b"trailer": DROP,
+    b"proxy-authorization": DROP,
+    b"http2-settings": DROP,
+    # A program behind CGI would take this for its HTTP_PROXY (httpoxy).
+    b"proxy": DROP,
+    # Set by us, or by nobody.
+    b"x-forwarded": DROP,
+    b"x-forwarded-scheme": DROP,
+    b"x-forwarded-server": DROP,
+    b"x-forwarded-ssl": DROP,
+    b"x-original-forwarded-for": DROP,
+    b"x-real-ip": DROP,
+    b"x-scheme": DROP,
+    # What only a proxy may say.
+    b"forwarded": _FORWARDED,
+    b"x-forwarded-for": _FORWARDED,
+    b"x-forwarded-host": _FORWARDED,
+    b"x-forwarded-port": _FORWARDED,
+    b"x-forwarded-prefix": _FORWARDED,
+    b"x-forwarded-proto": _FORWARDED,
+}
 
 # Naming these in Connection must not take them away: they are not ours to lose.
 _KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
@@ -96,6 +94,8 @@ class RequestHead:
     *target* is in origin form (or ``*``), *authority* is what Host goes upstream,
     *forward* the field lines that go on, each with its CRLF.  *content_length* is
     -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
+    *forwarded* is what the peer says about the client, by lower-case name: believed
+    of a proxy of ours, and of nobody else (``ingress.http.forwarding``).
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class RequestHead:
         "content_length",
         "expect_continue",
         "forward",
-        "forwarded_for",
+        "forwarded",
         "keep_alive",
         "method",
         "minor",
@@ -125,7 +125,7 @@ class RequestHead:
     keep_alive: bool
     expect_continue: bool
     upgrade: bytes
-    forwarded_for: bytes
+    forwarded: Mapping[bytes, bytes]
     request_id: bytes
 
     @property
@@ -174,11 +174,12 @@ def _parse(block: bytes) -> RequestHead:
     codings: list[bytes] = []
     options: frozenset[bytes] = frozenset()
     upgrade = expect = b""
-    head.forwarded_for = head.request_id = b""
+    head.request_id = b""
+    forwarded: dict[bytes, bytes] = {}
     read = _lines
     try:
         for line in lines[1:]:
-            sort, _, value = read[line]
+            sort, name, value = read[line]
             if not sort:
                 forward.append(line)
             elif sort == DROP:
@@ -195,8 +196,8 @@ def _parse(block: bytes) -> RequestHead:
                 expect = expect + b"," + value if expect else value
             elif sort == _UPGRADE:
                 upgrade = value
-            elif sort == _FORWARDED_FOR:
-                head.forwarded_for = head.forwarded_for + b", " + value if head.forwarded_for else value
+            elif sort == _FORWARDED:
+                forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
             elif _is_request_id(value):
                 head.request_id = value
     except FieldError as error:
@@ -208,6 +209,7 @@ def _parse(block: bytes) -> RequestHead:
     gone = options - _KEPT
     if gone:
         forward = [line for line in forward if read[line][1] not in gone]
+    head.forwarded = forwarded
     forward.append(b"")
     head.forward = b"\r\n".join(forward)
     return head
@@ -301,7 +303,8 @@ def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: b
 def _unreadable() -> RequestHead:
     head = RequestHead()
     head.method = head.target = head.path = head.authority = b""
-    head.forward = head.upgrade = head.forwarded_for = head.request_id = b""
+    head.forward = head.upgrade = head.request_id = b""
+    head.forwarded = {}
     head.minor = 1
     head.content_length = -1
     head.chunked = head.keep_alive = head.expect_continue = False

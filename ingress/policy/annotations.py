@@ -14,11 +14,12 @@ from attrs import Factory, evolve, frozen
 
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
+from ingress.policy.bodies import BODIES, BodySettings
 from ingress.policy.guards import keeps_requests_out
 from ingress.policy.redirects import REDIRECTS, RedirectSettings
 from ingress.policy.values import Annotation, Family, ValueRefused, quoted
 
-FAMILIES: Final[tuple[Family, ...]] = (REDIRECTS,)
+FAMILIES: Final[tuple[Family, ...]] = (REDIRECTS, BODIES)
 
 
 @frozen
@@ -26,6 +27,7 @@ class IngressPolicySettings:
     """What the annotations of one Ingress ask for, family by family.  They hold for all of its paths."""
 
     redirects: RedirectSettings = Factory(RedirectSettings)
+    bodies: BodySettings = Factory(BodySettings)
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
 

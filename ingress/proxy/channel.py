@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from ingress.http.answer import Framing, downstream_head, frame, framing_of
 from ingress.http.body import BodyError, ChunkedDecoder, CloseDecoder, Decoder, LengthDecoder
-from ingress.http.forwarding import peer_fields
+from ingress.http.forwarding import Origin, origin_of_peer
 from ingress.http.head_buffer import HeadBuffer
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
@@ -36,6 +36,8 @@ from ingress.routing.paths import PathError, normal_path
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
+
+_NOWHERE = Origin(b"", b"http", 0, b"")
 
 
 class State(Enum):
@@ -64,8 +66,9 @@ class DownstreamChannel(Protocol):
         self._site = site
         self._sweep = site.sweep
         self._secure = secure
-        self._peer = b""
-        self._peer_fields = b""
+        self._origin = _NOWHERE
+        self._is_proxied = False
+        """Whether the peer is a proxy of ours, which says who the client is."""
         self._buffer = HeadBuffer()
         self._advancing = False
         self._requests = 0
@@ -84,7 +87,7 @@ class DownstreamChannel(Protocol):
         self._full = False
 
     def __repr__(self) -> str:
-        return f"<DownstreamChannel {self._peer.decode()} {self.state.value} {self._exchange!r}>"
+        return f"<DownstreamChannel {self._origin.address.decode()} {self.state.value} {self._exchange!r}>"
 
     # The connection
 
@@ -92,10 +95,10 @@ class DownstreamChannel(Protocol):
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
         self.transport.registerProducer(self, True)
-        self._peer = peer_address(self.transport.getPeer())
-        scheme = b"https" if self._secure else b"http"
+        peer = peer_address(self.transport.getPeer())
         port = getattr(self.transport.getHost(), "port", 0)
-        self._peer_fields = peer_fields(self._peer, scheme, port)
+        self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
+        self._is_proxied = peer in self._site.trusted_proxies
         # The first head must come as quickly as any; only between requests may a peer rest.
         self.deadline = self._sweep.now + limits.HEAD_SECONDS
         self._sweep.watch(self)
@@ -211,8 +214,10 @@ class DownstreamChannel(Protocol):
         self._keep_alive = (
             head.keep_alive and self._requests < limits.MAX_REQUESTS and not self._site.draining
         )
-        scheme = b"https" if self._secure else b"http"
-        exchange = Exchange(self._site, self, head, host, path, scheme, self._peer, self._peer_fields)
+        origin = self._origin
+        if self._is_proxied:
+            origin = self._site.trusted_proxies.origin(origin, head)
+        exchange = Exchange(self._site, self, head, host, path, origin)
         self._exchange = exchange
         if not head.has_body:
             exchange.request_ended()
@@ -253,7 +258,7 @@ class DownstreamChannel(Protocol):
         self._decoder = CloseDecoder()
         self._buffer.clear()
         self.state = _EXCHANGE
-        self._exchange = Exchange(self._site, self, head, b"", b"", b"", self._peer, b"")
+        self._exchange = Exchange(self._site, self, head, b"", b"", self._origin)
         self._exchange.fail(status, why)
 
     # DownstreamHalf

@@ -28,7 +28,7 @@ and the body, if any, is still held (at most ``MAX_HELD`` bytes).
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ingress.http.forwarding import upstream_head
+from ingress.http.forwarding import Origin, upstream_head
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
@@ -71,10 +71,12 @@ class Exchange:
     __slots__ = (
         "_attempts",
         "_balancer",
+        "_body_size",
         "_downstream",
         "_held",
         "_held_size",
-        "_peer_fields",
+        "_max_body_bytes",
+        "_origin",
         "_request_ended",
         "_request_id",
         "_route",
@@ -87,8 +89,6 @@ class Exchange:
         "head",
         "host",
         "path",
-        "peer",
-        "scheme",
         "state",
         "status",
     )
@@ -100,18 +100,14 @@ class Exchange:
         head: RequestHead,
         host: bytes,
         path: bytes,
-        scheme: bytes,
-        peer: bytes,
-        peer_fields: bytes,
+        origin: Origin,
     ) -> None:
         self._site = site
         self._downstream = downstream
         self.head = head
         self.host = host
         self.path = path
-        self.scheme = scheme
-        self.peer = peer
-        self._peer_fields = peer_fields
+        self._origin = origin
         self.state = _WAITING
         self.status = 0
         self.endpoint: Endpoint | None = None
@@ -122,6 +118,8 @@ class Exchange:
         self._tried: set[Endpoint] = set()
         self._held: list[bytes] | None = []
         self._held_size = 0
+        self._body_size = 0
+        self._max_body_bytes = 0
         self._request_ended = False
         self._request_id = b""
         self._sent = 0
@@ -134,6 +132,11 @@ class Exchange:
     def target(self) -> bytes:
         """The request target in origin form, as received."""
         return self.head.target
+
+    @property
+    def scheme(self) -> bytes:
+        """``http`` or ``https``: how the client sent the request."""
+        return self._origin.scheme
 
     # What render() decides
 
@@ -158,6 +161,12 @@ class Exchange:
         """Send the request to an endpoint of *balancer*, which has one."""
         self._route = route
         self._balancer = balancer
+        limit = route.max_body_bytes
+        if limit:
+            self._max_body_bytes = limit
+            if self.head.content_length > limit or self._body_size > limit:
+                self.fail(413, "request body too large")
+                return
         self._request_id = self.head.request_id or self._site.new_request_id()
         endpoint = balancer.pick()
         if endpoint is None:
@@ -179,7 +188,7 @@ class Exchange:
             return False
         self.state = _AWAITING
         self._upstream = upstream
-        head = upstream_head(self.head, self._request_id, self._peer_fields)
+        head = upstream_head(self.head, self._request_id, self._origin)
         held = self._held or []
         if not self._request_ended:
             # Before the first write, which may fill upstream and pause the request again.
@@ -229,6 +238,10 @@ class Exchange:
 
     def request_body(self, piece: bytes) -> None:
         """Take a piece of the request body."""
+        self._body_size += len(piece)
+        if self._max_body_bytes and self._body_size > self._max_body_bytes:
+            self.request_broken(413, "request body too large")
+            return
         if self._upstream is not None:
             self._upstream.send_body(piece)
             if self._held is None:
@@ -356,7 +369,7 @@ class Exchange:
         site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
         site.access_log.record(
             now,
-            self.peer,
+            self._origin.address,
             self.head.method,
             self.host,
             self.head.target,

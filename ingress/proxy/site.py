@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.internet.protocol import ServerFactory
 
+from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.channel import DownstreamChannel
@@ -34,6 +35,7 @@ class ProxySite:
         access_log: AccessLog,
         metrics: Metrics,
         random: Random,
+        trusted_proxies: TrustedProxies | None = None,
     ) -> None:
         self.clock = clock
         self.resource = resource
@@ -43,6 +45,7 @@ class ProxySite:
         self.access_log = access_log
         self.metrics = metrics
         self.troubles = Troubles(clock)
+        self.trusted_proxies = trusted_proxies or TrustedProxies()
         self.draining = False
         self._random_bits: Callable[[int], int] = random.getrandbits
         self._channels: set[DownstreamChannel] = set()

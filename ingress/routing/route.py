@@ -32,3 +32,5 @@ class Route:
     """None for the controller's own default backend."""
     backend: BackendReference
     policies: tuple[Policy, ...] = ()
+    max_body_bytes: int = 0
+    """Largest request body that is passed on; 0 means no limit."""

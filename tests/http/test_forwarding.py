@@ -4,11 +4,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.forwarding import peer_fields, upstream_head
+from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_head
 from ingress.http.request_head import HeadError, parse_request_head
 from tests.http.strict import read_request
 
-PEER = peer_fields(b"198.51.100.7", b"https", 443)
+PEER = origin_of_peer(b"198.51.100.7", b"https", 443)
 
 LINES = st.sampled_from(
     [
@@ -177,3 +177,69 @@ class UpstreamHeadTests(SynchronousTestCase):
         for name, _ in message.fields:
             self.assertNotIn(b"_", name)
             self.assertNotIn(name.lower(), (b"te", b"keep-alive", b"proxy-connection", b"forwarded"))
+
+
+class TrustedProxiesTests(SynchronousTestCase):
+    """What a proxy of ours says about the client is believed; what anybody else says is not."""
+
+    trusted = TrustedProxies(["198.51.100.0/24", "2001:db8::1"])
+
+    def origin(self, *lines: bytes, peer: bytes = b"198.51.100.7") -> Origin:
+        head = parse_request_head(b"\r\n".join([b"GET / HTTP/1.1", b"Host: a", *lines]))
+        return self.trusted.origin(origin_of_peer(peer, b"http", 80), head)
+
+    def test_membership(self) -> None:
+        """A peer is trusted when it is in one of the networks; without networks, none is."""
+        for address, expected in (
+            (b"198.51.100.7", True),
+            (b"198.51.101.7", False),
+            (b"2001:db8::1", True),
+            (b"2001:db8::2", False),
+            (b"unknown", False),
+        ):
+            self.assertEqual(address in self.trusted, expected, address)
+        self.assertNotIn(b"198.51.100.7", TrustedProxies())
+
+    def test_bad_network(self) -> None:
+        """A text that is no network is refused."""
+        self.assertRaises(ValueError, TrustedProxies, ["10.0.0.0/33"])
+
+    def test_kept_and_appended(self) -> None:
+        """The list of a trusted peer goes on with the peer appended, and names the client."""
+        origin = self.origin(
+            b"X-Forwarded-For: 203.0.113.9", b"X-Forwarded-Proto: https", b"X-Forwarded-Host: b"
+        )
+        self.assertEqual((origin.address, origin.scheme, origin.host), (b"203.0.113.9", b"https", b"b"))
+        self.assertIn(b"X-Real-IP: 203.0.113.9\r\n", origin.fields)
+        self.assertIn(b"X-Forwarded-For: 203.0.113.9, 198.51.100.7\r\n", origin.fields)
+        self.assertIn(b"X-Forwarded-Port: 443\r\n", origin.fields)
+        self.assertIn(b"X-Forwarded-Proto: https\r\n", origin.fields)
+
+    def test_client_is_the_last_that_is_not_ours(self) -> None:
+        """What a client claims in front of the first proxy of ours is not believed."""
+        origin = self.origin(b"X-Forwarded-For: 10.0.0.1, 203.0.113.9, 198.51.100.8")
+        self.assertEqual(origin.address, b"203.0.113.9")
+
+    def test_nonsense(self) -> None:
+        """What makes no sense is not taken: the peer itself is the client then."""
+        origin = self.origin(
+            b"X-Forwarded-For: somebody", b"X-Forwarded-Proto: gopher", b"X-Forwarded-Port: many"
+        )
+        self.assertEqual((origin.address, origin.scheme), (b"198.51.100.7", b"http"))
+        self.assertIn(b"X-Forwarded-Port: 80\r\n", origin.fields)
+
+    def test_forwarded(self) -> None:
+        """``Forwarded`` of a trusted peer goes on with the peer appended (RFC 7239 section 4)."""
+        origin = self.origin(b"Forwarded: for=203.0.113.9", peer=b"2001:db8::1")
+        self.assertIn(b'Forwarded: for=203.0.113.9, for="[2001:db8::1]"\r\n', origin.fields)
+
+    def test_untrusted(self) -> None:
+        """Of any other peer, nothing but its X-Forwarded-For goes on, under another name."""
+        head = parse_request_head(
+            b"GET / HTTP/1.1\r\nHost: a\r\nForwarded: for=1\r\nX-Forwarded-Host: evil\r\n"
+            b"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Prefix: /x\r\nX_Forwarded_For: 7"
+        )
+        sent = upstream_head(head, b"id1", PEER)
+        for absent in (b"\r\nForwarded:", b"evil", b"Prefix", b"X_Forwarded"):
+            self.assertNotIn(absent, sent)
+        self.assertIn(b"\r\nX-Original-Forwarded-For: 6.6.6.6\r\n", sent)

@@ -237,7 +237,7 @@ class FieldTests(HeadCase):
         self.assertEqual(found.forward, b"Cookie: a\r\nAuthorization: b\r\n")
         self.assertEqual(found.authority, b"a.test")
         self.assertEqual(found.content_length, 3)
-        self.assertEqual(found.forwarded_for, b"192.0.2.9")
+        self.assertEqual(found.forwarded, {b"x-forwarded-for": b"192.0.2.9"})
 
     def test_bad_connection(self) -> None:
         """A Connection that is no list of tokens is refused."""
