@@ -16,6 +16,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.reflector import Reflector
 from ingress.errors import KubernetesError
 from ingress.model.objects import Batch, Kind, Projection, Service
+from ingress.watch_metrics import ReflectorCounts
 
 Step = bytes | KubernetesError | Callable[[], None]
 EXPIRED = KubernetesError(410, "Expired", "too old resource version")
@@ -131,6 +132,7 @@ class ReflectorTestCase(SynchronousTestCase):
         self.clock = Clock()
         self.script = Script()
         self.received = Received()
+        self.counts = ReflectorCounts(self.kind, "", self.clock.seconds)
         self.reflector = Reflector(
             KINDS[self.kind],
             "",
@@ -140,6 +142,7 @@ class ReflectorTestCase(SynchronousTestCase):
             decoding=Lock(),
             clock=self.clock.seconds,
             random=lambda: 0.0,
+            counts=self.counts,
         )
 
     def tearDown(self) -> None:
@@ -538,6 +541,53 @@ class LogTests(ReflectorTestCase):
         """A reflector shows where it is."""
         self.sync("a")
         self.assertEqual(repr(self.reflector), "<Reflector Service version=5 objects=1>")
+
+
+class CountTests(ReflectorTestCase):
+    """What the metrics get to see."""
+
+    def test_objects_and_events(self) -> None:
+        """Each object of a list and each change is an event; objects are those that exist."""
+        self.sync("a", "b")
+        self.assertEqual((self.counts.objects, self.counts.events), (2, 2))
+        self.turn(added("c", "6"), event("DELETED", service("a", "7")), event("DELETED", service("b", "8")))
+        self.assertEqual((self.counts.objects, self.counts.events), (1, 5))
+
+    def test_pages_count_alike(self) -> None:
+        """Objects that come in pages are counted like those that come in a stream."""
+        self.turn(KubernetesError(422, "Invalid", "sendInitialEvents"))
+        self.turn(page("5", [("a", "1"), ("b", "2")]))
+        self.assertEqual((self.counts.objects, self.counts.events), (2, 2))
+        self.turn(bookmark("6"))
+        self.assertEqual(self.counts.reconnects, 0)
+
+    def test_reconnects(self) -> None:
+        """Every request after one that ended is a reconnect, also when it fails."""
+        self.sync("a")
+        self.assertEqual(self.counts.reconnects, 0)
+        self.turn(bookmark("6"))
+        self.turn(KubernetesError(0, UNREACHABLE, "refused"))
+        self.turn(bookmark("7"))
+        self.assertEqual(self.counts.reconnects, 3)
+
+    def test_relists(self) -> None:
+        """Relists are counted by their cause."""
+        self.sync("a")
+        self.turn(EXPIRED)
+        self.sync("a")
+        for _ in range(3):
+            self.turn(b"<html>\n")
+        self.assertEqual(self.counts.relists, {"expired": 1, "broken": 1, "bug": 0})
+
+    def test_contact(self) -> None:
+        """Contact is whenever the API server sends something, and not when it fails."""
+        self.assertIsNone(self.counts.last_contact)
+        self.sync("a")
+        self.clock.advance(100)
+        self.turn(KubernetesError(0, UNREACHABLE, "refused"))
+        self.assertEqual((self.counts.last_contact, self.reflector.trouble), (0.0, "refused"))
+        self.turn(bookmark("6"), lambda: self.clock.advance(5), bookmark("7"))
+        self.assertEqual((self.counts.last_contact, self.reflector.trouble), (165.0, ""))
 
 
 class BugTests(ReflectorTestCase):
