@@ -101,11 +101,12 @@ class TunnelTests(ProxyCase):
         down.say(b"last words")
         down.finish()
         self.assertTrue(down.closed)
+        self.upstream().say(b"still talking")
         self.reactor.pass_time(20)
         self.assertFalse(self.upstream().closed)
         self.upstream().widen()
         self.assertEqual(self.upstream().take(), b"last words")
-        self.assertTrue(self.upstream().saw_end)
+        self.assertTrue(self.upstream().closed)
 
     def test_refused(self) -> None:
         """An upstream that does not switch answers as usual, and the connection goes on."""
