@@ -4,9 +4,9 @@ A Service port is found by number or name in the Service, and from there *by its
 name* in the EndpointSlices, since each slice may give that name another number.
 Two questions are answered apart, because they change at different times:
 
-- ``backend_faults``: what is wrong with the reference itself.  That depends on the
+- ``backend_problems``: what is wrong with the reference itself.  That depends on the
   Service alone, and becomes a ``Problem`` of every Ingress that names it.
-- ``resolve_backends``: the endpoints as of now.  A change of an EndpointSlice is
+- ``resolve_backend``: the endpoints as of now.  A change of an EndpointSlice is
   answered by resolving the references to its Service again, and nothing else.
 
 Every reference gets a state; one without endpoints says why, for the log line of the
@@ -19,17 +19,14 @@ from attrs import frozen
 
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Service, ServicePort
-from ingress.model.problems import Reason
+from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.policy.values import quoted
 from ingress.settings import ManualEndpoint
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
+from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, IngressReading
 from ingress.translate.slices import is_address, slice_endpoints
-
-SERVICE_KIND = "Service"
-INVALID_KIND = "Invalid"
-"""The kind of a reference that stands where an Ingress names nothing usable."""
 
 _HIGHEST_PORT = 65535
 
@@ -47,22 +44,34 @@ def resolve_backends(
     references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
 ) -> dict[BackendReference, BackendState]:
     """Return the present state of each of *references*."""
-    return {reference: _resolve(reference, state, options) for reference in references}
+    return {reference: resolve_backend(reference, state, options) for reference in references}
 
 
-def backend_faults(
-    references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
-) -> dict[BackendReference, BackendFault]:
-    """Return what is wrong with those of *references* that can lead nowhere as things are.
-
-    Lacking endpoints is no fault of a reference: pods come and go.
-    """
-    found: dict[BackendReference, BackendFault] = {}
-    for reference in references:
-        fault = _fault(reference, state, options)
+def backend_problems(
+    reading: IngressReading, state: ClusterState, options: TranslateOptions
+) -> tuple[Problem, ...]:
+    """Tell an Ingress what is wrong with the backends that it names, be they used or not."""
+    problems: list[Problem] = []
+    last: BackendReference | None = None
+    fault: BackendFault | None = None
+    for field, reference in reading.named_backends():
+        if reference is not last:
+            last, fault = reference, backend_fault(reference, state, options)
         if fault is not None:
-            found[reference] = fault
-    return found
+            at = f"{field}.{fault.field}" if fault.field else field
+            key = reading.ingress.key
+            problems.append(Problem("Ingress", key.namespace, key.name, fault.reason, fault.message, at))
+    return tuple(problems)
+
+
+def default_backend_problems(state: ClusterState, options: TranslateOptions) -> tuple[Problem, ...]:
+    """Tell what is wrong with the Service of ``--default-backend-service``."""
+    default = options.default_backend_service
+    fault = None if default is None else backend_fault(default, state, options)
+    if default is None or fault is None:
+        return ()
+    message = f"--default-backend-service: {fault.message}"
+    return (Problem("Service", default.namespace, default.name, fault.reason, message),)
 
 
 def services_without_endpoints(
@@ -75,12 +84,12 @@ def services_without_endpoints(
     if not options.from_manifests:
         return ()
     unplaced = (one for one in references if one.kind == SERVICE_KIND and _is_unplaced(one, state, options))
-    return tuple(sorted({_key(one) for one in unplaced}))
+    return tuple(sorted({service_key(one) for one in unplaced}))
 
 
 def _is_unplaced(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> bool:
     """Say whether nothing tells where the Service of *reference* runs, so that ``--endpoint`` may."""
-    key = _key(reference)
+    key = service_key(reference)
     service = state.services.get(key)
     if _manual_endpoints(reference, _port_of(reference, state), state, options):
         return False
@@ -96,12 +105,13 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
     return not (options.service_upstream and is_address(service.cluster_ip))
 
 
-def _key(reference: BackendReference) -> ObjectKey:
+def service_key(reference: BackendReference) -> ObjectKey:
+    """The key of the Service that *reference* names."""
     return ObjectKey(reference.namespace, reference.name)
 
 
 def _port_of(reference: BackendReference, state: ClusterState) -> ServicePort | None:
-    service = state.services.get(_key(reference))
+    service = state.services.get(service_key(reference))
     return None if service is None else _find_port(service, reference.port)
 
 
@@ -121,9 +131,13 @@ def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
     return None
 
 
-def _fault(
+def backend_fault(
     reference: BackendReference, state: ClusterState, options: TranslateOptions
 ) -> BackendFault | None:
+    """Return what is wrong with *reference* when it can lead nowhere as things are.
+
+    Lacking endpoints is no fault of a reference: pods come and go.
+    """
     if reference.kind == INVALID_KIND:
         # Whoever made this reference has reported why, with more detail.
         return None
@@ -131,7 +145,7 @@ def _fault(
         what = quoted(reference.kind)
         message = f"backends of kind {what} are not implemented; the path answers 503"
         return BackendFault(Reason.RESOURCE_BACKEND, message, "resource")
-    key = _key(reference)
+    key = service_key(reference)
     service = state.services.get(key)
     if service is None:
         if _manual_endpoints(reference, None, state, options):
@@ -180,11 +194,14 @@ def _missing_port(service: Service, wanted: int | str) -> str:
     return f"Service {service.key} has no port {shown}; it has {has}"
 
 
-def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
+def resolve_backend(
+    reference: BackendReference, state: ClusterState, options: TranslateOptions
+) -> BackendState:
+    """Return the present state of *reference*."""
     if reference.kind == INVALID_KIND:
         return BackendState(reason="the Ingress names no usable backend")
-    fault = _fault(reference, state, options)
-    key = _key(reference)
+    fault = backend_fault(reference, state, options)
+    key = service_key(reference)
     service = state.services.get(key)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
@@ -224,8 +241,10 @@ def _manual_endpoints(
     the Service out.  The order is: this Service and port, this Service, any Service and
     this port, any Service.  Equally specific options add up.
     """
-    key = _key(reference)
-    if not options.from_manifests or (key in state.services and state.slices.get(key)):
+    if not options.from_manifests:
+        return ()
+    key = service_key(reference)
+    if key in state.services and state.slices.get(key):
         return ()
     names = (reference.port,) if port is None else (reference.port, port.number, port.name)
     best: Sequence[ManualEndpoint] = ()

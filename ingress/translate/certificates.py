@@ -14,8 +14,9 @@ An entry names hosts and a Secret of the Ingress's own namespace.
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 
 from attrs import frozen
 
@@ -31,104 +32,155 @@ from ingress.translate.options import TranslateOptions
 
 _SHOWN_NAMES = 8
 
-
-def translate_certificates(
-    ingresses: Iterable[Ingress], state: ClusterState, options: TranslateOptions, now: datetime
-) -> tuple[CertificateTable, tuple[Problem, ...]]:
-    """Build the certificate table from *ingresses*, which are sorted oldest first; never raises."""
-    reader = _TLSReader(_Secrets(state.secrets, now))
-    if options.default_ssl_certificate is not None:
-        reader.read_default(options.default_ssl_certificate)
-    for ingress in ingresses:
-        for index, entry in enumerate(ingress.tls):
-            reader.read(ingress, entry, f"spec.tls[{index}]")
-    exact = {host: one.certificate for host, one in reader.claims.items() if not host.startswith("*")}
-    wildcard = {host[1:]: one.certificate for host, one in reader.claims.items() if host.startswith("*")}
-    return CertificateTable(exact, wildcard, reader.default), tuple(reader.problems)
+Lookup = Callable[[ObjectKey], Certificate | CertificateError | None]
+"""Finds the certificate in a Secret, or why there is none, or None for no such Secret."""
 
 
-@frozen
-class _Claim:
-    """The certificate of a host; *secret* None stands for the default certificate."""
+@frozen(weakref_slot=False)
+class CertificateClaim:
+    """The certificate that an Ingress brings for a host; *secret* None stands for the default certificate."""
 
     ingress: Ingress
+    host: str
     secret: ObjectKey | None
     certificate: Certificate
     field: str
 
 
-class _Secrets:
-    """Reads each Secret at most once in one translation."""
+@frozen(weakref_slot=False)
+class TLSReading:
+    """What ``spec.tls`` of one Ingress comes to with the Secrets as they are."""
 
-    def __init__(self, secrets: Mapping[ObjectKey, Secret], now: datetime) -> None:
-        self._secrets = secrets
-        self._now = now
-        self._read: dict[ObjectKey, Certificate | CertificateError] = {}
+    claims: tuple[CertificateClaim, ...] = ()
+    """In the order of precedence within the Ingress."""
+    problems: tuple[Problem, ...] = ()
 
-    def certificate(self, key: ObjectKey) -> Certificate | CertificateError | None:
-        """Return the certificate in Secret *key*, or why there is none, or None for no such Secret."""
-        secret = self._secrets.get(key)
-        if secret is None:
-            return None
-        if key not in self._read:
-            try:
-                self._read[key] = load_certificate(secret, self._now)
-            except CertificateError as error:
-                self._read[key] = error
-        return self._read[key]
+
+def load(secret: Secret | None, now: datetime) -> Certificate | CertificateError | None:
+    """Return the certificate in *secret*, or why there is none, or None where there is no Secret."""
+    if secret is None:
+        return None
+    try:
+        return load_certificate(secret, now)
+    except CertificateError as error:
+        return error
+
+
+def default_problems(key: ObjectKey, found: Certificate | CertificateError | None) -> tuple[Problem, ...]:
+    """Return what is wrong with *found*, the certificate of ``--default-ssl-certificate``."""
+    if isinstance(found, Certificate):
+        return ()
+    reason, message = _refusal(key, found)
+    message = f"--default-ssl-certificate: {message}; a generated certificate is used"
+    return (Problem("Secret", key.namespace, key.name, reason, message),)
+
+
+def secrets_named(ingress: Ingress, default: ObjectKey | None) -> tuple[ObjectKey, ...]:
+    """Return the Secrets that ``read_tls`` looks at; *default* is that of the default certificate."""
+    named: dict[ObjectKey, None] = {}
+    for entry in ingress.tls:
+        if entry.secret_name:
+            named[ObjectKey(ingress.key.namespace, entry.secret_name)] = None
+        elif default is not None:
+            named[default] = None
+    return tuple(named)
+
+
+def read_tls(ingress: Ingress, lookup: Lookup, default: Certificate | None) -> TLSReading:
+    """Read ``spec.tls`` of *ingress*; *default* is for entries without Secret.  Never raises."""
+    if not ingress.tls:
+        return _NO_TLS
+    reader = _TLSReader(ingress, lookup, default)
+    for index, entry in enumerate(ingress.tls):
+        reader.read(entry, f"spec.tls[{index}]")
+    return TLSReading(tuple(reader.claims), tuple(reader.problems))
+
+
+def choose(claims: Iterable[CertificateClaim]) -> tuple[Certificate | None, tuple[Problem, ...]]:
+    """Choose between *claims* to one host, sorted oldest first, and tell those that come too late."""
+    winner: CertificateClaim | None = None
+    problems: list[Problem] = []
+    for claim in claims:
+        if winner is None:
+            winner = claim
+        elif claim.secret != winner.secret:
+            problems.append(_conflict(claim, winner))
+    return (None if winner is None else winner.certificate), tuple(problems)
+
+
+def translate_certificates(
+    ingresses: Iterable[Ingress], state: ClusterState, options: TranslateOptions, now: datetime
+) -> tuple[CertificateTable, tuple[Problem, ...]]:
+    """Build the certificate table from *ingresses*, which are sorted oldest first; never raises."""
+    lookup = cache(lambda key: load(state.secrets.get(key), now))
+    default: Certificate | None = None
+    problems: list[Problem] = []
+    if options.default_ssl_certificate is not None:
+        found = lookup(options.default_ssl_certificate)
+        default = found if isinstance(found, Certificate) else None
+        problems += default_problems(options.default_ssl_certificate, found)
+    by_host: dict[str, list[CertificateClaim]] = {}
+    for ingress in ingresses:
+        reading = read_tls(ingress, lookup, default)
+        problems += reading.problems
+        for claim in reading.claims:
+            by_host.setdefault(claim.host, []).append(claim)
+    exact: dict[str, Certificate] = {}
+    wildcard: dict[str, Certificate] = {}
+    for host, claims in by_host.items():
+        certificate, conflicts = choose(claims)
+        problems += conflicts
+        assert certificate is not None
+        if host.startswith("*"):
+            wildcard[host[1:]] = certificate
+        else:
+            exact[host] = certificate
+    return CertificateTable(exact, wildcard, default), tuple(problems)
 
 
 class _TLSReader:
-    """Collects who brings which certificate for which host, in the order of precedence."""
+    """Collects which certificates an Ingress brings for which hosts."""
 
-    def __init__(self, secrets: _Secrets) -> None:
-        self._secrets = secrets
-        self.claims: dict[str, _Claim] = {}
-        self.default: Certificate | None = None
+    def __init__(self, ingress: Ingress, lookup: Lookup, default: Certificate | None) -> None:
+        self._ingress = ingress
+        self._lookup = lookup
+        self._default = default
+        self.claims: list[CertificateClaim] = []
         self.problems: list[Problem] = []
 
-    def read_default(self, key: ObjectKey) -> None:
-        """Read the certificate of ``--default-ssl-certificate``."""
-        found = self._secrets.certificate(key)
-        if isinstance(found, Certificate):
-            self.default = found
-            return
-        reason, message = _refusal(key, found)
-        message = f"--default-ssl-certificate: {message}; a generated certificate is used"
-        self.problems.append(Problem("Secret", key.namespace, key.name, reason, message))
-
-    def read(self, ingress: Ingress, entry: IngressTLS, at: str) -> None:
+    def read(self, entry: IngressTLS, at: str) -> None:
         """Take the hosts of *entry* that its certificate may be shown for."""
-        hosts = self._valid_hosts(ingress, entry, at)
+        hosts = self._valid_hosts(entry, at)
         if not entry.secret_name:
-            if self.default is not None:
+            if self._default is not None:
                 for host, field in hosts:
-                    self._claim(host, _Claim(ingress, None, self.default, field))
+                    self._claim(host, None, self._default, field)
             return
+        ingress = self._ingress
         secret = ObjectKey(ingress.key.namespace, entry.secret_name)
         field = f"{at}.secretName"
         if not is_secret_name(entry.secret_name):
             message = f"{quoted(entry.secret_name)} is not a name that a Secret can have; {_FALLBACK}"
-            self._report(ingress, field, Reason.SECRET_NOT_FOUND, message)
+            self._report(field, Reason.SECRET_NOT_FOUND, message)
             return
-        found = self._secrets.certificate(secret)
+        found = self._lookup(secret)
         if not isinstance(found, Certificate):
             reason, message = _refusal(secret, found)
-            self._report(ingress, field, reason, f"{message}; {_FALLBACK}")
+            self._report(field, reason, f"{message}; {_FALLBACK}")
             return
         if not entry.hosts:
             hosts = [(host, at) for host in _hosts_for(ingress, found)]
             if not hosts:
                 message = f"{_names(found)}, which none of the hosts in the rules is"
-                self._report(ingress, at, Reason.CERTIFICATE_NAME_MISMATCH, message)
+                self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
         for host, host_field in hosts:
             if found.covers(host):
-                self._claim(host, _Claim(ingress, secret, found, host_field))
+                self._claim(host, secret, found, host_field)
             else:
                 message = f"{_names(found)}, not for {host}; {_FALLBACK}"
-                self._report(ingress, host_field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+                self._report(host_field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
-    def _valid_hosts(self, ingress: Ingress, entry: IngressTLS, at: str) -> list[tuple[str, str]]:
+    def _valid_hosts(self, entry: IngressTLS, at: str) -> list[tuple[str, str]]:
         """Return the valid hosts of *entry*, each with its field."""
         valid: list[tuple[str, str]] = []
         for index, host in enumerate(entry.hosts):
@@ -138,27 +190,33 @@ class _TLSReader:
                 valid.append((host.lower(), field))
             else:
                 message = f"host {quoted(host)} {fault}; it gets no certificate"
-                self._report(ingress, field, Reason.INVALID_HOST, message)
+                self._report(field, Reason.INVALID_HOST, message)
         return valid
 
-    def _claim(self, host: str, claim: _Claim) -> None:
-        winner = self.claims.setdefault(host, claim)
-        if winner.secret == claim.secret:
-            return
-        secret = f"Secret {winner.secret}" if winner.secret else "the default certificate"
-        if winner.ingress is claim.ingress:
-            message = f"{winner.field} gives host {host} {secret}, which is used"
-        else:
-            why = why_first(winner.ingress, claim.ingress)
-            message = f"host {host} has {secret} from Ingress {winner.ingress.key}, {why}"
-        self._report(claim.ingress, claim.field, Reason.CERTIFICATE_CONFLICT, message)
+    def _claim(self, host: str, secret: ObjectKey | None, certificate: Certificate, field: str) -> None:
+        self.claims.append(CertificateClaim(self._ingress, host, secret, certificate, field))
 
-    def _report(self, ingress: Ingress, field: str, reason: Reason, message: str) -> None:
-        key = ingress.key
-        self.problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
+    def _report(self, field: str, reason: Reason, message: str) -> None:
+        self.problems.append(_problem(self._ingress, field, reason, message))
 
 
+_NO_TLS = TLSReading()
 _FALLBACK = "another certificate that covers the host is shown, or the default"
+
+
+def _conflict(loser: CertificateClaim, winner: CertificateClaim) -> Problem:
+    secret = f"Secret {winner.secret}" if winner.secret else "the default certificate"
+    if winner.ingress is loser.ingress:
+        message = f"{winner.field} gives host {loser.host} {secret}, which is used"
+    else:
+        why = why_first(winner.ingress, loser.ingress)
+        message = f"host {loser.host} has {secret} from Ingress {winner.ingress.key}, {why}"
+    return _problem(loser.ingress, loser.field, Reason.CERTIFICATE_CONFLICT, message)
+
+
+def _problem(ingress: Ingress, field: str, reason: Reason, message: str) -> Problem:
+    key = ingress.key
+    return Problem("Ingress", key.namespace, key.name, reason, message, field)
 
 
 def _refusal(key: ObjectKey, error: CertificateError | None) -> tuple[Reason, str]:

@@ -1,5 +1,7 @@
 """Bringing together what all Ingresses ask for: one claim for each host, path and match.
 
+Hosts are decided one by one, so that a change costs the hosts it is about.
+
 Who comes first decides (``ingress.translate.age``), and who loses is told who won.
 
 A path of a rule (``Claim``) always comes before a default backend.  Then:
@@ -18,7 +20,7 @@ those exist, a host for which nothing usable was asked gets a route that answers
 that an Ingress is broken must not hand its host to somebody else's rules.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from attrs import frozen
 
@@ -33,90 +35,72 @@ from ingress.translate.rules import ROOT, Claim, IngressReading, invalid_referen
 
 ALL_HOSTS = ""
 
-_ClaimKey = tuple[str, Match, bytes]
+_ClaimKey = tuple[bool, bytes]
+_ROOT_KEY = (False, b"/")
 
 
 @frozen
-class Merged:
-    """The claims that won: at most one for each host, path and match."""
+class HostMerge:
+    """What became of one host: the claims that won, at most one for each path and match."""
 
     claims: tuple[Claim, ...]
-    unserved: tuple[str, ...]
-    """Hosts for which nobody took ``/``: left to the controller's own default backend."""
-    problems: tuple[Problem, ...]
+    is_open: bool
+    """Whether nobody took ``/``, which leaves it to the controller's own default backend."""
+    problems: tuple[Problem, ...] = ()
 
 
-def merge(readings: Sequence[IngressReading], *, has_global_default: bool) -> Merged:
-    """Decide between *readings*, which are sorted oldest first.
+def hosts_asked(reading: IngressReading) -> tuple[str, ...]:
+    """Return the hosts about which *reading* has a say."""
+    if reading.default_backend is None or ALL_HOSTS in reading.hosts:
+        return reading.hosts
+    return (*reading.hosts, ALL_HOSTS)
 
-    *has_global_default* says that whatever is left unserved has a default backend.
-    """
+
+def merge_host(host: str, readings: Sequence[IngressReading]) -> HostMerge:
+    """Decide between *readings*, those that have a say about *host*, sorted oldest first."""
     problems: list[Problem] = []
     won: dict[_ClaimKey, Claim] = {}
     for reading in readings:
-        for claim in reading.claims:
-            winner = won.setdefault(_key(claim.host, claim.path, claim.match), claim)
+        for claim in _claims(reading, host):
+            winner = won.setdefault((claim.match is Match.EXACT, rule_path(claim.path)), claim)
             # The same path twice in one Ingress, with the same backend, loses nothing.
             same = winner.ingress is claim.ingress and winner.backend == claim.backend
             if winner is not claim and not same:
                 problems.append(_path_conflict(claim, winner))
-    rule_hosts = dict.fromkeys(host for reading in readings for host in reading.hosts)
-    rule_hosts.setdefault(ALL_HOSTS)
-    defaults = _default_claims(readings, won, problems)
-    unserved: list[str] = []
-    for host in rule_hosts:
-        root = _key(host, ROOT, Match.PREFIX)
-        if root in won:
-            continue
-        if host in defaults:
-            won[root] = defaults[host]
-        else:
-            unserved.append(host)
-    if not has_global_default:
-        won.update(_blocks(readings, won))
-    return Merged(tuple(won.values()), tuple(unserved), tuple(problems))
-
-
-def _key(host: str, path: str, match: Match) -> _ClaimKey:
-    return (host, match, rule_path(path))
-
-
-def _default_claims(
-    readings: Iterable[IngressReading], won: dict[_ClaimKey, Claim], problems: list[Problem]
-) -> dict[str, Claim]:
-    """Return the default backend of each host that has one, and report those that come too late."""
-    defaults: dict[str, Claim] = {}
+    rule = won.get(_ROOT_KEY)
     for reading in readings:
         if reading.default_backend is None:
             continue
-        for host in dict.fromkeys((*reading.hosts, ALL_HOSTS)):
-            claim = _default_claim(reading.ingress, host, reading.default_backend)
-            rule = won.get(_key(host, ROOT, Match.PREFIX))
-            if rule is not None:
-                # Rules took every path, so no request is left, which is as it should be:
-                # only an Ingress that has nothing but a default backend gets nothing at all.
-                if not reading.ingress.rules:
-                    problems.append(_default_conflict(claim, rule))
-                continue
-            winner = defaults.setdefault(host, claim)
-            if winner is not claim:
-                problems.append(_default_conflict(claim, winner))
-    return defaults
+        claim = _default_claim(reading.ingress, host, reading.default_backend)
+        if rule is not None:
+            # Rules took every path, so no request is left, which is as it should be:
+            # only an Ingress that has nothing but a default backend gets nothing at all.
+            if not reading.ingress.rules:
+                problems.append(_default_conflict(claim, rule))
+            continue
+        winner = won.setdefault(_ROOT_KEY, claim)
+        if winner is not claim:
+            problems.append(_default_conflict(claim, winner))
+    return HostMerge(tuple(won.values()), _ROOT_KEY not in won, tuple(problems))
 
 
-def _blocks(readings: Iterable[IngressReading], won: dict[_ClaimKey, Claim]) -> dict[_ClaimKey, Claim]:
-    """Return claims that keep hosts without any route from falling to less precise hosts."""
-    served = {host for host, _, _ in won}
-    blocks: dict[_ClaimKey, Claim] = {}
-    for reading in readings:
-        for host in reading.hosts:
-            wildcard = "*" + host[host.find(".") :] if "." in host else ALL_HOSTS
-            falls = host != ALL_HOSTS and (ALL_HOSTS in served or wildcard in served)
-            if falls and host not in served:
-                backend = invalid_reference(reading.ingress)
-                claim = Claim(reading.ingress, host, ROOT, Match.PREFIX, backend, "spec.rules", "")
-                blocks.setdefault(_key(host, ROOT, Match.PREFIX), claim)
-    return blocks
+def falls(host: str, served: Container[str]) -> bool:
+    """Whether *host*, if it has no route, falls to one of the hosts *served*, those with routes of their own."""
+    if host == ALL_HOSTS:
+        return False
+    return ALL_HOSTS in served or ("." in host and "*" + host[host.find(".") :] in served)
+
+
+def block(host: str, readings: Sequence[IngressReading]) -> Claim:
+    """Return the claim that keeps *host*, for which *readings* ask in vain, from falling to others."""
+    ingress = readings[0].ingress
+    return Claim(ingress, host, ROOT, Match.PREFIX, invalid_reference(ingress), "spec.rules", "")
+
+
+def _claims(reading: IngressReading, host: str) -> Iterator[Claim]:
+    if len(reading.hosts) == 1:
+        return iter(reading.claims if host in reading.hosts else ())
+    return (claim for claim in reading.claims if claim.host == host)
 
 
 def _default_claim(ingress: Ingress, host: str, backend: BackendReference) -> Claim:

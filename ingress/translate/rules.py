@@ -1,4 +1,4 @@
-"""What one Ingress asks for: paths of hosts, and a default backend, each checked by itself.
+"""What one Ingress asks for: paths of hosts, a default backend, policies, each checked by itself.
 
 This module reads one Ingress at a time and knows of no other; what several Ingresses
 ask for is brought together by ``ingress.translate.merging``.
@@ -13,26 +13,31 @@ What cannot be used costs as little as possible, and never widens what is left:
 """
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
 from attrs import frozen
 
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.model.problems import Problem, Reason
+from ingress.policy.annotations import AnnotationReader, IngressPolicySettings
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
-from ingress.translate.backends import INVALID_KIND, SERVICE_KIND
 
 ROOT = "/"
+SERVICE_KIND = "Service"
+INVALID_KIND = "Invalid"
+"""The kind of a reference that stands where an Ingress names nothing usable."""
 
 _HIGHEST_PORT = 65535
 _REGEX_SIGNS = re.compile(r"[\[(*|{^$]")
 _MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecific": Match.PREFIX}
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Claim:
     """A host and a path that an Ingress asks for: by a rule, or for its default backend."""
 
@@ -46,7 +51,7 @@ class Claim:
     backend_field: str
 
 
-@frozen
+@frozen(weakref_slot=False)
 class IngressReading:
     """Everything that one Ingress asks for, as far as it makes sense by itself."""
 
@@ -55,22 +60,46 @@ class IngressReading:
     hosts: tuple[str, ...]
     """The valid hosts of its rules, each once, in order; empty text for all hosts."""
     default_backend: BackendReference | None
+    settings: IngressPolicySettings
     problems: tuple[Problem, ...]
 
+    def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
+        """Yield every backend that it names, used or not, with its field; a field may come twice."""
+        for claim in self.claims:
+            yield claim.backend_field, claim.backend
+        if self.default_backend is not None:
+            yield "spec.defaultBackend", self.default_backend
 
-def read_rules(ingress: Ingress, *, has_global_default: bool = False) -> IngressReading:
-    """Read rules and default backend of *ingress*; never raises."""
+
+def read_ingress(
+    ingress: Ingress, annotations: AnnotationReader, *, has_global_default: bool = False
+) -> IngressReading:
+    """Read rules, default backend and annotations of *ingress*; never raises."""
     reader = _RulesReader(ingress)
+    settings, problems = annotations.read(ingress)
+    reader.problems += problems
     default: BackendReference | None = None
     if ingress.default_backend is not None:
         default = reader.backend(ingress.default_backend, "spec.defaultBackend")
     for index, rule in enumerate(ingress.rules):
-        reader.rule(rule, f"spec.rules[{index}]", has_default=default is not None or has_global_default)
+        reader.rule(rule, index, has_default=default is not None or has_global_default)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
     return IngressReading(
-        ingress, tuple(reader.claims), tuple(dict.fromkeys(reader.hosts)), default, tuple(reader.problems)
+        ingress,
+        tuple(reader.claims),
+        tuple(dict.fromkeys(reader.hosts)),
+        default,
+        settings,
+        tuple(reader.problems),
     )
+
+
+@lru_cache(maxsize=4096)
+def _path_fields(rule: int, path: int) -> tuple[str, str]:
+    """The fields of a path and of its backend: a few texts that all Ingresses share."""
+    at = f"spec.rules[{rule}].http.paths[{path}]"
+    return at, f"{at}.backend"
 
 
 class _RulesReader:
@@ -86,23 +115,23 @@ class _RulesReader:
         key = self.ingress.key
         self.problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
 
-    def rule(self, rule: IngressRule, at: str, *, has_default: bool) -> None:
+    def rule(self, rule: IngressRule, number: int, *, has_default: bool) -> None:
         fault = check_rule_host(rule.host)
         if fault is not None:
             message = f"host {quoted(rule.host)} {fault}; the rule is ignored"
-            self.report(f"{at}.host", Reason.INVALID_HOST, message)
+            self.report(f"spec.rules[{number}].host", Reason.INVALID_HOST, message)
             return
-        host = rule.host.lower()
+        host = rule.host if rule.host.islower() else rule.host.lower()
         self.hosts.append(host)
         if rule.paths is None:
             if not has_default:
                 message = "the rule has no http, and there is no default backend to serve its host"
-                self.report(at, Reason.INVALID_RULE, message)
+                self.report(f"spec.rules[{number}]", Reason.INVALID_RULE, message)
             return
         for index, path in enumerate(rule.paths):
-            self._path(path, host, f"{at}.http.paths[{index}]")
+            self._path(path, host, *_path_fields(number, index))
 
-    def _path(self, path: IngressPath, host: str, at: str) -> None:
+    def _path(self, path: IngressPath, host: str, at: str, backend_at: str) -> None:
         match = _MATCHES.get(path.path_type)
         text = path.path
         if not text and path.path_type in ("", "ImplementationSpecific"):
@@ -116,7 +145,7 @@ class _RulesReader:
         if _REGEX_SIGNS.search(text):
             message = f"path {quoted(text)} looks like a regular expression; it is compared as it is written"
             self.report(f"{at}.path", Reason.INVALID_PATH, message)
-        backend = self.backend(path.backend, f"{at}.backend")
+        backend = self.backend(path.backend, backend_at)
         if match is None and path.path_type:
             kinds = "Exact, Prefix or ImplementationSpecific"
             message = f"pathType {quoted(path.path_type)} is not {kinds}; the path answers 503"
@@ -126,7 +155,7 @@ class _RulesReader:
             message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
         match = match or Match.PREFIX
-        self.claims.append(Claim(self.ingress, host, text, match, backend, at, f"{at}.backend"))
+        self.claims.append(Claim(self.ingress, host, text, match, backend, at, backend_at))
 
     def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
         """Return the reference that *backend* makes; an invalid one leads to 503 and is reported."""
@@ -146,13 +175,21 @@ class _RulesReader:
         if not backend.service:
             return self._refused(at, "", "the backend names neither a service nor a resource")
         port = backend.port
-        at = f"{at}.service.port"
         if bool(port.name) == bool(port.number):
             has = "both a name and a number" if port.name else "neither a name nor a number"
-            return self._refused(at, backend.service, f"the port has {has}")
+            return self._refused(f"{at}.service.port", backend.service, f"the port has {has}")
         if not port.name and not 0 < port.number <= _HIGHEST_PORT:
-            return self._refused(at, backend.service, f"{port.number} is not a port")
-        return BackendReference(namespace, backend.service, port.name or port.number)
+            return self._refused(f"{at}.service.port", backend.service, f"{port.number} is not a port")
+        wanted = port.name or port.number
+        known = self.claims[-1].backend if self.claims else None
+        if (
+            known is not None
+            and (known.name, known.port) == (backend.service, wanted)
+            and known.kind == SERVICE_KIND
+        ):
+            # Most paths of an Ingress lead where the one before leads.
+            return known
+        return BackendReference(namespace, backend.service, wanted)
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
         self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")

@@ -10,6 +10,25 @@ from ingress.model.problems import Problem
 from ingress.routing.table import RouteTable
 
 
+class ProblemList:
+    """The problems of a snapshot by what brought them up; sorted when somebody looks at them.
+
+    Few look, and sorting all of them for each change would cost more than the change.
+    """
+
+    __slots__ = ("_by_source", "_sorted")
+
+    def __init__(self, by_source: Mapping[object, tuple[Problem, ...]]) -> None:
+        self._by_source = by_source
+        self._sorted: tuple[Problem, ...] | None = None
+
+    def sorted(self) -> tuple[Problem, ...]:
+        """All of them, sorted, without duplicates."""
+        if self._sorted is None:
+            self._sorted = tuple(sorted({one for some in self._by_source.values() for one in some}))
+        return self._sorted
+
+
 @frozen(eq=False)
 class Snapshot:
     """One translation of the cluster state."""
@@ -18,5 +37,9 @@ class Snapshot:
     backends: Mapping[BackendReference, BackendState] = Factory(dict)
     """A state for every backend that a route of *table* names."""
     certificates: CertificateTable = Factory(CertificateTable)
-    problems: tuple[Problem, ...] = ()
-    """Sorted, without duplicates; those of the cluster state included."""
+    _problems: tuple[Problem, ...] | ProblemList = ()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Sorted, without duplicates; those of the cluster state included."""
+        return self._problems if isinstance(self._problems, tuple) else self._problems.sorted()

@@ -8,7 +8,7 @@ from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.settings import ManualEndpoint
-from ingress.translate.backends import backend_faults, resolve_backends, services_without_endpoints
+from ingress.translate.backends import backend_fault, resolve_backends, services_without_endpoints
 from ingress.translate.options import TranslateOptions
 
 WEB = ObjectKey("demo", "web")
@@ -49,14 +49,17 @@ class ResolveBackendsTests(SynchronousTestCase):
     def test_endpoints_never_make_a_fault(self) -> None:
         """Whether there are endpoints changes the state, never what is wrong with the reference."""
         for state in (cluster(), cluster("10.0.0.1"), ClusterState(services={WEB: SERVICE})):
-            self.assertEqual(backend_faults([REFERENCE], state, TranslateOptions()), {})
+            self.assertIsNone(backend_fault(REFERENCE, state, TranslateOptions()))
 
     def test_faults_name_the_part_of_the_backend(self) -> None:
         """A missing Service and a missing port are faults, each of its part of the backend."""
         gone, dns = BackendReference("demo", "gone", 80), BackendReference("demo", "web", 53)
-        faults = backend_faults([REFERENCE, gone, dns], cluster("10.0.0.1"), TranslateOptions())
+        faults = {
+            reference: backend_fault(reference, cluster("10.0.0.1"), TranslateOptions())
+            for reference in (REFERENCE, gone, dns)
+        }
         self.assertEqual(
-            {reference: (fault.reason, fault.field) for reference, fault in faults.items()},
+            {reference: (fault.reason, fault.field) for reference, fault in faults.items() if fault},
             {
                 gone: (Reason.SERVICE_NOT_FOUND, "service.name"),
                 dns: (Reason.SERVICE_PORT_NOT_FOUND, "service.port"),

@@ -28,8 +28,8 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.settings import ManualEndpoint
-from ingress.translate.backends import INVALID_KIND
 from ingress.translate.options import TranslateOptions
+from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.translate.golden import generated, state_of

@@ -1,0 +1,163 @@
+"""What incremental translation keeps books in: drafts, an index, and the ledger of problems.
+
+Plain containers, which know nothing of Kubernetes.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping
+from typing import Generic, Protocol, Self, TypeVar
+
+from ingress.model.problems import Problem, Reason
+from ingress.model.shared_map import SharedMap
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_FLUSH_AT = 256
+"""How many changes a draft collects before it applies them: each application costs a little by
+itself, and all changes of a large round at once would cost the reactor too much at a time."""
+
+
+class Patchable(Protocol[K, V]):
+    """A mapping that never changes and makes its successor, as ``SharedMap`` does."""
+
+    def get(self, key: K, /) -> V | None:
+        """Return the value of *key*, if it has one."""
+
+    def patched(self, changes: Mapping[K, V | None], /) -> Self:
+        """Return the successor with *changes*, in which None stands for no entry."""
+
+
+P = TypeVar("P", bound=Patchable)  # type: ignore[type-arg]
+
+
+class Draft(Generic[K, V, P]):
+    """The next version of an immutable mapping, in the making."""
+
+    def __init__(self, base: P) -> None:
+        self._base = base
+        self._changes: dict[K, V | None] = {}
+
+    def get(self, key: K) -> V | None:
+        """Return what *key* has in the next version as it stands."""
+        if key in self._changes:
+            return self._changes[key]
+        found: V | None = self._base.get(key)
+        return found
+
+    def put(self, key: K, value: V | None) -> None:
+        """Give *key* another value, or none."""
+        self._changes[key] = value
+        if len(self._changes) >= _FLUSH_AT:
+            self.finished()
+
+    def finished(self) -> P:
+        """Return the next version.  The draft goes on from there."""
+        if self._changes:
+            self._base = self._base.patched(self._changes)
+            self._changes = {}
+        return self._base
+
+
+class Index(Generic[K, V]):
+    """Some values for each key; most keys have one, which is kept without a set around it."""
+
+    def __init__(self) -> None:
+        self._values: dict[K, V | set[V]] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def get(self, key: K) -> Collection[V]:
+        """Return the values of *key*, in no order.  Not to be kept."""
+        if key not in self._values:
+            return ()
+        found = self._values[key]
+        return found if isinstance(found, set) else (found,)
+
+    def add(self, key: K, value: V) -> None:
+        """Note that *key* has *value*; saying it again changes nothing."""
+        if key not in self._values:
+            self._values[key] = value
+            return
+        found = self._values[key]
+        if isinstance(found, set):
+            found.add(value)
+        elif found != value:
+            self._values[key] = {found, value}
+
+    def discard(self, key: K, value: V) -> None:
+        """Note that *key* does not have *value* any more, if it ever had."""
+        if key not in self._values:
+            return
+        found = self._values[key]
+        if isinstance(found, set):
+            found.discard(value)
+            if len(found) == 1:
+                self._values[key] = found.pop()
+        elif found == value:
+            del self._values[key]
+
+    def replace(self, value: V, before: Collection[K], after: Collection[K]) -> None:
+        """Note that *value* now belongs to the keys *after*, and to those of *before* no more."""
+        for key in before:
+            if key not in after:
+                self.discard(key, value)
+        for key in after:
+            self.add(key, value)
+
+
+class ProblemLedger:
+    """The problems by what brought them up, counted by reason, with those that came and went.
+
+    Two sources may bring up the same problem; it is gone when the last one has dropped it.
+    """
+
+    def __init__(self) -> None:
+        self._draft: Draft[Hashable, tuple[Problem, ...], SharedMap[Hashable, tuple[Problem, ...]]] = Draft(
+            SharedMap()
+        )
+        self._counts: Counter[Problem] = Counter()
+        self._reasons: Counter[Reason] = Counter()
+        self._news: dict[Problem, bool] = {}
+
+    def of(self, source: Hashable) -> tuple[Problem, ...]:
+        """Return the problems that *source* has brought up."""
+        return self._draft.get(source) or ()
+
+    def put(self, source: Hashable, problems: tuple[Problem, ...]) -> None:
+        """Note that *source* brings up *problems*, and none but these."""
+        before = self.of(source)
+        if problems == before:
+            return
+        for problem in problems:
+            self._counts[problem] += 1
+            if self._counts[problem] == 1:
+                self._tell(problem, is_new=True)
+        for problem in before:
+            self._counts[problem] -= 1
+            if not self._counts[problem]:
+                del self._counts[problem]
+                self._tell(problem, is_new=False)
+        self._draft.put(source, problems or None)
+
+    def _tell(self, problem: Problem, *, is_new: bool) -> None:
+        self._reasons[problem.reason] += 1 if is_new else -1
+        # What came and went between two looks, or the other way around, is no news.
+        if self._news.pop(problem, is_new) is is_new:
+            self._news[problem] = is_new
+
+    def by_source(self) -> SharedMap[Hashable, tuple[Problem, ...]]:
+        """Return the books as they stand; the same object as long as nothing changes."""
+        return self._draft.finished()
+
+    def by_reason(self) -> dict[Reason, int]:
+        """Return how many different problems there are, by reason."""
+        return {reason: count for reason, count in self._reasons.items() if count}
+
+    def news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """Return the problems that came and those that went since this was last asked, each sorted."""
+        news, self._news = self._news, {}
+        came = sorted(problem for problem, is_new in news.items() if is_new)
+        went = sorted(problem for problem, is_new in news.items() if not is_new)
+        return tuple(came), tuple(went)
