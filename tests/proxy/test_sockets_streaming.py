@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from twisted.internet.task import LoopingCall
 
 from ingress.certificates import CertificateTable
@@ -98,15 +100,21 @@ class DownloadTests(BodyCase):
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         slow, quick = await self.connect(), await self.connect()
+        await self.until(lambda: len(self.channels) == 2)
+        for end in (slow, *self.channels):
+            # Fixed sizes: the kernel takes no more than it takes at first.
+            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                end.transport.socket.setsockopt(socket.SOL_SOCKET, option, 1 << 16)
         slow.transport.pauseProducing()
         slow.get()
         await self.until(lambda: self.upstream.requests)
         (wire,) = self.upstream.wires
         sent = 0
-        while not self.queued():
+        while self.queued() < 0x4000:
             wire.write(b"2000\r\n%b\r\n" % bytes(0x2000))
             sent += 0x2000
             await self.until(lambda: not queued_in(wire.transport))
+            await self.turns(2)
         self.assertFalse(any(channel._full for channel in self.channels))
         # The last piece fills the buffer, and then the answer is over.
         wire.write(b"fa00\r\n%b\r\n0\r\n\r\n" % bytes(0xFA00))
