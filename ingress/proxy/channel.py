@@ -226,7 +226,7 @@ class DownstreamChannel(Protocol):
             # What came with the head goes upstream with it, in one write.
             self._take_body(self._decoder, self._buffer.take())
         if self._exchange is exchange:
-            self._site.resource.render(exchange)
+            self._site.resource_for(exchange).render(exchange)
 
     def _take_body(self, decoder: Decoder, received: bytes) -> None:
         """Take the framing off a piece of the request body and hand it to the exchange."""

@@ -138,6 +138,11 @@ class Exchange:
         """``http`` or ``https``: how the client sent the request."""
         return self._origin.scheme
 
+    @property
+    def client(self) -> bytes:
+        """The address of the client."""
+        return self._origin.address
+
     # What render() decides
 
     def reply(self, reply: Reply, route: Route | None = None) -> None:

@@ -10,16 +10,19 @@ from random import Random
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.internet.protocol import ServerFactory
+from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.channel import DownstreamChannel
+from ingress.proxy.exchange import Exchange
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
 from ingress.proxy.sweep import Sweep
 from ingress.proxy.troubles import Troubles
+from ingress.proxy.web import MountedResource
 
 
 class ProxySite:
@@ -48,12 +51,24 @@ class ProxySite:
         self.trusted_proxies = trusted_proxies or TrustedProxies()
         self.draining = False
         self._random_bits: Callable[[int], int] = random.getrandbits
+        self._mounted: list[MountedResource] = []
         self._channels: set[DownstreamChannel] = set()
         self._drained: Deferred[None] | None = None
 
     def new_request_id(self) -> bytes:
         """Return 32 hexadecimal digits that no other request has."""
         return b"%032x" % self._random_bits(128)
+
+    def mount(self, prefix: bytes, root: IResource) -> None:
+        """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""
+        self._mounted.append(MountedResource(prefix, root, self.clock))
+
+    def resource_for(self, exchange: Exchange) -> IngressProxyResource | MountedResource:
+        """Return who answers *exchange*."""
+        for mounted in self._mounted:
+            if mounted.takes(exchange.path):
+                return mounted
+        return self.resource
 
     def factory(self, secure: bool) -> "ChannelFactory":
         """Return the protocol factory of a listener."""
