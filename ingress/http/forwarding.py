@@ -90,6 +90,9 @@ _is_port = re.compile(rb"[0-9]{1,5}").fullmatch
 
 
 def _is_address(hop: bytes) -> bool:
+    if b"%" in hop:
+        # The zone of an IPv6 address may be any text, also a forged field of the log.
+        return False
     try:
         ip_address(hop.decode("ascii"))
     except ValueError:

@@ -228,6 +228,11 @@ class TrustedProxiesTests(SynchronousTestCase):
         self.assertEqual((origin.address, origin.scheme), (b"198.51.100.7", b"http"))
         self.assertIn(b"X-Forwarded-Port: 80\r\n", origin.fields)
 
+    def test_zone(self) -> None:
+        """An address with a zone is none: a zone may be any text, and nobody could reach it."""
+        origin = self.origin(b'X-Forwarded-For: fe80::1%" 200 -')
+        self.assertEqual(origin.address, b"198.51.100.7")
+
     def test_forwarded(self) -> None:
         """``Forwarded`` of a trusted peer goes on with the peer appended (RFC 7239 section 4)."""
         origin = self.origin(b"Forwarded: for=203.0.113.9", peer=b"2001:db8::1")
