@@ -55,7 +55,7 @@ class WatchMetrics:
     """All of it; belongs to the reactor thread, the counts of each reflector apart."""
 
     def __init__(self) -> None:
-        self._reflectors: list[ReflectorCounts] = []
+        self.reflectors: list[ReflectorCounts] = []
         self._batches = 0
         self._changes = 0
         self._reads = dict.fromkeys(READ_OUTCOMES, 0)
@@ -64,7 +64,7 @@ class WatchMetrics:
     def reflector(self, kind: str, namespace: str, clock: Callable[[], float]) -> ReflectorCounts:
         """Make, and show from now on, the counts of one reflector."""
         counts = ReflectorCounts(kind, namespace, clock)
-        self._reflectors.append(counts)
+        self.reflectors.append(counts)
         return counts
 
     def handed_over(self, changes: int) -> None:
@@ -82,7 +82,7 @@ class WatchMetrics:
 
     def families(self) -> Iterable[Metric]:
         """Yield the series; none when no API server is read."""
-        if not self._reflectors:
+        if not self.reflectors:
             return
         yield self._gauge("ingress_watch_objects", "Objects known to exist.", lambda c: c.objects)
         yield self._counter(
@@ -99,7 +99,7 @@ class WatchMetrics:
             "Seconds since the API server last sent anything.",
             labels=_LABELS,
         )
-        for counts in self._reflectors:
+        for counts in self.reflectors:
             if counts.last_contact is not None:
                 contact.add_metric(
                     (counts.kind, counts.namespace), max(0.0, counts.clock() - counts.last_contact)
@@ -132,19 +132,19 @@ class WatchMetrics:
             "Lists after the first complete one, by cause.",
             labels=(*_LABELS, "cause"),
         )
-        for counts in self._reflectors:
+        for counts in self.reflectors:
             for cause, count in counts.relists.items():
                 relists.add_metric((counts.kind, counts.namespace, cause), count)
         return relists
 
     def _counter(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
         family = CounterMetricFamily(name, text, labels=_LABELS)
-        for counts in self._reflectors:
+        for counts in self.reflectors:
             family.add_metric((counts.kind, counts.namespace), value(counts))
         return family
 
     def _gauge(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
         family = GaugeMetricFamily(name, text, labels=_LABELS)
-        for counts in self._reflectors:
+        for counts in self.reflectors:
             family.add_metric((counts.kind, counts.namespace), value(counts))
         return family

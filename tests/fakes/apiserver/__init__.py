@@ -22,6 +22,7 @@ the faults from ``.faults`` and ``grants_from_manifests`` from ``.access``::
     server.streaming_list = False                    # sendInitialEvents is answered 422
     server.split_bytes = 1                           # watch events arrive byte by byte
     server.access.tokens["narrow"] = grants_from_manifests(documents, "namespace", "account")
+    server.access.tokens = {"CN=us": None}           # who shows a client certificate of this name
     server.requests_of("list", "secrets")            # the log of what was asked
 
 As a process: ``python -m tests.fakes.apiserver --port 0 --kubeconfig-out FILE``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from twisted.web.http import Request
 from twisted.web.resource import Resource
@@ -81,7 +81,7 @@ class ApiResource(Resource):
 
     def _answer(self, request: Request, call: Call) -> None:
         try:
-            self._server.access.check(call, call.token)
+            self._server.access.check(call, call.token or _certificate_name(request))
             found = self._look_up(request, call)
         except StatusError as error:
             retry = (error.status.get("details") or {}).get("retryAfterSeconds")
@@ -168,6 +168,13 @@ class ApiResource(Resource):
                 self._server.reset_when_sent(connection_of(request))
             case "stay":
                 pass
+
+
+def _certificate_name(request: Request) -> str | None:
+    """Return ``CN=`` with the common name of the client's certificate, if it showed one."""
+    transport: Any = request.transport
+    certificate = transport.getPeerCertificate() if request.isSecure() else None
+    return None if certificate is None else f"CN={certificate.get_subject().CN}"
 
 
 def _scope(kind: ResourceType, call: Call) -> Scope:

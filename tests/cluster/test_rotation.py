@@ -1,0 +1,157 @@
+"""Credentials that change while watches run: what an API server that refuses the old ones gets to see next."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes.config import incluster_config
+from twisted.internet.task import deferLater
+
+from ingress.cluster.api_client import ApiAccess, ApiConnection
+from ingress.cluster.credentials import CredentialSource
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.source_case import Content, SourceTestCase
+from tests.fakes.certificates import issue, make_authority
+
+# What a credential plugin prints.
+STATUS = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+PROGRAM = """
+import json, sys
+status = json.loads(sys.argv[1])
+status["status"] = {"token": open(sys.argv[2]).read().strip()}
+print(json.dumps(status))
+"""
+
+
+class RotationTests(SourceTestCase):
+    """A running source whose credentials are replaced, and the old ones refused."""
+
+    def setUp(self) -> Any:
+        self.folder = Path(self.mktemp()).resolve()
+        self.folder.mkdir()
+        return super().setUp()
+
+    def use(self, **user: Any) -> None:
+        """Write a kubeconfig with these credentials."""
+        config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
+        config["users"][0]["user"] = user
+        self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    async def begin(self, token: str) -> Content:
+        """Start with *token* permitted, a thousand times as fast as else, and let the pause between loads pass."""
+        self.server.access.tokens = {token: None}
+        content = await self.synced(clock=lambda: reactor.seconds() * 1000)
+        await deferLater(reactor, 0.02, lambda: None)
+        return content
+
+    async def refuse_all_but(self, token: str, content: Content) -> None:
+        """Refuse what was permitted; the source comes back with *token*."""
+        self.server.access.tokens = {token: None}
+        # The connections stay, and with them the certificate that was shown when they were made.
+        self.server.close_watches()
+        await self.arrives(content, "after")
+        self.assertIn(401, {call.status for call in self.server.requests})
+
+    async def test_token_file(self) -> None:
+        """A token file that was rewritten is read again after 401."""
+        token = self.folder / "token"
+        token.write_text("old\n", encoding="utf-8")
+        self.use(tokenFile=str(token))
+        content = await self.begin("old")
+        token.write_text("new\n", encoding="utf-8")
+        await self.refuse_all_but("new", content)
+
+    async def test_plugin(self) -> None:
+        """A credential plugin is run again after 401."""
+        token = self.folder / "token"
+        token.write_text("old", encoding="utf-8")
+        plugin = {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": sys.executable,
+            "args": ["-S", "-c", PROGRAM, json.dumps(STATUS), str(token)],
+            "interactiveMode": "Never",
+        }
+        self.use(exec=plugin)
+        content = await self.begin("old")
+        token.write_text("new", encoding="utf-8")
+        await self.refuse_all_but("new", content)
+
+    async def test_kubeconfig(self) -> None:
+        """A kubeconfig that was rewritten is read again after 401."""
+        self.use(token="old")
+        content = await self.begin("old")
+        self.use(token="new")
+        await self.refuse_all_but("new", content)
+
+    async def test_refused_for_a_while(self) -> None:
+        """While no credentials help, the last state is kept and the API server is not stormed."""
+        self.use(token="old")
+        content = await self.begin("old")
+        self.server.access.tokens = {"other": None}
+        self.server.reset_connections()
+        before = len(self.server.requests)
+        await deferLater(reactor, 0.2, lambda: None)
+        # Five reflectors, whose waits double: 3, 6, 12, 24, 48, 96 ms.
+        self.assertLess(len(self.server.requests) - before, 5 * 9)
+        self.server.access.tokens = {"old": None}
+        await self.arrives(content, "after")
+
+
+class TLSRotationTests(RotationTests):
+    """The same over TLS, and a credential that there is only there."""
+
+    tls = True
+
+    def show(self, name: str) -> None:
+        """Put a client certificate of this name where the kubeconfig leads."""
+        chain, key = issue(make_authority("Clients"), [name], common_name=name)
+        (self.folder / "client.crt").write_bytes(chain)
+        (self.folder / "client.key").write_bytes(key)
+
+    async def test_client_certificate(self) -> None:
+        """A client certificate that was replaced is shown after the old one was refused."""
+        self.show("old")
+        certificate, key = (str(self.folder / f"client.{part}") for part in ("crt", "key"))
+        self.use(**{"client-certificate": certificate, "client-key": key})
+        content = await self.begin("CN=old")
+        self.show("new")
+        await self.refuse_all_but("CN=new", content)
+
+
+class ServiceAccountTests(ApiServerTestCase):
+    """The account of a pod, whose token the kubelet replaces."""
+
+    tls = True
+
+    async def test_token_is_read_again(self) -> None:
+        """The token of the pod's account is read again when it is a minute old, without any 401."""
+        # Every request comes when the token is too old.
+        self.patch(incluster_config.InClusterConfigLoader, "_read_token_file", _read_and_expire)
+        account = Path(self.mktemp())
+        account.mkdir()
+        assert self.server.authority is not None
+        (account / "ca.crt").write_bytes(self.server.authority.pem)
+        environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.server.port)}
+        self.server.access.tokens = {"first": None, "second": None}
+        (account / "token").write_text("first\n", encoding="utf-8")
+        source = CredentialSource(environ=environ, service_account_directory=account)
+        access = ApiAccess(source)
+        await in_thread(access.load)
+        connection = ApiConnection(access)
+        self.addCleanup(connection.close)
+        for token in ("first", "second"):
+            (account / "token").write_text(f"{token}\n", encoding="utf-8")
+            response = await in_thread(lambda: connection.get("/api/v1/services", []))
+            response.read_all()
+            response.close()
+        self.assertEqual([call.token for call in self.server.requests], ["first", "second"])
+
+
+_read_token_file = incluster_config.InClusterConfigLoader._read_token_file
+
+
+def _read_and_expire(loader: Any) -> None:
+    _read_token_file(loader)
+    loader.token_expires_at -= loader._token_refresh_period
