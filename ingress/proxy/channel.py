@@ -1,11 +1,6 @@
 """A downstream connection speaking HTTP/1.1: requests in, answers out, one at a time.
 
-States::
-
-    HEAD ──head read──▶ EXCHANGE ──answer and request whole──▶ HEAD (or closed)
-                           │  │
-                           │  └─answer whole, request not──▶ LINGERING ──▶ closed
-                           └──101──▶ TUNNEL ──▶ closed
+``channel_state`` draws its states, and decides when it reads and how long it waits.
 
 What arrives for the next request while one is answered (pipelining) waits in
 the buffer, at most ``MAX_AHEAD`` bytes of it; then reading pauses.  The answer
@@ -13,7 +8,6 @@ to a request that cannot be read in one way is an error reply and the end of the
 connection, for where the next request would begin is then unknown.
 """
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
@@ -28,9 +22,18 @@ from ingress.http.head_buffer import HeadBuffer
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
 from ingress.proxy import limits
+from ingress.proxy.channel_state import (
+    CLOSED,
+    EXCHANGE,
+    HEAD,
+    LINGERING,
+    TUNNEL,
+    seconds_allowed,
+    wants_reading,
+)
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport, peer_address
+from ingress.proxy.transports import KernelCopy, Transport, peer_address, splice
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
@@ -38,20 +41,6 @@ if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
 
 _NOWHERE = Origin(b"", b"http", 0, b"")
-
-
-class State(Enum):
-    """Where the connection is; see the picture above."""
-
-    HEAD = "head"
-    EXCHANGE = "exchange"
-    TUNNEL = "tunnel"
-    LINGERING = "lingering"
-    CLOSED = "closed"
-
-
-# Bound once: looking a member up in its class costs more than comparing it.
-_HEAD, _EXCHANGE, _TUNNEL, _LINGERING, _CLOSED = State
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
@@ -62,7 +51,7 @@ class DownstreamChannel(Protocol):
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
         self.deadline = NEVER
-        self.state = _HEAD
+        self.state = HEAD
         self._site = site
         self._sweep = site.sweep
         self._secure = secure
@@ -106,7 +95,7 @@ class DownstreamChannel(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._sweep.forget(self)
-        self.state = _CLOSED
+        self.state = CLOSED
         self._site.closed(self, self._secure)
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
@@ -115,7 +104,7 @@ class DownstreamChannel(Protocol):
     def readConnectionLost(self) -> None:
         """Downstream sends no more; it may still wait for its answer (half-close)."""
         self._half_closed = True
-        if self.state is not _EXCHANGE or self._decoder is not None:
+        if self.state is not EXCHANGE or self._decoder is not None:
             self._close()
 
     def writeConnectionLost(self) -> None:
@@ -123,7 +112,7 @@ class DownstreamChannel(Protocol):
 
     def drain(self) -> None:
         """Take no further request: close now when at rest, after the answer otherwise."""
-        if self.state is _HEAD and not self._buffer:
+        if self.state is HEAD and not self._buffer:
             self._close()
 
     def abort(self) -> None:
@@ -131,8 +120,8 @@ class DownstreamChannel(Protocol):
         self.transport.abortConnection()
 
     def _close(self) -> None:
-        if self.state is not _CLOSED:
-            self.state = _CLOSED
+        if self.state is not CLOSED:
+            self.state = CLOSED
             self.deadline = self._sweep.now + limits.LINGER_SECONDS
             self.transport.unregisterProducer()
             self.transport.loseConnection()
@@ -142,12 +131,12 @@ class DownstreamChannel(Protocol):
         self.deadline = NEVER
         if self._full:
             self.transport.abortConnection()
-        elif self.state is _HEAD:
+        elif self.state is HEAD:
             if self._buffer:
                 self._refuse(408, "head not complete in time")
             else:
                 self._close()
-        elif self.state is _EXCHANGE and self._exchange is not None:
+        elif self.state is EXCHANGE and self._exchange is not None:
             self._keep_alive = False
             self._exchange.request_broken(408, "request body not complete in time")
         else:
@@ -157,21 +146,21 @@ class DownstreamChannel(Protocol):
 
     def dataReceived(self, received: bytes) -> None:
         state = self.state
-        if state is _HEAD:
+        if state is HEAD:
             if not self._buffer:
                 self.deadline = self._sweep.now + limits.HEAD_SECONDS
             self._buffer.add(received)
             self._advance()
-        elif state is _EXCHANGE:
+        elif state is EXCHANGE:
             if self._decoder is not None:
                 self._take_body(self._decoder, received)
             else:
                 self._buffer.add(received)
                 self._update_reading()
-        elif state is _TUNNEL:
+        elif state is TUNNEL:
             if self._exchange is not None:
                 self._exchange.tunnel_from_downstream(received)
-        elif state is _LINGERING:
+        elif state is LINGERING:
             self.deadline = min(self._linger_until, self._sweep.now + limits.LINGER_GAP_SECONDS)
 
     def _advance(self) -> None:
@@ -180,7 +169,7 @@ class DownstreamChannel(Protocol):
             return
         self._advancing = True
         try:
-            while self.state is _HEAD and not self._full:
+            while self.state is HEAD and not self._full:
                 block = self._buffer.next_head()
                 if block is None:
                     break
@@ -189,7 +178,7 @@ class DownstreamChannel(Protocol):
             self._refuse(error.status, str(error))
         finally:
             self._advancing = False
-        if self._half_closed and self.state is _HEAD and not self._full:
+        if self._half_closed and self.state is HEAD and not self._full:
             self._close()
 
     def _begin(self, block: bytes) -> None:
@@ -208,7 +197,7 @@ class DownstreamChannel(Protocol):
             self._start(head, host, path)
 
     def _start(self, head: RequestHead, host: bytes, path: bytes) -> None:
-        self.state = _EXCHANGE
+        self.state = EXCHANGE
         self.deadline = NEVER
         self._minor = head.minor
         self._keep_alive = (
@@ -249,6 +238,23 @@ class DownstreamChannel(Protocol):
         if decoder.finished:
             exchange.request_ended()
             self._update_reading()
+        elif (
+            isinstance(decoder, LengthDecoder)
+            and decoder.left >= limits.SPLICE_BYTES
+            and not self._request_paused
+        ):
+            exchange.splice_request(KernelCopy(self.transport, decoder.left, self._moved, self._spliced))
+
+    def _moved(self, count: int) -> None:
+        """So much of a spliced request body went upstream."""
+        self.deadline = self._sweep.now + limits.BODY_GAP_SECONDS
+
+    def _spliced(self) -> None:
+        """All of a spliced request body went upstream."""
+        self._decoder = None
+        if self._exchange is not None:
+            self._exchange.request_ended()
+        self._update_reading()
 
     def _refuse(self, status: int, why: str, head: RequestHead = UNREADABLE) -> None:
         """Answer what cannot be read, and end the connection."""
@@ -257,7 +263,7 @@ class DownstreamChannel(Protocol):
         # Whatever follows is of no use, but must be taken for our reply to arrive.
         self._decoder = CloseDecoder()
         self._buffer.clear()
-        self.state = _EXCHANGE
+        self.state = EXCHANGE
         self._exchange = Exchange(self._site, self, head, b"", b"", self._origin)
         self._exchange.fail(status, why)
 
@@ -282,6 +288,10 @@ class DownstreamChannel(Protocol):
         if framed:
             self.transport.write(framed)
 
+    def splice_body(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of a body of known length, if that is possible."""
+        return self._framing is Framing.LENGTH and splice(self.transport, copy)
+
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head; HTTP/1.0 has none (RFC 9110 section 15.2)."""
         if self._minor:
@@ -289,7 +299,7 @@ class DownstreamChannel(Protocol):
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Send the 101 head and turn into a pipe."""
-        self.state = _TUNNEL
+        self.state = TUNNEL
         upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
         self.transport.write(head.start + upgrade + first)
         ahead = self._buffer.take()
@@ -313,10 +323,10 @@ class DownstreamChannel(Protocol):
         """The exchange is over: go on with the next request, or close."""
         self._exchange = None
         self._request_paused = False
-        if self.state is _EXCHANGE and self._decoder is not None and not self._half_closed:
+        if self.state is EXCHANGE and self._decoder is not None and not self._half_closed:
             self._linger()
-        elif self.state is _EXCHANGE and self._keep_alive:
-            self.state = _HEAD
+        elif self.state is EXCHANGE and self._keep_alive:
+            self.state = HEAD
             self._update_reading()
             if self._buffer or self._half_closed:
                 self._advance()
@@ -325,7 +335,7 @@ class DownstreamChannel(Protocol):
 
     def _linger(self) -> None:
         """Close our side, and take what still comes until the peer closes too."""
-        self.state = _LINGERING
+        self.state = LINGERING
         self._linger_until = self._sweep.now + limits.LINGER_SECONDS
         self.deadline = self._sweep.now + limits.LINGER_GAP_SECONDS
         self._buffer.clear()
@@ -346,37 +356,20 @@ class DownstreamChannel(Protocol):
             self._update_reading()
 
     def _update_reading(self) -> None:
-        """Read while somebody can take it, upstream the request, the buffer what is ahead; for so long.
-
-        A peer that does not take its answers may not send further requests either.
-        """
-        if self.state is _LINGERING:
-            wanted = True
-        elif self.state is _TUNNEL or self._decoder is not None:
-            wanted = not self._request_paused
-        else:
-            wanted = not self._full and len(self._buffer) <= limits.MAX_AHEAD
-        self._set_deadline()
+        """Read while somebody can take it, and set until when downstream has to act."""
+        in_body = self._decoder is not None
+        ahead = len(self._buffer)
+        if self.state is not LINGERING and self.state is not CLOSED:
+            # A closing has a bound of its own.
+            seconds = seconds_allowed(self.state, in_body, self._request_paused, self._full, ahead)
+            self.deadline = self._sweep.now + seconds
+        wanted = wants_reading(self.state, in_body, self._request_paused, self._full, ahead)
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
             if wanted:
                 self.transport.resumeProducing()
             else:
                 self.transport.pauseProducing()
-
-    def _set_deadline(self) -> None:
-        """Set until when downstream has to do what is awaited of it now; a closing has its own bound."""
-        if self.state is _LINGERING or self.state is _CLOSED:
-            return
-        seconds = NEVER
-        if self._full and self.state is not _TUNNEL:
-            seconds = limits.SEND_GAP_SECONDS
-        elif self._decoder is not None:
-            # While upstream takes no more of the request, the peer is not to blame for the gap.
-            seconds = NEVER if self._request_paused else limits.BODY_GAP_SECONDS
-        elif self.state is _HEAD:
-            seconds = limits.HEAD_SECONDS if self._buffer else limits.IDLE_SECONDS
-        self.deadline = self._sweep.now + seconds
 
     # IPushProducer: the transport tells how full it is.
 
@@ -393,7 +386,7 @@ class DownstreamChannel(Protocol):
         if self._exchange is not None:
             self._exchange.downstream_drained()
         self._update_reading()
-        if self.state is _HEAD and (self._buffer or self._half_closed):
+        if self.state is HEAD and (self._buffer or self._half_closed):
             self._advance()
 
     def stopProducing(self) -> None:

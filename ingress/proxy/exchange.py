@@ -36,7 +36,7 @@ from ingress.model.policy import Reply
 from ingress.proxy.halves import DownstreamHalf, UpstreamHalf
 from ingress.proxy.limits import MAX_ATTEMPTS, MAX_HELD
 from ingress.proxy.replies import accepts_html, head_of
-from ingress.proxy.transports import TIMED_OUT
+from ingress.proxy.transports import TIMED_OUT, KernelCopy
 from ingress.routing.balancing import RoundRobin
 from ingress.routing.route import Route
 
@@ -261,6 +261,11 @@ class Exchange:
             else:
                 self._downstream.pause_request()
 
+    def splice_request(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
+        upstream = self._upstream
+        return upstream is not None and self._held is None and upstream.splice_body(copy)
+
     def request_ended(self) -> None:
         """The request is complete."""
         self._request_ended = True
@@ -330,6 +335,14 @@ class Exchange:
         self._downstream.send_body(piece, ended, trailers)
         if ended:
             self._finish()
+
+    def splice_answer(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the answer, if downstream can."""
+        return self._downstream.splice_body(copy)
+
+    def answer_moved(self, count: int) -> None:
+        """So much of a spliced answer went downstream."""
+        self._sent += count
 
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""

@@ -9,6 +9,7 @@ are always without framing; what tells a half that the other cannot take more is
 from typing import TYPE_CHECKING, Protocol
 
 from ingress.http.response_head import ResponseHead
+from ingress.proxy.transports import KernelCopy
 
 if TYPE_CHECKING:
     from ingress.proxy.exchange import Exchange
@@ -22,6 +23,9 @@ class DownstreamHalf(Protocol):
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the body."""
+
+    def splice_body(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the body, if that is possible."""
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head, where the protocol has them."""
@@ -56,6 +60,9 @@ class UpstreamHalf(Protocol):
 
     def send_body(self, piece: bytes) -> None:
         """Send more of the request body."""
+
+    def splice_body(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the request body, if that is possible."""
 
     def end_body(self) -> None:
         """The request body is complete."""

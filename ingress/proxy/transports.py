@@ -13,6 +13,7 @@ the same behavior.
 from collections.abc import Callable
 from typing import Protocol as TypingProtocol
 
+from attrs import frozen
 from twisted.internet import address, error, tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
@@ -42,6 +43,26 @@ class Transport(TypingProtocol):
     def setTcpKeepAlive(self, enabled: bool) -> None: ...
     def getPeer(self) -> IAddress: ...
     def getHost(self) -> IAddress: ...
+
+
+@frozen
+class KernelCopy:
+    """Bytes that the kernel is asked to move: the next *count* that come to *source*.
+
+    *moved* is told how many went each time, *ended* that all have.  Until then nothing is
+    received from *source*, and nothing may be written to the target.
+    """
+
+    source: Transport
+    count: int
+    moved: Callable[[int], None]
+    ended: Callable[[], None]
+
+
+def splice(target: Transport, copy: KernelCopy) -> bool:
+    """Begin *copy* to *target*; False, and nothing happens, if these transports cannot."""
+    splice_from = getattr(target, "splice_from", None)
+    return splice_from is not None and bool(splice_from(copy))
 
 
 class _SendsAtOnce:

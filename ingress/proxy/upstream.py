@@ -8,6 +8,7 @@ the next exchange.
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
@@ -32,9 +33,9 @@ from ingress.http.response_head import (
 )
 from ingress.model.backends import Endpoint
 from ingress.proxy.exchange import SILENT, Exchange
-from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SILENCE_SECONDS
+from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SILENCE_SECONDS, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport
+from ingress.proxy.transports import KernelCopy, Transport, splice
 
 if TYPE_CHECKING:
     from ingress.proxy.pool import UpstreamPool
@@ -93,6 +94,15 @@ class UpstreamConnection(Protocol):
         """Send more of the request body."""
         self.deadline = self._sweep.now + SILENCE_SECONDS
         self.transport.write(chunk(piece) if self._chunked_request else piece)
+
+    def splice_body(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of a request body of known length, if that is possible."""
+
+        def touched(count: int) -> None:
+            self.deadline = self._sweep.now + SILENCE_SECONDS
+            copy.moved(count)
+
+        return not self._chunked_request and splice(self.transport, evolve(copy, moved=touched))
 
     def end_body(self) -> None:
         """The request body is complete."""
@@ -228,6 +238,23 @@ class UpstreamConnection(Protocol):
             self._decoder = CloseDecoder()
         piece, ended, trailers = self._read_body(self._decoder, received)
         exchange.upstream_head(head, piece, ended, trailers)
+        if not ended and self._exchange is exchange:
+            decoder = self._decoder
+            if isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
+                exchange.splice_answer(KernelCopy(self.transport, decoder.left, self._moved, self._spliced))
+
+    def _moved(self, count: int) -> None:
+        """So much of a spliced answer went downstream."""
+        self.deadline = self._sweep.now + SILENCE_SECONDS
+        if self._exchange is not None:
+            self._exchange.answer_moved(count)
+
+    def _spliced(self) -> None:
+        """All of a spliced answer went downstream."""
+        exchange = self._exchange
+        if exchange is not None:
+            self._release(is_clean=True)
+            exchange.upstream_body(b"", True, [])
 
     def _read_body(self, decoder: Decoder, received: bytes) -> tuple[bytes, bool, list[bytes]]:
         """Return the payload in *received*, whether the body ended, and its trailers.

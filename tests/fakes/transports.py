@@ -222,7 +222,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         self._settling = False
 
     def _make_plane(self) -> Plane:
-        plane = Plane(self)
+        plane = Plane(self, can_splice=False)
         plane._epoll.close()
         plane._epoll = cast(select.epoll, self._epoll)
         return plane

@@ -11,6 +11,7 @@ Three rules keep one connection's trouble from being another's:
    inside its own call; ``later`` is for that.
 """
 
+import os
 import select
 import socket
 from collections.abc import Callable
@@ -50,7 +51,9 @@ class Plane:
 
     log = Logger()
 
-    def __init__(self, reactor: Any) -> None:
+    def __init__(self, reactor: Any, can_splice: bool = hasattr(os, "splice")) -> None:
+        """*can_splice* says whether bodies may go from socket to socket inside the kernel."""
+        self.can_splice = can_splice
         self._reactor = reactor
         self._epoll = select.epoll()
         self._descriptors: dict[int, Descriptor] = {}

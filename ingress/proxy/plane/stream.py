@@ -22,6 +22,8 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
+from ingress.proxy.plane.splice import Splice
+from ingress.proxy.transports import KernelCopy
 
 HIGH_WATER = 64 * 1024
 """Bytes that wait to be sent before the producer is paused."""
@@ -54,6 +56,8 @@ class StreamTransport:
         "_reading",
         "_shutting",
         "_sock",
+        "_splice_in",
+        "_splice_out",
         "_was_accepted",
     )
 
@@ -79,6 +83,10 @@ class StreamTransport:
         self._ending: Failure | None = None
         self._ended = False
         self._broken = False
+        self._splice_in: Splice | None = None
+        """Takes what comes, while it lasts."""
+        self._splice_out: Splice | None = None
+        """Sends, while it lasts."""
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "ending" if self._ending else "open"
@@ -135,6 +143,9 @@ class StreamTransport:
                     self._end(Failure(error.ConnectionLost()))
 
     def _read(self) -> None:
+        if self._splice_in is not None:
+            self._splice_in.pump()
+            return
         try:
             received = self._receive()
         except OSError as problem:
@@ -188,6 +199,8 @@ class StreamTransport:
             self._end(self._ending)
         elif self._shutting:
             self._shut_down()
+        elif self._splice_out is not None:
+            self._splice_out.pump()
 
     def failed(self, failure: Failure) -> None:
         """The protocol raised."""
@@ -196,9 +209,9 @@ class StreamTransport:
     def _update(self) -> None:
         """Ask the plane for exactly the events that matter now."""
         events = 0
-        if self._reading and not self._read_ended:
+        if self._reading and not self._read_ended and (self._splice_in is None or self._splice_in.wants_read):
             events = READ
-        if self._out:
+        if self._out or (self._splice_out is not None and self._splice_out.wants_write):
             events |= WRITE
         if events != self._events and not self._ended:
             if self._broken:
@@ -213,6 +226,9 @@ class StreamTransport:
         if self._ended:
             return
         self._ended = True
+        for splice in (self._splice_in, self._splice_out):
+            if splice is not None:
+                splice.close()
         self._out.clear()
         self._out_size = 0
         self._producer = None
@@ -221,6 +237,45 @@ class StreamTransport:
             self._say_goodbye()
         self._plane.close(self._sock)
         self._plane.later(lambda: self._protocol.connectionLost(reason))
+
+    # Splices
+
+    def splice_from(self, copy: KernelCopy) -> bool:
+        """Move the bytes of *copy* here inside the kernel; False where that is impossible."""
+        source: object = copy.source
+        if not self._plane.can_splice or type(source) is not StreamTransport:
+            return False
+        if self._ended or self._ending is not None or self._splice_out or source._splice_in or source._ended:
+            return False
+        splice = Splice(source, self, copy)
+        source._splice_in = self._splice_out = splice
+        self._plane.later(splice.pump)
+        return True
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether written bytes still wait to be sent."""
+        return bool(self._out)
+
+    def fileno(self) -> int:
+        """The number of the socket."""
+        return self._fileno
+
+    def splice_changed(self) -> None:
+        """Ask the plane for the events that the splice needs now."""
+        self._update()
+
+    def splice_over(self, splice: Splice) -> None:
+        """Receive and send again by ourselves."""
+        if self._splice_in is splice:
+            self._splice_in = None
+        if self._splice_out is splice:
+            self._splice_out = None
+        self._update()
+
+    def splice_failed(self, problem: OSError | None) -> None:
+        """The socket failed, or ended too soon, while it was spliced."""
+        self._end(DONE if problem is None else Failure(error.ConnectionLost(str(problem))))
 
     # Transport
 

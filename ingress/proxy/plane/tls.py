@@ -13,6 +13,7 @@ from twisted.internet.protocol import Protocol
 
 from ingress.proxy.plane.plane import Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
+from ingress.proxy.transports import KernelCopy
 
 _RECORD = 16 * 1024
 _MAX_READ = 256 * 1024
@@ -114,6 +115,10 @@ class TLSTransport(StreamTransport):
             self._connection.shutdown()
         except SSL.Error:
             pass  # The peer is gone, or never finished its handshake; there is nobody to tell.
+
+    def splice_from(self, copy: KernelCopy) -> bool:
+        """Never: what is sent must be encrypted first."""
+        return False
 
     def loseWriteConnection(self) -> None:
         """Nothing: what ends our side of TLS ends both (see ``_end_of_input``)."""

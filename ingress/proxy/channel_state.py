@@ -1,0 +1,54 @@
+"""What a downstream connection does and waits for.  Pure decisions; ``channel`` obeys them.
+
+States::
+
+    HEAD ──head read──▶ EXCHANGE ──answer and request whole──▶ HEAD (or closed)
+                           │  │
+                           │  └─answer whole, request not──▶ LINGERING ──▶ closed
+                           └──101──▶ TUNNEL ──▶ closed
+"""
+
+from enum import Enum
+
+from ingress.proxy.limits import BODY_GAP_SECONDS, HEAD_SECONDS, IDLE_SECONDS, MAX_AHEAD, SEND_GAP_SECONDS
+from ingress.proxy.sweep import NEVER
+
+
+class State(Enum):
+    """Where the connection is; see the picture above."""
+
+    HEAD = "head"
+    EXCHANGE = "exchange"
+    TUNNEL = "tunnel"
+    LINGERING = "lingering"
+    CLOSED = "closed"
+
+
+# Bound once: looking a member up in its class costs more than comparing it.
+HEAD, EXCHANGE, TUNNEL, LINGERING, CLOSED = State
+
+
+def wants_reading(state: State, in_body: bool, paused: bool, full: bool, ahead: int) -> bool:
+    """Whether somebody can take what the peer sends: upstream the request, the buffer what is ahead.
+
+    *in_body* says that the request is not whole, *paused* that upstream takes no more of
+    it, *full* that the peer does not take its answers, and so may not send further
+    requests either; *ahead* counts the bytes of those that wait.
+    """
+    if state is LINGERING:
+        return True
+    if state is TUNNEL or in_body:
+        return not paused
+    return not full and ahead <= MAX_AHEAD
+
+
+def seconds_allowed(state: State, in_body: bool, paused: bool, full: bool, ahead: int) -> float:
+    """Return how long downstream may take for what is awaited of it now."""
+    if full and state is not TUNNEL:
+        return SEND_GAP_SECONDS
+    if in_body:
+        # While upstream takes no more of the request, the peer is not to blame for the gap.
+        return NEVER if paused else BODY_GAP_SECONDS
+    if state is HEAD:
+        return HEAD_SECONDS if ahead else IDLE_SECONDS
+    return NEVER

@@ -1,0 +1,159 @@
+"""Bodies that go from socket to socket inside the kernel (splice(2)).
+
+A large body of known length between two plain connections need not come into this
+process: a pipe takes it from one socket and gives it to the other.  While that
+lasts, the read side of the source and the write side of the target belong to the
+splice.  It moves exactly the bytes it was made for, so what follows the body is
+still in the source's socket when it is over.
+
+The two sides wait for each other: the source is read when the pipe is empty, the
+target written when it is not, so a slow target stops the source.
+"""
+
+import fcntl
+import os
+from typing import Protocol
+
+from ingress.proxy.transports import KernelCopy
+
+_PIPE_BYTES = 1024 * 1024
+_MAX_PUMPED = 2 * 1024 * 1024
+"""Bytes of one turn: after that, others have theirs."""
+_MAX_SPARE_PIPES = 32
+_FLAGS = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
+
+
+class End(Protocol):
+    """A transport, as a splice sees it."""
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether bytes of the process's own still wait to be sent."""
+
+    def fileno(self) -> int:
+        """The file descriptor of the socket."""
+
+    def splice_changed(self) -> None:
+        """Ask the plane for the events that the splice needs now."""
+
+    def splice_over(self, splice: "Splice") -> None:
+        """Let go of *splice*."""
+
+    def splice_failed(self, problem: OSError | None) -> None:
+        """The socket failed, or (None) it ended before all bytes had come."""
+
+
+class Splice:
+    """Moves the bytes of *copy* from *source* to *target*."""
+
+    __slots__ = ("_copy", "_in_pipe", "_left", "_pipe", "_source", "_target", "is_over")
+
+    def __init__(self, source: End, target: End, copy: KernelCopy) -> None:
+        self._source = source
+        self._target = target
+        self._copy = copy
+        self._left = copy.count
+        self._in_pipe = 0
+        self._pipe = _take_pipe()
+        self.is_over = False
+
+    def __repr__(self) -> str:
+        return f"<Splice {self._left} bytes to come, {self._in_pipe} in the pipe>"
+
+    @property
+    def wants_read(self) -> bool:
+        """Whether it waits for the source."""
+        return not self._in_pipe
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether it waits for the target."""
+        return self._in_pipe > 0
+
+    def pump(self) -> None:
+        """Move what can be moved now."""
+        if self.is_over or self._target.is_sending:
+            return
+        before = self._left + self._in_pipe
+        budget = _MAX_PUMPED
+        while budget > 0 and not self.is_over:
+            if not self._in_pipe and not self._fill():
+                break
+            sent = self._drain()
+            if not sent:
+                break
+            budget -= sent
+            if not self._left and not self._in_pipe:
+                self.close()
+                self._tell(before)
+                self._copy.ended()
+                return
+        if not self.is_over:
+            self._tell(before)
+            self._source.splice_changed()
+            self._target.splice_changed()
+
+    def _tell(self, before: int) -> None:
+        moved = before - self._left - self._in_pipe
+        if moved:
+            self._copy.moved(moved)
+
+    def _fill(self) -> bool:
+        """Take from the source; return whether anything came."""
+        try:
+            taken = os.splice(
+                self._source.fileno(), self._pipe[1], min(self._left, _PIPE_BYTES), flags=_FLAGS
+            )
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as problem:
+            self._source.splice_failed(problem)
+            return False
+        if not taken:
+            self._source.splice_failed(None)
+            return False
+        self._left -= taken
+        self._in_pipe += taken
+        return True
+
+    def _drain(self) -> int:
+        """Give to the target; return how much it took."""
+        try:
+            given = os.splice(self._pipe[0], self._target.fileno(), self._in_pipe, flags=_FLAGS)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as problem:
+            self._target.splice_failed(problem)
+            return 0
+        self._in_pipe -= given
+        return given
+
+    def close(self) -> None:
+        """Leave both ends to themselves; what a broken-off splice still had in its pipe is lost."""
+        if not self.is_over:
+            self.is_over = True
+            _give_pipe(self._pipe, clean=not self._in_pipe)
+            self._source.splice_over(self)
+            self._target.splice_over(self)
+
+
+_spare_pipes: list[tuple[int, int]] = []
+
+
+def _take_pipe() -> tuple[int, int]:
+    if _spare_pipes:
+        return _spare_pipes.pop()
+    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.fcntl(pipe[1], fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    except OSError:
+        pass  # The user's share of pipe memory is used up; a small pipe moves the same bytes.
+    return pipe
+
+
+def _give_pipe(pipe: tuple[int, int], clean: bool) -> None:
+    if clean and len(_spare_pipes) < _MAX_SPARE_PIPES:
+        _spare_pipes.append(pipe)
+    else:
+        for end in pipe:
+            os.close(end)
