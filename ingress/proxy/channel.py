@@ -104,7 +104,11 @@ class DownstreamChannel(Protocol):
     def readConnectionLost(self) -> None:
         """Downstream sends no more; it may still wait for its answer (half-close)."""
         self._half_closed = True
-        if self.state is not EXCHANGE or self._decoder is not None:
+        if self.state is EXCHANGE and self._decoder is not None and self._exchange is not None:
+            # The request will never be whole, and upstream must not take it for one.
+            self._keep_alive = False
+            self._exchange.request_broken(400, "request body breaks off")
+        elif self.state is not EXCHANGE:
             self._close()
 
     def writeConnectionLost(self) -> None:

@@ -351,7 +351,9 @@ class BrokenBodyTests(ProxyCase):
             getattr(down, end)()
             self.assertTrue(self.upstream().saw_reset, end)
             self.assertTrue(down.closed, end)
-        self.assert_ended(499, 499)
+            if end == "finish":
+                self.assert_status(down.received, 400)
+        self.assert_ended(400, 499)
         self.assert_upstreams(2)
 
     def test_bad_chunk(self) -> None:
