@@ -1,0 +1,120 @@
+"""Plays cases through a proxy in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from ingress.model.backends import BackendState
+from ingress.model.policy import Reply, RequestFacts
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from tests.corpus.cases import Case, get, got
+from tests.corpus.judge import Outcome, WrongError, judge, take_requests
+from tests.fakes.transports import Peer
+from tests.http.strict import Message
+from tests.proxy.playing import BACKEND, INGRESS, ONE, Stage
+
+HOSTS = ("shop.test",)
+
+
+@frozen
+class Guard:
+    """A policy that lets nobody in."""
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Answer 403."""
+        return Reply(403, body=b"no")
+
+
+def routes() -> RouteTable:
+    """The routes that every case counts on."""
+    return RouteTable(
+        Route(host, path, Match.PREFIX, INGRESS, BACKEND, policies)
+        for host in HOSTS
+        for path, policies in (("/", ()), ("/admin", (Guard(),)))
+    )
+
+
+class Play:
+    """A proxy and whoever answers behind it; cases are played on it, one after the other."""
+
+    def __init__(self, on_plane: bool = False) -> None:
+        self._stage = Stage(on_plane=on_plane)
+        self._stage.resource.publish(routes(), {BACKEND: BackendState((ONE,))})
+        self._case: Case | None = None
+        self._requests: list[Message] = []
+        self._unread: dict[Peer, bytes] = {}
+        self._answered = 0
+
+    def run(self, case: Case, pieces: Iterable[bytes]) -> Outcome:
+        """Play *case*, its bytes in these *pieces*, and then see whether the next one is harmed."""
+        outcome = self._run(case, pieces)
+        number = b"/canary?%d" % self._stage.reactor.seconds()
+        canary = Case("canary", get(target=number), (got(target=number),))
+        after = self._run(canary, [canary.sent])
+        try:
+            judge(canary, after)
+        except WrongError as wrong:
+            raise WrongError(f"poisoned: {wrong}") from wrong
+        return outcome
+
+    def end(self, seconds: float = 200) -> str:
+        """Let time go by until everything is over; return what is not."""
+        self._stage.reactor.pass_time(seconds)
+        return " ".join(repr(peer) for peer in self._stage.reactor._epoll.peers.values() if not peer.closed)
+
+    def _run(self, case: Case, pieces: Iterable[bytes]) -> Outcome:
+        self._case = case
+        self._requests = []
+        self._answered = 0
+        before = set(self._stage.connector.peers)
+        down = self._stage.open()
+        for piece in pieces:
+            down.say(piece)
+            self._serve(case)
+        if case.finishes:
+            down.finish()
+            self._serve(case)
+        outcome = Outcome(
+            down.received,
+            down.closed or down.saw_end,
+            down.saw_reset,
+            self._requests,
+            [
+                (self._unread[peer], peer.saw_reset)
+                for peer in self._stage.connector.peers
+                if self._unread.get(peer) and (peer not in before or not peer.closed)
+            ],
+        )
+        # The peer goes away, whatever the proxy would still like to do.
+        if not down.closed:
+            down.finish()
+        return outcome
+
+    def _serve(self, case: Case) -> None:
+        """Answer, as *case* says, whatever reached upstream."""
+        busy = True
+        while busy:
+            busy = False
+            for peer in list(self._stage.connector.peers):
+                received = peer.take()
+                if not received:
+                    continue
+                busy = True
+                requests, unread = take_requests(self._unread.get(peer, b"") + received)
+                self._unread[peer] = unread
+                for request in requests:
+                    self._requests.append(request)
+                    self._answer(case, peer)
+                if case.early and b"\r\n\r\n" in unread:
+                    self._answer(case, peer)
+
+    def _answer(self, case: Case, peer: Peer) -> None:
+        answer = case.answers[min(self._answered, len(case.answers) - 1)]
+        self._answered += 1
+        if not peer.closed:
+            peer.say(answer)
+        if case.hangs_up and not peer.closed:
+            peer.finish()
