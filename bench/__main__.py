@@ -1,10 +1,12 @@
 """``python -m bench``: measure, print tables, and write what came out."""
 
 import argparse
+import json
 import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bench import install, machine, results, tables
+from bench import install, machine, pages, results, tables
 from bench.campaign import Campaign, Plan, fresh_folder
 from bench.errors import BenchError
 from bench.loads import LOADS
@@ -23,12 +25,14 @@ from bench.targets import TARGETS
 ROUNDS = 5
 QUICK_ROUNDS = 5
 QUICK_WRK_SECONDS = 1
-QUICK_LIMIT_SECONDS = 40.0
+QUICK_LIMIT_SECONDS = 36.0
+LOOKUP_SECONDS = 300
 OPEN_FILES = 16384
 QUICK_PROGRAMS = ("nginx", "h2load", "wrk", "taskset")
 ALL_PROGRAMS = (*QUICK_PROGRAMS, "haproxy", "caddy")
 # Beside the environment that runs this, so that "make clean" removes it.
 FOLDER = Path(sys.prefix) / "bench"
+REPOSITORY = Path(__file__).parents[1]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,6 +81,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     loads = chosen(arguments.loads, LOADS, arguments.quick)
     targets = chosen(arguments.targets, TARGETS, arguments.quick)
     load_cpu, proxy_cpu = two_cpus()
+    os.sched_setaffinity(0, {load_cpu})
     allow_open_files()
     install.search_system_folders()
     install.ensure_programs(QUICK_PROGRAMS if arguments.quick else ALL_PROGRAMS)
@@ -106,10 +111,34 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         QUICK_LIMIT_SECONDS if arguments.quick else None,
     )
     campaign = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
+    is_whole = not (arguments.quick or arguments.loads)
     with Processes.logging_to(folder) as processes:
-        campaign.run(campaign.start(processes))
+        started = campaign.start(processes)
+        if is_whole:
+            campaign.run_idle(started)
+        campaign.run(started)
     command = "bench-quick" if arguments.quick else "bench"
-    return results.document(command, loads, targets, campaign.measured, setting)
+    found = results.document(command, loads, targets, campaign.measured, setting)
+    if is_whole:
+        found["idle"] = results.idle_results(campaign.measured.idle)
+        install.say("finding routes among 10 to 100,000 hosts")
+        found["lookup"] = results.lookup_results(route_lookups(proxy_cpu))
+    return found
+
+
+def route_lookups(cpu: int) -> dict[str, dict[str, float]]:
+    """What ``bench.lookup`` measures in a process of its own on *cpu*.  Raises BenchError."""
+    command = ["taskset", "--cpu-list", str(cpu), sys.executable, "-m", "bench.lookup"]
+    try:
+        done = subprocess.run(
+            command, cwd=REPOSITORY, capture_output=True, text=True, timeout=LOOKUP_SECONDS, check=True
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"the route lookups took longer than {LOOKUP_SECONDS} s") from None
+    except subprocess.CalledProcessError as error:
+        raise BenchError(f"the route lookups failed: {error.stderr.strip().splitlines()[-1:]}") from None
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return found
 
 
 def _paths(programs: dict[str, str]) -> dict[str, str]:
@@ -128,6 +157,13 @@ def show(found: dict[str, Any]) -> None:
         print(tables.text_table(tables.load_rows(load, found["targets"])))
     print("\nGoals (ratios of ours)")
     print(tables.text_table(tables.figure_rows(found["figures"], found["loads"])))
+    if "idle" in found:
+        print("\nIdle keep-alive connections")
+        print(tables.text_table(tables.idle_rows(found["idle"], found["targets"])))
+        print("\nFinding a route")
+        print(tables.text_table(tables.lookup_rows(found["lookup"])))
+        print()
+        print(tables.text_table(tables.memory_and_lookup_rows(found)))
     print(f"\nmeasured with {machine.python_line(found['python'])}; {found['rounds']} rounds, medians")
 
 
@@ -145,7 +181,14 @@ def main() -> int:
         print("bench: interrupted", file=sys.stderr)
         return 130
     show(found)
-    results.write(found, arguments.output or results.RESULTS)
+    try:
+        results.write(found, arguments.output or results.RESULTS)
+        # A part of the benchmark does not make a page.
+        if arguments.output is None and "idle" in found and arguments.targets is None:
+            pages.write(found)
+    except (BenchError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

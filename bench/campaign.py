@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 from bench import measure
 from bench.backend import backend_command
 from bench.certificate import write_key_pair
+from bench.idle import idle_bytes
 from bench.loads import PLAIN_HOST, SECURE_HOST, UPLOAD_HOST, Load
 from bench.processes import Processes, free_ports, wait_until_it_answers
 from bench.summary import Sample, value
@@ -46,6 +47,8 @@ class Measured:
     samples: dict[str, dict[str, dict[int, Sample]]] = field(factory=dict)
     failures: dict[str, dict[str, str]] = field(factory=dict)
     rounds: int = 0
+    idle: dict[str, float | str] = field(factory=dict)
+    """Bytes of each idle connection by target, or why there are none."""
 
     def add(self, load: Load, target: Target, number: int, sample: Sample) -> None:
         """Keep *sample* of round *number*."""
@@ -86,6 +89,18 @@ class Campaign:
             wait_until_it_answers(one.running, one.site.http, PLAIN_HOST)
         return started
 
+    def run_idle(self, started: Sequence[measure.Started]) -> None:
+        """Measure idle connections; to be called while the targets are fresh, so that nothing is left to reuse."""
+        for one in started:
+            try:
+                grown = idle_bytes(one)
+            except measure.LoadFailed as failure:
+                self.measured.idle[one.target.name] = str(failure)
+                self.say(f"idle connections: {one.target.name} {failure}")
+            else:
+                self.measured.idle[one.target.name] = grown
+                self.say(f"idle connections: {one.target.name} {grown / 1024:.1f} KiB each")
+
     def run(self, started: Sequence[measure.Started]) -> None:
         """Measure all rounds.  What a target cannot do is noted, and the others go on."""
         self._round(0, started)
@@ -95,7 +110,8 @@ class Campaign:
             self.measured.rounds = number
             now = perf_counter()
             limit = self.plan.time_limit_seconds
-            if limit and number >= LEAST_ROUNDS and now - self._begun + (now - begun) > limit:
+            is_late = limit is not None and now - self._begun + (now - begun) > limit
+            if is_late and LEAST_ROUNDS <= number < self.plan.rounds:
                 self.say(f"stopping after round {number}: the time is over")
                 break
 

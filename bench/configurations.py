@@ -88,8 +88,6 @@ CADDY = """
 {{
     admin off
     auto_https off
-    persist_config off
-    storage file_system {folder}/caddy
     servers {{
         protocols h1 h2
     }}

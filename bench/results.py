@@ -9,7 +9,10 @@ The keys, which ``docs/performance.md`` describes for readers:
 - ``targets``: by name, ``title`` and ``access_log``;
 - ``loads``: by name, ``title``, ``unit``, ``connections``, and ``targets`` by name (below);
 - ``figures``: one for each goal: ``load``, ``reference``, ``ratio``, ``must``, ``aim``, ``met``;
-- ``idle`` and ``lookup``, only after ``bench``.
+- ``idle``, only after ``bench``: ``connections``, ``targets`` with ``kib_per_connection`` or ``failure``, ``goal``;
+- ``lookup``, only after ``bench``: ``hosts``, by their number ``ten_hosts_ns`` and ``all_hosts_ns``, and ``goal``.
+
+Each ``goal`` has ``measured``, ``must``, ``aim`` and ``met``.
 
 Of a load, each target has ``median`` and ``samples`` in the unit of the load,
 ``us_per_request``, ``to_nginx``, ``to_go``, ``peak_mib``, ``noise``, at a fixed rate
@@ -23,7 +26,8 @@ from statistics import median
 from typing import Any
 
 from bench.campaign import Measured
-from bench.loads import GOALS, Load
+from bench.idle import COUNTED
+from bench.loads import GOALS, IDLE_AIM_BYTES, IDLE_MUST_BYTES, LOOKUP_MUST, Load
 from bench.summary import Sample, is_met, ratio, value
 from bench.targets import Target
 
@@ -111,6 +115,30 @@ def document(
         "loads": results,
         "figures": figures(loads, results),
     }
+
+
+def _goal(measured: float | None, must: float, aim: float | None) -> dict[str, Any]:
+    met = measured is not None and measured <= must
+    return {"measured": _rounded(measured), "must": must, "aim": aim, "met": met}
+
+
+def idle_results(found: Mapping[str, float | str]) -> dict[str, Any]:
+    """The memory of idle connections; *found* has bytes by target, or why there are none."""
+    targets = {
+        name: {"failure": one} if isinstance(one, str) else {"kib_per_connection": _rounded(one / 1024)}
+        for name, one in found.items()
+    }
+    ours = found.get("ours")
+    kib = ours / 1024 if isinstance(ours, float) else None
+    goal = _goal(kib, IDLE_MUST_BYTES / 1024, IDLE_AIM_BYTES / 1024)
+    return {"connections": COUNTED, "targets": targets, "goal": goal}
+
+
+def lookup_results(hosts: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Route lookups, by the number of hosts, as ``bench.lookup`` prints them."""
+    fewest, most = min(hosts, key=int), max(hosts, key=int)
+    measured = hosts[most]["ten_hosts_ns"] / hosts[fewest]["ten_hosts_ns"]
+    return {"hosts": hosts, "goal": _goal(measured, LOOKUP_MUST, None)}
 
 
 def write(found: Mapping[str, Any], path: Path = RESULTS) -> None:

@@ -76,3 +76,35 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "|---|" + "--:|" * (len(rows[0]) - 1))
     return "\n".join(lines)
+
+
+def idle_rows(idle: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of the memory of idle connections."""
+    rows = [["", "KiB per connection"]]
+    for name, found in idle["targets"].items():
+        kib = found.get("kib_per_connection")
+        rows.append([targets[name]["title"], found["failure"] if kib is None else f"{kib:.1f}"])
+    return rows
+
+
+def lookup_rows(lookup: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of route lookups."""
+    rows = [["hosts", "ns a lookup, the same ten", "ns a lookup, all alike"]]
+    for size, found in lookup["hosts"].items():
+        rows.append([f"{int(size):,}", number(found["ten_hosts_ns"]), number(found["all_hosts_ns"])])
+    return rows
+
+
+def memory_and_lookup_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of the goals that are no ratios to another proxy."""
+    rows = [["", "ours", "must", "aim", "met"]]
+    for name, what in (
+        ("idle", "idle keep-alive connection, KiB"),
+        ("lookup", "route lookup, 100,000 hosts to 10"),
+    ):
+        goal = found.get(name, {}).get("goal")
+        if goal is not None:
+            aim = MISSING if goal["aim"] is None else f"{goal['aim']}"
+            met = "yes" if goal["met"] else "no"
+            rows.append([what, ratio(goal["measured"]), f"≤ {goal['must']}", aim, met])
+    return rows

@@ -5,7 +5,6 @@ the defaults stands in its configuration with the reason beside it.
 """
 
 import json
-import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -78,7 +77,6 @@ def _haproxy(site: Site) -> list[str]:
 
 def _caddy(site: Site) -> list[str]:
     text = CADDY.format(
-        folder=site.folder,
         http=site.http,
         https=site.https,
         backend=site.backend,
@@ -161,7 +159,7 @@ _FILE = "file"
 TARGETS: tuple[Target, ...] = (
     Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True),
     Target("nginx", "nginx", _FILE, _nginx("on"), is_quick=True),
-    Target("nginx-no-log", "nginx, access log off", "off", _nginx(""), is_quick=True),
+    Target("nginx-no-log", "nginx, access log off", "off", _nginx("")),
     Target("haproxy", "HAProxy", _FILE, _haproxy),
     Target("go", "Go net/http/httputil", "none", _go, 0.5, _ONE_CORE, is_quick=True),
     Target("envoy", "Envoy", "off by default", _envoy, 0.4),
@@ -171,8 +169,8 @@ TARGETS: tuple[Target, ...] = (
         "off by default",
         _caddy,
         0.3,
-        # Otherwise it would keep its state in the home directory.
-        {**_ONE_CORE, "XDG_DATA_HOME": os.devnull, "XDG_CONFIG_HOME": os.devnull},
+        # Otherwise it would keep its state in the home directory.  All run in a folder of their own.
+        {**_ONE_CORE, "XDG_DATA_HOME": "caddy", "XDG_CONFIG_HOME": "caddy"},
     ),
     Target("stock", "stock ReverseProxyResource", _FILE, _stock, 0.08),
 )

@@ -1,0 +1,65 @@
+"""The command line: what is chosen, and what is refused in one line."""
+
+import os
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench import install
+from bench.__main__ import chosen
+from bench.errors import BenchError
+from bench.loads import LOADS
+from bench.targets import TARGETS
+
+
+class ChosenTests(SynchronousTestCase):
+    """Loads and targets by name."""
+
+    def test_all(self) -> None:
+        """Without names, everything is measured."""
+        self.assertEqual(chosen(None, LOADS, False), LOADS)
+
+    def test_quick(self) -> None:
+        """The quick run has the two small GETs, for ours, nginx and Go."""
+        self.assertEqual([load.name for load in chosen(None, LOADS, True)], ["get-repeating", "get-unique"])
+        self.assertEqual({one.name for one in chosen(None, TARGETS, True)}, {"ours", "nginx", "go"})
+
+    def test_named(self) -> None:
+        """Names choose, in the order of the table, also what is not quick."""
+        found = chosen("latency,post-1k", LOADS, True)
+        self.assertEqual([load.name for load in found], ["post-1k", "latency"])
+
+    def test_unknown(self) -> None:
+        """An unknown name is refused with the names that there are."""
+        error = self.assertRaises(BenchError, chosen, "ours,apache", TARGETS, False)
+        self.assertIn("'apache'", str(error))
+        self.assertIn("nginx", str(error))
+
+
+class InstallTests(SynchronousTestCase):
+    """What is missing on the machine."""
+
+    def setUp(self) -> None:
+        """Make a path on which nothing is."""
+        self.empty = Path(self.mktemp())
+        self.empty.mkdir()
+        self.patch(os, "environ", {**os.environ, "PATH": str(self.empty)})
+
+    def test_no_apt(self) -> None:
+        """Without apt-get the error names the packages."""
+        error = self.assertRaises(BenchError, install.ensure_programs, ["wrk", "h2load"])
+        self.assertIn("not installed: nghttp2-client wrk; there is no apt-get here", str(error))
+
+    def test_not_root(self) -> None:
+        """Who may not install is told the command that does."""
+        (self.empty / "apt-get").write_text("#!/bin/sh\nexit 1\n")
+        (self.empty / "apt-get").chmod(0o755)
+        self.patch(os, "geteuid", lambda: 1000)
+        error = self.assertRaises(BenchError, install.ensure_programs, ["wrk"])
+        self.assertIn("run as root, or: sudo apt-get install wrk", str(error))
+
+    def test_nothing_missing(self) -> None:
+        """Where all is there, nothing is run."""
+        (self.empty / "wrk").write_text("#!/bin/sh\nexit 1\n")
+        (self.empty / "wrk").chmod(0o755)
+        install.ensure_programs(["wrk"])

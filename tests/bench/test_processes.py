@@ -1,0 +1,83 @@
+"""Children are started pinned, measured with all of their descendants, and ended whatever happens."""
+
+import os
+import sys
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench import gauges
+from bench.errors import BenchError
+from bench.processes import POLL_SECONDS, Processes, free_ports, pause, wait_until_it_answers
+
+# A parent with a child of its own that outlives SIGTERM.
+STUBBORN = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"])
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+time.sleep(60)
+"""
+SPIN = "for _ in range(3_000_000): pass\nprint('done', flush=True)\nimport time; time.sleep(60)"
+WAITS = 200
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process, a zombie not counted."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class ProcessesTests(SynchronousTestCase):
+    """Real processes."""
+
+    if not Path("/proc/self/schedstat").exists():
+        skip = "needs the /proc of Linux"
+
+    def setUp(self) -> None:
+        """Make a folder for logs."""
+        self.folder = Path(self.mktemp())
+        self.folder.mkdir()
+        self.cpu = min(os.sched_getaffinity(0))
+
+    def test_whole_tree_is_ended(self) -> None:
+        """Leaving the block by an exception ends the child and its children, even those that ignore SIGTERM."""
+        tree: list[int] = []
+        with self.assertRaises(KeyboardInterrupt), Processes.logging_to(self.folder) as processes:
+            running = processes.start("stubborn", [sys.executable, "-c", STUBBORN], self.cpu)
+            for _ in range(WAITS):
+                tree = list(gauges.process_tree(running.pid))
+                if len(tree) == 2:
+                    break
+                pause(POLL_SECONDS)
+            raise KeyboardInterrupt
+        self.assertEqual(len(tree), 2)
+        for _ in range(WAITS):
+            if not any(map(is_running, tree)):
+                break
+            pause(POLL_SECONDS)
+        self.assertEqual([pid for pid in tree if is_running(pid)], [])
+
+    def test_pinned_and_measured(self) -> None:
+        """A child runs on the CPU that was named; the CPU time and memory it took are known."""
+        with Processes.logging_to(self.folder) as processes:
+            running = processes.start("spin", [sys.executable, "-c", SPIN], self.cpu)
+            for _ in range(WAITS):
+                if b"done" in running.log.read_bytes():
+                    break
+                pause(POLL_SECONDS)
+            self.assertEqual(os.sched_getaffinity(running.pid), {self.cpu})
+            self.assertGreater(gauges.cpu_seconds(running.pid), 0.01)
+            self.assertGreater(gauges.peak_kib(running.pid), 1000)
+
+    def test_early_end(self) -> None:
+        """Waiting for a child that ended tells its status and its last words, without waiting on."""
+        with Processes.logging_to(self.folder) as processes:
+            running = processes.start(
+                "short", [sys.executable, "-c", "print('no such luck'); raise SystemExit(3)"], self.cpu
+            )
+            (port,) = free_ports(1)
+            error = self.assertRaises(BenchError, wait_until_it_answers, running, port, "a.test")
+        self.assertIn("short ended with status 3: no such luck", str(error))

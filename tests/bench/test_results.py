@@ -1,0 +1,180 @@
+"""The document that is written, and the page that is made of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench import machine, pages, results, tables
+from bench.campaign import Measured
+from bench.errors import BenchError
+from bench.loads import LOADS
+from bench.summary import Sample
+from bench.targets import TARGETS
+
+SETTING = {
+    "measured_at": "2026-01-02T03:04:05+00:00",
+    "machine": machine.machine(0, 1),
+    "python": machine.python(),
+    "programs": {"nginx": "1.2.3"},
+}
+
+
+def measured(ours: float = 30e-6) -> Measured:
+    """Two rounds of every load: nginx takes 20 us a request, Go 60, and ours as given; stock fails."""
+    found = Measured(rounds=2)
+    costs = {"ours": ours, "nginx": 20e-6, "go": 60e-6}
+    for load in LOADS:
+        for target in TARGETS:
+            for number in (1, 2):
+                if target.name in costs:
+                    latency = 1000.0 if load.rate else None
+                    sample = Sample(1000, costs[target.name] * 1000, 1.0, 4096, 0.02, latency, latency)
+                    found.add(load, target, number, sample)
+        found.failures[load.name] = {"stock": "10 of 10 requests failed"}
+    return found
+
+
+def document() -> dict[str, Any]:
+    """A whole document."""
+    found = results.document("bench", LOADS, TARGETS, measured(), SETTING)
+    found["idle"] = results.idle_results({"ours": 2048.0, "nginx": 512.0, "stock": "is not kept open"})
+    hosts = {
+        "10": {"ten_hosts_ns": 600.0, "all_hosts_ns": 601.0},
+        "100000": {"ten_hosts_ns": 660.0, "all_hosts_ns": 1500.0},
+    }
+    found["lookup"] = results.lookup_results(hosts)
+    return found
+
+
+class DocumentTests(SynchronousTestCase):
+    """``results.json``."""
+
+    def test_target(self) -> None:
+        """A target has its median, its samples, and its ratios to nginx and to Go."""
+        ours = document()["loads"]["get-repeating"]["targets"]["ours"]
+        self.assertEqual(
+            ours,
+            {
+                "median": 30.0,
+                "samples": [30.0, 30.0],
+                "us_per_request": 30.0,
+                "to_nginx": 1.5,
+                "to_go": 0.5,
+                "peak_mib": 4.0,
+                "noise": 0.02,
+            },
+        )
+
+    def test_latency(self) -> None:
+        """At a fixed rate the median is that of p99, and the CPU time is told beside it."""
+        ours = document()["loads"]["latency"]["targets"]["ours"]
+        self.assertEqual((ours["median"], ours["p99_us"], ours["us_per_request"]), (1000.0, 1000.0, 30.0))
+
+    def test_failure(self) -> None:
+        """Who could not serve a load has nothing but the reason."""
+        stock = document()["loads"]["download"]["targets"]["stock"]
+        self.assertEqual(stock, {"failure": "10 of 10 requests failed"})
+
+    def test_figures(self) -> None:
+        """Goals are judged by the ratio, upwards for megabytes."""
+        judged = {(one["load"], one["reference"]): one["met"] for one in document()["figures"]}
+        self.assertTrue(judged["get-repeating", "nginx"])
+        self.assertTrue(judged["get-repeating", "go"])
+        self.assertFalse(judged["download", "nginx"])
+
+    def test_part(self) -> None:
+        """A part of the loads has the same keys and the goals of that part only."""
+        part = tuple(load for load in LOADS if load.is_quick)
+        found = results.document("bench-quick", part, TARGETS, measured(), SETTING)
+        self.assertEqual(list(found["loads"]), ["get-repeating", "get-unique"])
+        self.assertEqual({one["load"] for one in found["figures"]}, {"get-repeating", "get-unique"})
+        self.assertEqual(set(document()) - set(found), {"idle", "lookup"})
+
+    def test_without_reference(self) -> None:
+        """Without nginx there is no ratio, and the goal is not met."""
+        found = measured()
+        del found.samples["get-repeating"]["nginx"]
+        (load,) = (one for one in LOADS if one.name == "get-repeating")
+        made = results.document("bench", (load,), TARGETS, found, SETTING)
+        self.assertIsNone(made["loads"]["get-repeating"]["targets"]["ours"]["to_nginx"])
+        self.assertEqual([one["met"] for one in made["figures"]], [False, True])
+
+    def test_goals_of_their_own(self) -> None:
+        """Idle connections are judged in KiB, route lookups by the most hosts against the fewest."""
+        found = document()
+        self.assertEqual(found["idle"]["goal"], {"measured": 2.0, "must": 3.0, "aim": 1.5, "met": True})
+        self.assertEqual(found["lookup"]["goal"], {"measured": 1.1, "must": 1.2, "aim": None, "met": True})
+
+    def test_written_whole(self) -> None:
+        """The file is the document as JSON, and nothing else stays in its folder."""
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        results.write(document(), folder / "results.json")
+        self.assertEqual([path.name for path in folder.iterdir()], ["results.json"])
+        self.assertEqual(json.loads((folder / "results.json").read_text()), document())
+
+
+class TableTests(SynchronousTestCase):
+    """Tables for people."""
+
+    def test_text(self) -> None:
+        """Labels stand on the left, figures on the right."""
+        self.assertEqual(tables.text_table([["", "us"], ["ours", "9"]]), "      us\nours   9")
+
+    def test_markdown(self) -> None:
+        """The head is followed by the rule of a Markdown table."""
+        self.assertEqual(
+            tables.markdown_table([["", "us"], ["ours", "9"]]), "|  | us |\n|---|--:|\n| ours | 9 |"
+        )
+
+    def test_rows_are_of_one_length(self) -> None:
+        """Whoever failed gets a row as long as the others."""
+        found = document()
+        for load in found["loads"].values():
+            rows = tables.load_rows(load, found["targets"])
+            self.assertEqual(len({len(row) for row in rows}), 1)
+            self.assertIn("10 of 10 requests failed", rows[-1])
+
+    def test_numbers(self) -> None:
+        """Figures have three digits, and none for what is missing."""
+        self.assertEqual(
+            [tables.number(one) for one in (1234.5, 12.345, 0.0123, None)], ["1234", "12.3", "0.0123", "-"]
+        )
+
+
+class PageTests(SynchronousTestCase):
+    """``docs/performance.md``."""
+
+    def test_marks(self) -> None:
+        """Only what stands between the marks is replaced, again and again."""
+        page = f"before\n{pages.BEGIN}\nold\n{pages.END}\nafter\n"
+        once = pages.with_figures(page, "new")
+        self.assertEqual(once, f"before\n{pages.BEGIN}\n\nnew\n\n{pages.END}\nafter\n")
+        self.assertEqual(pages.with_figures(once, "new"), once)
+
+    def test_no_marks(self) -> None:
+        """A page without marks is left alone."""
+        self.assertRaises(BenchError, pages.with_figures, "hand-written", "new")
+
+    def test_page_has_marks(self) -> None:
+        """The page of this repository can be written."""
+        self.assertIn("text", pages.with_figures(pages.PAGE.read_text("utf-8"), "text"))
+
+    def test_every_plot_is_shown(self) -> None:
+        """Every plot is well-formed and has its place on the page, and no other picture is named there."""
+        found = document()
+        plots = pages.plots(found)
+        text = pages.figures_text(found)
+        for name, plot in plots.items():
+            ElementTree.fromstring(plot)
+            self.assertIn(f"(performance/{name})", text)
+        self.assertEqual(text.count("(performance/"), len(plots))
+
+    def test_text_in_plots_is_escaped(self) -> None:
+        """A title with signs of XML is shown as it is."""
+        load = {**document()["loads"]["post-1k"], "title": "a < b & c"}
+        root = ElementTree.fromstring(pages.load_plot(load, document()["targets"]))
+        self.assertIn("a < b & c", [element.text for element in root])
