@@ -19,7 +19,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.limits import CONNECT_SECONDS
 from ingress.proxy.listeners import listen, tls_factory
 from ingress.proxy.plane.connecting import PlaneConnecting
-from ingress.proxy.plane.plane import Plane, is_available
+from ingress.proxy.plane.plane import CAN_SPLICE, Plane, is_available
 from ingress.proxy.plane.port import PlanePort
 from ingress.proxy.site import ProxySite
 from ingress.proxy.transports import Connector, DirectListening, is_ip_address
@@ -57,9 +57,9 @@ class TwistedGround:
 class PlaneGround(TwistedGround):
     """The plane, and Twisted's transports for what it does not do."""
 
-    def __init__(self, reactor: Any) -> None:
+    def __init__(self, reactor: Any, can_splice: bool = CAN_SPLICE) -> None:
         super().__init__(reactor)
-        self._plane = Plane(reactor)
+        self._plane = Plane(reactor, can_splice)
 
     def start(self) -> None:
         """Let the plane join the reactor."""

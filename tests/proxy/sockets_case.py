@@ -19,13 +19,13 @@ from ingress.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Secret
 from ingress.proxy.access_log import AccessLog
-from ingress.proxy.listeners import listen, tls_factory
+from ingress.proxy.grounds import PlaneGround, TwistedGround
+from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
-from ingress.proxy.transports import Connector
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
@@ -52,6 +52,10 @@ class SocketsCase(TestCase):
     """A proxy with a plain and a TLS listener; everything leads to one scripted upstream."""
 
     timeout = 60
+    use_plane = False
+    """Whether the plane carries the connections, or Twisted's transports."""
+    can_splice = False
+    """Whether the plane may leave large bodies to the kernel."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Start."""
@@ -60,7 +64,11 @@ class SocketsCase(TestCase):
         self.metrics = Metrics()
         self.sweep = Sweep(self.reactor)
         self.access_log = AccessLog(self.reactor, self.lines.append, self.metrics.access_lines_dropped)
-        self.pool = UpstreamPool(Connector(self.reactor, 2.0).connect, self.sweep, self.metrics)
+        self.ground = TwistedGround(self.reactor)
+        if self.use_plane:
+            self.ground = PlaneGround(self.reactor, self.can_splice)
+        self.ground.start()
+        self.pool = UpstreamPool(self.ground.connect, self.sweep, self.metrics)
         self.resource = IngressProxyResource(self.reactor)
         self.site = ProxySite(
             clock=self.reactor,
@@ -77,9 +85,8 @@ class SocketsCase(TestCase):
         self.upstream = Upstream(self.reactor)
         self.publish(self.upstream.listen())
         local = "tcp:0:interface=127.0.0.1"
-        self._plain: Any = await listen(self.reactor, local, self.site.factory(secure=False))
-        secure = tls_factory(self.site, self.contexts, self.reactor)
-        self._secure: Any = await listen(self.reactor, local, secure)
+        self._plain: Any = await self.ground.listen(local, self.site, None)
+        self._secure: Any = await self.ground.listen(local, self.site, self.contexts)
         self.sweep.start()
         self.access_log.start()
         self.addCleanup(lambda: Deferred.fromCoroutine(self._stop()))
@@ -100,6 +107,7 @@ class SocketsCase(TestCase):
         await self.until(lambda: "0 busy, 0 idle, 0 connecting" in repr(self.pool))
         await self.until(lambda: not self.channels and all(each.lost for each in self.clients))
         await self.until(lambda: not self.upstream.open_wires)
+        self.ground.stop()
         self.sweep.stop()
         self.access_log.stop()
 
@@ -158,8 +166,15 @@ class SocketsCase(TestCase):
         return sum(map(queued_in, transports))
 
 
+def socket_of(transport: Any) -> Any:
+    """Return the socket below a transport."""
+    return transport._sock if isinstance(transport, StreamTransport) else transport.socket
+
+
 def queued_in(transport: Any) -> int:
-    """Return how many bytes a transport of Twisted holds, of TLS too."""
+    """Return how many bytes a transport holds, of TLS too."""
+    if isinstance(transport, StreamTransport):
+        return transport._out_size
     secret = getattr(transport, "_appSendBuffer", None)
     if secret is not None:
         return sum(map(len, secret)) + queued_in(transport.transport)

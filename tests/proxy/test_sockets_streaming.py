@@ -11,7 +11,7 @@ from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import OK, UpstreamWire
-from tests.proxy.sockets_case import SocketsCase, certificate_of, queued_in
+from tests.proxy.sockets_case import SocketsCase, certificate_of, queued_in, socket_of
 
 LARGE = 64 * MEGABYTE
 BOUND = MEGABYTE // 2
@@ -104,7 +104,7 @@ class DownloadTests(BodyCase):
         for end in (slow, *self.channels):
             # Fixed sizes: the kernel takes no more than it takes at first.
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.transport.socket.setsockopt(socket.SOL_SOCKET, option, 1 << 16)
+                socket_of(end.transport).setsockopt(socket.SOL_SOCKET, option, 1 << 16)
         slow.transport.pauseProducing()
         slow.get()
         await self.until(lambda: self.upstream.requests)

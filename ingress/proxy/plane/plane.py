@@ -25,6 +25,8 @@ from zope.interface import implementer
 MAX_EVENTS = 256
 """Events of one batch; then everything else of the reactor has its turn."""
 
+CAN_SPLICE = hasattr(os, "splice")
+
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 BROKEN = select.EPOLLERR | select.EPOLLHUP
@@ -51,7 +53,7 @@ class Plane:
 
     log = Logger()
 
-    def __init__(self, reactor: Any, can_splice: bool = hasattr(os, "splice")) -> None:
+    def __init__(self, reactor: Any, can_splice: bool = CAN_SPLICE) -> None:
         """*can_splice* says whether bodies may go from socket to socket inside the kernel."""
         self.can_splice = can_splice
         self._reactor = reactor
