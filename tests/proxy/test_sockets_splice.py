@@ -124,7 +124,7 @@ class _End:
     def fileno(self) -> int:
         return self.sock.fileno()
 
-    def splice_changed(self) -> None:
+    def update(self) -> None:
         """Nothing is to be asked of a plane here."""
 
     def splice_over(self, splice: Splice) -> None:

@@ -33,7 +33,7 @@ class End(Protocol):
     def fileno(self) -> int:
         """The file descriptor of the socket."""
 
-    def splice_changed(self) -> None:
+    def update(self) -> None:
         """Ask the plane for the events that the splice needs now."""
 
     def splice_over(self, splice: "Splice") -> None:
@@ -90,8 +90,8 @@ class Splice:
                 return
         if not self.is_over:
             self._tell(before)
-            self._source.splice_changed()
-            self._target.splice_changed()
+            self._source.update()
+            self._target.update()
 
     def _tell(self, before: int) -> None:
         moved = before - self._left - self._in_pipe

@@ -122,6 +122,10 @@ class StreamTransport:
         except (BlockingIOError, InterruptedError):
             return 0
 
+    def _wants_write(self) -> bool:
+        """Whether it matters that the socket takes more."""
+        return bool(self._out) or (self._splice_out is not None and self._splice_out.wants_write)
+
     def _say_goodbye(self) -> None:
         """End the conversation in an orderly way; everything is sent."""
 
@@ -164,7 +168,7 @@ class StreamTransport:
     def _end_of_input(self) -> None:
         if IHalfCloseableProtocol.providedBy(self._protocol):
             self._read_ended = True
-            self._update()
+            self.update()
             self._protocol.readConnectionLost()
         else:
             self._end(DONE)
@@ -186,7 +190,9 @@ class StreamTransport:
         except OSError as problem:
             self._end(Failure(error.ConnectionLost(str(problem))))
             return
-        if not self._out:
+        if self._out:
+            self.update()
+        else:
             self._all_sent()
         if self._producer_paused and self._out_size <= LOW_WATER and not self._ended:
             self._producer_paused = False
@@ -194,7 +200,7 @@ class StreamTransport:
                 self._producer.resumeProducing()
 
     def _all_sent(self) -> None:
-        self._update()
+        self.update()
         if self._ending is not None:
             self._end(self._ending)
         elif self._shutting:
@@ -206,12 +212,12 @@ class StreamTransport:
         """The protocol raised."""
         self._end(failure)
 
-    def _update(self) -> None:
+    def update(self) -> None:
         """Ask the plane for exactly the events that matter now."""
         events = 0
         if self._reading and not self._read_ended and (self._splice_in is None or self._splice_in.wants_read):
             events = READ
-        if self._out or (self._splice_out is not None and self._splice_out.wants_write):
+        if self._wants_write():
             events |= WRITE
         if events != self._events and not self._ended:
             if self._broken:
@@ -261,17 +267,13 @@ class StreamTransport:
         """The number of the socket."""
         return self._fileno
 
-    def splice_changed(self) -> None:
-        """Ask the plane for the events that the splice needs now."""
-        self._update()
-
     def splice_over(self, splice: Splice) -> None:
         """Receive and send again by ourselves."""
         if self._splice_in is splice:
             self._splice_in = None
         if self._splice_out is splice:
             self._splice_out = None
-        self._update()
+        self.update()
 
     def splice_failed(self, problem: OSError | None) -> None:
         """The socket failed, or ended too soon, while it was spliced."""
@@ -293,7 +295,7 @@ class StreamTransport:
                 return
             self._out.append(memoryview(octets)[sent:])
             self._out_size = len(octets) - sent
-            self._update()
+            self.update()
         else:
             self._out.append(memoryview(octets))
             self._out_size += len(octets)
@@ -308,7 +310,7 @@ class StreamTransport:
         self._ending = DONE
         self._reading = False
         if self._out:
-            self._update()
+            self.update()
         else:
             self._end(DONE)
 
@@ -340,13 +342,13 @@ class StreamTransport:
         """Read nothing for now."""
         if self._reading and not self._ended:
             self._reading = False
-            self._update()
+            self.update()
 
     def resumeProducing(self) -> None:
         """Read again."""
         if not self._reading and not self._ended and self._ending is None:
             self._reading = True
-            self._update()
+            self.update()
 
     def stopProducing(self) -> None:
         """The same as ``loseConnection``, for whoever takes a transport for a producer."""

@@ -2,7 +2,8 @@
 
 OpenSSL reads and writes the socket, so a handshake needs no code of ours: the first
 read performs it.  What OpenSSL has decrypted and nobody took is invisible to epoll, so
-a read goes on until OpenSSL wants more.
+a read goes on until OpenSSL wants more.  A handshake turns around: a read may wait until
+the socket can be written, and a write until something was read.
 """
 
 import socket
@@ -11,7 +12,7 @@ from OpenSSL import SSL
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Protocol
 
-from ingress.proxy.plane.plane import Plane
+from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
 from ingress.proxy.transports import KernelCopy
 
@@ -24,7 +25,7 @@ _MAX_SEND = 256 * 1024
 class TLSTransport(StreamTransport):
     """The server side of one TLS connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_read_needs_write", "_write_needs_read")
 
     def __init__(
         self,
@@ -36,9 +37,24 @@ class TLSTransport(StreamTransport):
     ) -> None:
         super().__init__(plane, sock, protocol, peer)
         self._connection = connection
+        self._read_needs_write = False
+        self._write_needs_read = False
         connection.set_accept_state()
 
+    def ready(self, events: int) -> None:
+        """Act on what the plane found, for reading or writing as OpenSSL needs it."""
+        if events & WRITE and self._read_needs_write:
+            self._read_needs_write = False
+            events |= READ
+        super().ready(events)
+
+    def _wants_write(self) -> bool:
+        return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
+
     def _receive(self) -> bytes | None:
+        if self._write_needs_read:
+            self._write_needs_read = False
+            self._plane.later(self._send_again)
         pieces: list[bytes] = []
         size = 0
         ended = False
@@ -49,8 +65,9 @@ class TLSTransport(StreamTransport):
             except SSL.WantReadError:
                 break
             except SSL.WantWriteError:
-                # A handshake message is larger than the socket's buffer: a peer that reads nothing.
-                raise ConnectionError("the peer takes no handshake") from None
+                self._read_needs_write = True
+                self.update()
+                break
             except SSL.ZeroReturnError:
                 ended = True
                 break
@@ -66,6 +83,9 @@ class TLSTransport(StreamTransport):
                 break
             pieces.append(piece)
             size += len(piece)
+            if len(piece) < _RECORD and not self._connection.pending():
+                # Most likely that was all; if not, epoll tells, and a vain read is dear.
+                break
         if pieces:
             if ended or size >= _MAX_READ:
                 # epoll does not know what OpenSSL still has.
@@ -79,6 +99,11 @@ class TLSTransport(StreamTransport):
                 self._read()
             except Exception:
                 self._plane.fail(self)
+
+    def _send_again(self) -> None:
+        if not self._ended:
+            self.update()
+            self._flush()
 
     def resumeProducing(self) -> None:
         """Read again, first what OpenSSL has already."""
@@ -104,8 +129,10 @@ class TLSTransport(StreamTransport):
         try:
             while sent < total:
                 sent += send(view[sent : sent + _RECORD])
-        except (SSL.WantReadError, SSL.WantWriteError):
+        except SSL.WantWriteError:
             pass
+        except SSL.WantReadError:
+            self._write_needs_read = True
         except SSL.Error as problem:
             raise ConnectionError(f"TLS: {problem}") from None
         return sent
