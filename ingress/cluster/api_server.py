@@ -35,7 +35,7 @@ from ingress.watch_metrics import WatchMetrics
 
 log = Logger()
 
-_STOP_SECONDS = 1.5
+_STOP_SECONDS = 1.0
 
 _Scope = tuple[KindRead, str]
 
@@ -121,7 +121,7 @@ class ApiServerSource:
         return started
 
     def stop(self) -> Deferred[None]:
-        """Stop the threads; fires when they ended, or after one and a half seconds without those that did not.
+        """Stop the threads; fires when they ended, or after a second without those that did not.
 
         They are daemon threads: one that is still connecting does not keep the process.
         """

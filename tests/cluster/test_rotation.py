@@ -12,7 +12,7 @@ from twisted.internet.task import deferLater
 from ingress.cluster.api_client import ApiAccess, ApiConnection
 from ingress.cluster.credentials import CredentialSource
 from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
-from tests.cluster.source_case import Content, SourceTestCase
+from tests.cluster.source_case import Content, SourceTestCase, running_threads
 from tests.fakes.certificates import issue, make_authority
 
 # What a credential plugin prints.
@@ -77,6 +77,27 @@ class RotationTests(SourceTestCase):
         content = await self.begin("old")
         token.write_text("new", encoding="utf-8")
         await self.refuse_all_but("new", content)
+
+    async def test_stop_while_a_plugin_runs(self) -> None:
+        """A plugin that does not come back after 401 holds up the end for a second at most."""
+        token = self.folder / "token"
+        token.write_text("old", encoding="utf-8")
+        slow = PROGRAM.replace(
+            "import json, sys",
+            "import json, sys, time, os\nif os.path.exists(sys.argv[2] + '.slow'): time.sleep(1.5)",
+        )
+        args = ["-S", "-c", slow, json.dumps(STATUS), str(token)]
+        plugin = {"apiVersion": STATUS["apiVersion"], "command": sys.executable, "args": args}
+        self.use(exec={**plugin, "interactiveMode": "Never"})
+        await self.begin("old")
+        (self.folder / "token.slow").touch()
+        self.server.access.tokens = {"other": None}
+        self.server.close_watches()
+        await self.until(lambda: 401 in {call.status for call in self.server.requests})
+        before = reactor.seconds()
+        await self.running.stop()
+        self.assertLess(reactor.seconds() - before, 1.3)
+        await self.until(lambda: not running_threads())
 
     async def test_kubeconfig(self) -> None:
         """A kubeconfig that was rewritten is read again after 401."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.store import Store
+from ingress.cluster.store import Changes, Store
 from ingress.model.objects import (
     EndpointSlice,
     Ingress,
@@ -32,7 +32,7 @@ class StoreTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.store = Store(lambda: NOW)
 
-    def put_slice(self, name: str, service: str) -> frozenset[ObjectId]:
+    def put_slice(self, name: str, service: str) -> Changes:
         key = ObjectKey("shop", name)
         value = EndpointSlice(key, ObjectKey("shop", service))
         return self.store.changed({(Kind.ENDPOINT_SLICE, key): Projection(value)})
@@ -64,27 +64,27 @@ class StoreTests(SynchronousTestCase):
     def test_equal_projections_change_nothing(self) -> None:
         """What is equal to what is known is no change; a deletion of nothing is none either."""
         batch = {INGRESS: Projection(Ingress(WEB), (PROBLEM,)), (Kind.SERVICE, WEB): None}
-        self.assertEqual(self.store.changed(batch), {INGRESS})
-        self.assertEqual(self.store.changed(batch), frozenset())
+        self.assertEqual(self.store.changed(batch), Changes((INGRESS,)))
+        self.assertEqual(self.store.changed(batch), Changes())
 
     def test_only_problems_differ(self) -> None:
         """Other problems are a change even when the value is the same."""
         self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
         self.assertEqual(self.store.state().problems, (PROBLEM,))
-        self.assertEqual(self.store.changed({INGRESS: Projection(Ingress(WEB))}), {INGRESS})
+        self.assertEqual(self.store.changed({INGRESS: Projection(Ingress(WEB))}).objects, (INGRESS,))
         self.assertEqual(self.store.state().problems, ())
 
     def test_deletion(self) -> None:
         """A deleted object takes its problems along."""
         self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
-        self.assertEqual(self.store.changed({INGRESS: None}), {INGRESS})
+        self.assertEqual(self.store.changed({INGRESS: None}).objects, (INGRESS,))
         self.assertEqual(self.store.state().ingresses, {})
         self.assertEqual(self.store.state().problems, ())
 
     def test_unusable_object(self) -> None:
         """An object that cannot be read is absent, but its problems are there."""
         self.store.changed({INGRESS: Projection(Ingress(WEB))})
-        self.assertEqual(self.store.changed({INGRESS: Projection(None, (PROBLEM,))}), {INGRESS})
+        self.assertEqual(self.store.changed({INGRESS: Projection(None, (PROBLEM,))}).objects, (INGRESS,))
         self.assertEqual(self.store.state().ingresses, {})
         self.assertEqual(self.store.state().problems, (PROBLEM,))
 
@@ -92,7 +92,7 @@ class StoreTests(SynchronousTestCase):
         """A manifest file has problems and no value."""
         problem = Problem(Kind.MANIFEST, "", "a.yaml", Reason.MALFORMED_MANIFEST, "not YAML")
         manifest: ObjectId = (Kind.MANIFEST, ObjectKey("", "a.yaml"))
-        self.assertEqual(self.store.changed({manifest: Projection(None, (problem,))}), {manifest})
+        self.assertEqual(self.store.changed({manifest: Projection(None, (problem,))}).objects, (manifest,))
         self.assertEqual(self.store.state().problems, (problem,))
 
     def test_problems_are_in_order(self) -> None:
@@ -111,7 +111,23 @@ class StoreTests(SynchronousTestCase):
         self.assertEqual(self.slices(), {"web": ["web-1"], "api": ["web-2"]})
         self.store.changed({(Kind.ENDPOINT_SLICE, ObjectKey("shop", "web-1")): None})
         self.assertEqual(self.slices(), {"api": ["web-2"]})
-        self.assertEqual(self.put_slice("web-2", "api"), frozenset())
+        self.assertEqual(self.put_slice("web-2", "api"), Changes())
+
+    def test_services_with_other_slices(self) -> None:
+        """A change of an EndpointSlice names the Service that it belonged to and the one that it belongs to."""
+        web, api = ObjectKey("shop", "web"), ObjectKey("shop", "api")
+        self.assertEqual(self.put_slice("any-1", "web"), Changes(services=frozenset({web})))
+        self.assertEqual(self.put_slice("any-1", "api"), Changes(services=frozenset({web, api})))
+        gone: ObjectId = (Kind.ENDPOINT_SLICE, ObjectKey("shop", "any-1"))
+        self.assertEqual(self.store.changed({gone: None}), Changes(services=frozenset({api})))
+
+    def test_unreadable_slice(self) -> None:
+        """An EndpointSlice is among the changed objects when it brings up problems, or stops to."""
+        self.put_slice("any-1", "web")
+        object_id: ObjectId = (Kind.ENDPOINT_SLICE, ObjectKey("shop", "any-1"))
+        changes = self.store.changed({object_id: Projection(None, (PROBLEM,))})
+        self.assertEqual(changes, Changes((object_id,), frozenset({ObjectKey("shop", "web")})))
+        self.assertEqual(self.put_slice("any-1", "web"), changes)
 
 
 class LastGoodSecretTests(SynchronousTestCase):
@@ -144,7 +160,7 @@ class LastGoodSecretTests(SynchronousTestCase):
 
     def test_bad_after_good(self) -> None:
         """The good version stays, with a problem that says why the new one is refused."""
-        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}), {SECRET})
+        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}).objects, (SECRET,))
         problem = self.assertHeld()
         self.assertEqual((problem.kind, problem.namespace, problem.name), (Kind.SECRET, "shop", "web"))
         self.assertEqual(problem.reason, Reason.INVALID_CERTIFICATE)
@@ -153,7 +169,7 @@ class LastGoodSecretTests(SynchronousTestCase):
     def test_bad_again(self) -> None:
         """The same bad version is no change, another bad one still leaves the good version in use."""
         self.store.changed({SECRET: Projection(self.bad)})
-        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}), frozenset())
+        self.assertEqual(self.store.changed({SECRET: Projection(self.bad)}), Changes())
         other = Secret(WEB, "kubernetes.io/tls", {"tls.crt": b"no", "tls.key": b"nor this"})
         self.store.changed({SECRET: Projection(other)})
         self.assertHeld()
@@ -172,7 +188,7 @@ class LastGoodSecretTests(SynchronousTestCase):
             self.store.changed({SECRET: Projection(self.good)})
             self.store.changed({SECRET: Projection(self.bad)})
             self.assertHeld()
-            self.assertEqual(self.store.changed({SECRET: Projection(secret)}), {SECRET})
+            self.assertEqual(self.store.changed({SECRET: Projection(secret)}).objects, (SECRET,))
             self.assertIs_(secret)
 
     def test_deleted(self) -> None:
