@@ -218,6 +218,8 @@ class DownstreamChannel(Protocol):
             self._decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
             # What came with the head goes upstream with it, in one write.
             self._take_body(self._decoder, self._buffer.take())
+            if self._half_closed and self._decoder is not None and self._exchange is exchange:
+                exchange.request_broken(400, "request body breaks off")
         if self._exchange is exchange:
             self._site.resource_for(exchange).render(exchange)
 

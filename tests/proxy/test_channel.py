@@ -356,6 +356,16 @@ class BrokenBodyTests(ProxyCase):
         self.assert_ended(400, 499)
         self.assert_upstreams(2)
 
+    def test_short_behind_another(self) -> None:
+        """A body that ends too early behind another request is refused when its turn comes."""
+        down = self.stage.open()
+        down.say(GET + POST + b"0123")
+        down.finish()
+        self.upstream().say(OK)
+        self.assert_ended(200, 400)
+        self.assertTrue(down.closed)
+        self.assertEqual(self.upstream().received.count(b"HTTP/1.1"), 1)
+
     def test_bad_chunk(self) -> None:
         """A chunk that cannot be read is answered by 400 and aborts upstream."""
         down = self.stage.open()
