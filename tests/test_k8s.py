@@ -22,7 +22,7 @@ from ingress.tap import Options
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
-OVERLAYS = ("daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport")
+OVERLAYS = ("daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
 WORKLOADS = ("DaemonSet", "Deployment")
 USER_ID = 65532
 
@@ -162,6 +162,26 @@ class FileTests(PodTestCase):
         called = {(read.group, read.plural, verb) for read in KINDS.values() for verb in read.verbs}
         self.assertEqual(granted, called)
 
+    def test_roles_are_the_calls(self) -> None:
+        """Each Role grants what is called in a namespace: all but what belongs to no namespace."""
+        called = {
+            (read.group, read.plural, verb)
+            for read in KINDS.values()
+            if read.namespaced
+            for verb in read.verbs
+        }
+        roles = [one for _, one in raw() if one["kind"] == "Role"]
+        self.assertEqual(len(roles), 2)
+        for role in roles:
+            granted = {
+                (group, resource, verb)
+                for rule in role["rules"]
+                for group in rule["apiGroups"]
+                for resource in rule["resources"]
+                for verb in rule["verbs"]
+            }
+            self.assertEqual(granted, called)
+
     def test_rights_reach_the_pods(self) -> None:
         """The binding names the account under which the pods run, and the role that exists."""
         by_kind = {one["kind"]: one for path, one in raw() if path.is_relative_to(K8S / "base")}
@@ -231,12 +251,28 @@ class RenderedTests(PodTestCase):
             self.check_controller(workload)
             self.assertEqual(pod(workload)["containers"][0]["image"], f"txingress:{version()}")
             kinds = {one["kind"] for one in found}
-            needed = {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "IngressClass"}
+            in_cluster = {"ClusterRole", "ClusterRoleBinding", "IngressClass"}
+            needed = {"Namespace", "ServiceAccount"} | (set() if overlay == "namespaced" else in_cluster)
             self.assertEqual(needed - kinds, set(), overlay)
 
     def test_overlays_are_all_tested(self) -> None:
         """There is no overlay that these tests do not know."""
         self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
+
+    def test_namespaced(self) -> None:
+        """Without any right in the cluster, each namespace that the controller reads has a Role, bound to its account."""
+        found = rendered("overlays/namespaced")
+        kinds = {one["kind"] for one in found}
+        self.assertEqual(kinds & {"ClusterRole", "ClusterRoleBinding", "IngressClass"}, set())
+        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+        (container,) = pod(workload)["containers"]
+        namespaces = set(options_of(container).settings().namespaces)
+        for kind in ("Role", "RoleBinding"):
+            of_kind = [one for one in found if one["kind"] == kind]
+            self.assertEqual({one["metadata"]["namespace"] for one in of_kind}, namespaces)
+        for binding in (one for one in found if one["kind"] == "RoleBinding"):
+            self.assertEqual(binding["subjects"][0]["namespace"], workload["metadata"]["namespace"])
+            self.assertEqual(binding["subjects"][0]["name"], pod(workload)["serviceAccountName"])
 
     def test_daemonset(self) -> None:
         """On the host network the pods still find Services by name, and the kind fits its fields."""

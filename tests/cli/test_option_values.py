@@ -8,11 +8,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cli.option_values import (
     read_backend_service,
     read_description,
+    read_field_selector,
     read_key,
     read_manual_endpoint,
     read_namespace,
     read_prefix,
     read_seconds,
+    read_secret_mode,
     read_url,
     read_word,
 )
@@ -118,6 +120,19 @@ class OptionValueTests(SynchronousTestCase):
             "https://a:0",
             "https://[",
             "https://a b",
+        )
+
+    def test_secret_mode(self) -> None:
+        """Secrets are watched or got by name, and there is no third way."""
+        self.assertEqual([read_secret_mode(text) for text in ("watch", "get")], ["watch", "get"])
+        self.assert_refused(read_secret_mode, "", "Watch", "list", "watch,get")
+
+    def test_field_selector(self) -> None:
+        """A field selector is comparisons with commas between them, or nothing at all."""
+        for text in ("", "type=kubernetes.io/tls", "type!=helm.sh/release.v1,metadata.namespace==shop"):
+            self.assertEqual(read_field_selector(text), text)
+        self.assert_refused(
+            read_field_selector, "type", "=x", "type=a b", "type=a,", "type=a&watch=0,b", "type=a=b"
         )
 
     def test_word(self) -> None:
