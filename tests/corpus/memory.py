@@ -48,9 +48,16 @@ class Play:
         self._unread: dict[Peer, bytes] = {}
         self._answered = 0
 
-    def run(self, case: Case, pieces: Iterable[bytes]) -> Outcome:
-        """Play *case*, its bytes in these *pieces*, and then see whether the next one is harmed."""
+    def run(self, case: Case, pieces: Iterable[bytes], with_canary: bool = True) -> Outcome:
+        """Play *case*, its bytes in these *pieces*, and then see whether the next request is harmed."""
         outcome = self._run(case, pieces)
+        if not with_canary:
+            # Nobody may take what is left of this case for a connection to be used again.
+            for peer in self._stage.connector.peers:
+                if not peer.closed:
+                    peer.finish()
+            self._stage.connector.peers.clear()
+            return outcome
         number = b"/canary?%d" % self._stage.reactor.seconds()
         canary = Case("canary", get(target=number), (got(target=number),))
         after = self._run(canary, [canary.sent])
@@ -60,9 +67,11 @@ class Play:
             raise WrongError(f"poisoned: {wrong}") from wrong
         return outcome
 
-    def end(self, seconds: float = 200) -> str:
-        """Let time go by until everything is over; return what is not."""
-        self._stage.reactor.pass_time(seconds)
+    def end(self) -> str:
+        """Let time go by until every deadline is over; return what is still open."""
+        for _ in range(3):
+            self._stage.reactor.advance(80)
+            self._stage.reactor.settle()
         return " ".join(repr(peer) for peer in self._stage.reactor._epoll.peers.values() if not peer.closed)
 
     def _run(self, case: Case, pieces: Iterable[bytes]) -> Outcome:

@@ -95,7 +95,6 @@ CASES: tuple[Case, ...] = (
         sees=(Seen(),),
         refused=(0,),
         early=True,
-        finishes=True,
     ),
     Case(
         "early answer to chunks",
@@ -103,7 +102,6 @@ CASES: tuple[Case, ...] = (
         sees=(Seen(),),
         refused=(0,),
         early=True,
-        finishes=True,
     ),
     Case(
         "early refusal",
@@ -112,6 +110,5 @@ CASES: tuple[Case, ...] = (
         refused=(0,),
         early=True,
         answers=(OK.replace(b"200 OK", b"413 Large"),),
-        finishes=True,
     ),
 )

@@ -1,0 +1,50 @@
+"""The corpus in other packets: where the bytes are cut changes no verdict."""
+
+from collections.abc import Iterator
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from tests.corpus.cases import Case
+from tests.corpus.judge import WrongError, judge
+from tests.corpus.memory import Play
+from tests.corpus.topics import EVERY
+
+EVERYWHERE = 300
+"""Bytes up to which a case is cut at every place; a longer one at as many, spread evenly, and at both ends."""
+FEW = 24
+IN_SINGLE_BYTES = 2000
+
+
+def cuts(octets: bytes) -> Iterator[list[bytes]]:
+    """The ways in which *octets* are cut: in two at every place, and in single bytes."""
+    size = len(octets)
+    step = 1 if size <= EVERYWHERE else size // FEW
+    near_the_ends = () if step == 1 else (1, 2, 3, size - 4, size - 3, size - 2, size - 1)
+    for place in sorted({*range(1, size, step), *near_the_ends}):
+        yield [octets[:place], octets[place:]]
+    if size <= IN_SINGLE_BYTES:
+        yield [octets[at : at + 1] for at in range(size)]
+
+
+class SplitTests(SynchronousTestCase):
+    """Every case again, cut in two at every byte, and into single bytes."""
+
+    def compare(self, name: str, case: Case) -> int:
+        """Play one case in all its cuts, on both kinds of transport by turns."""
+        whole = Play().run(case, [case.sent]).told
+        plays = {on_plane: Play(on_plane) for on_plane in (False, True)}
+        count = 0
+        for count, pieces in enumerate(cuts(case.sent), 1):
+            on_plane = bool(count % 2)
+            outcome = plays[on_plane].run(case, pieces, with_canary=False)
+            try:
+                judge(case, outcome)
+            except WrongError as error:
+                self.fail(f"{name}, cut as {[len(piece) for piece in pieces]}: {error}")
+            if case.or_sees is None:
+                self.assertEqual(outcome.told, whole, (name, [len(piece) for piece in pieces]))
+        return count
+
+    def test_everywhere(self) -> None:
+        """A case has the same verdict wherever it is cut."""
+        self.assertGreater(sum(self.compare(name, case) for name, case in EVERY), 30_000)
