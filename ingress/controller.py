@@ -1,79 +1,74 @@
 """From changed objects to a published snapshot.
 
 The controller is the sink of a source.  It puts what the source hands over into the
-store, decides what of the snapshot is out of date, and brings that up to date one
-reactor turn later or a little more, so that a burst of changes costs one translation.
-It knows no HTTP and no Kubernetes API, and it lives in the reactor thread.
+store, tells the translation what changed, gives it time in small slices, and publishes
+what comes of it.  It knows no HTTP and no Kubernetes API, and it lives in the reactor
+thread.
 
 Theory of operation.  Two things can be out of date, each with one delayed call:
 
 - *The endpoints* of some Services, because their EndpointSlices changed.  Pods come and
   go all the time, and each moment lost sends requests to pods that are no more.  So this
-  is done in the next reactor turn, and it resolves only the backends of those Services:
-  the new snapshot shares route table, certificates and problems with the old one.
-- *The table*, because anything else changed.  (A Service counts here: whether it exists
-  and has a port decides about problems of the Ingresses that name it.)  Translation
-  costs more, and such changes come in bursts, so it waits ``TABLE_DELAY_SECONDS`` after
-  the first change of a burst.  The wait is not prolonged by further changes: on a
-  cluster that is never quiet, a change must not wait for silence.  But requests wait
-  while we translate, so where that takes long, a translation rests from the one before.
+  is done in the next reactor turn, whatever else goes on, and it resolves only the backends
+  of those Services: the new snapshot shares all the rest with the old one.
+- *The rest*, because anything else changed.  (A Service counts here: whether it exists
+  and has a port decides about problems of the Ingresses that name it.)  That is a *round*
+  of ``ingress.translate.incremental``, in slices of at most ``SLICE_SECONDS`` with a turn of
+  the reactor between any two.  The first change of a quiet time begins its round in the
+  next turn.  After a round the next one rests for a multiple of the time that the round
+  took, so that requests keep most of the reactor however often objects change; what changes
+  meanwhile is one round.
 
 Invariants:
 
-1. Nothing is published before the source is synced; then at once.
-2. At any time at most one call of each sort waits, and none after ``stop``.
-3. A bug that ends a translation is logged as critical and leaves the last snapshot in
-   force.  The next change tries again.
+1. Nothing is published before the source is synced.  The first snapshot holds all that
+   there was then.
+2. What is published is the result of a whole round, never of part of it, with the endpoints
+   of now.  A round that changes nothing publishes nothing.
+3. At any time at most one call of each sort waits, and none after ``stop``.
+4. A bug that ends a round is logged as critical and leaves the last snapshot in force, with
+   endpoints that go on being found.  The next change has everything translated anew.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from attrs import evolve, frozen
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.cluster.store import Store
 from ingress.metrics import Metrics
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Batch, EndpointSlice, Kind, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.objects import Batch, Kind, ObjectKey
+from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
-from ingress.translate.backends import SERVICE_KIND, resolve_backends, services_without_endpoints
+from ingress.translate.backends import services_without_endpoints
+from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
+from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 
 log = Logger()
 
-TABLE_DELAY_SECONDS = 0.05
-"""How long the first change of a burst waits for others: too short for people to notice,
-long enough for ``kubectl apply`` of a few files to become one translation."""
+SLICE_SECONDS = 0.002
+"""How long translation keeps requests waiting at a time, give or take one step of it."""
 
 REST_FACTOR = 4
-"""How many times as long as a translation took the next one waits after it: so changes
+"""How many times as long as a round took the next one waits after it: so changes
 that never cease leave at least four fifths of the reactor's time to requests."""
 
-LONGEST_REST_SECONDS = 2.0
-"""No change waits longer, whatever translation takes and wherever the clock jumps."""
+LONGEST_REST_SECONDS = 0.05
+"""No change waits longer for its round, however long the last one took and wherever the
+clock jumps."""
+
+REPORT_SECONDS = 1.0
+"""The least time between two lines that say what was published."""
+
+PROBLEMS_LOGGED = 100
+"""How many problems one round has logged that came, and as many that went."""
 
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
-
-
-@frozen
-class _Published:
-    """The snapshot in force, with what is looked up in it or counted of it each time."""
-
-    snapshot: Snapshot
-    state_problems: tuple[Problem, ...]
-    """The problems of the cluster state that it was made of."""
-    references: Mapping[ObjectKey, tuple[BackendReference, ...]]
-    """Its backends by Service."""
-    ingresses: frozenset[ObjectKey]
-    certificates: int
-    reasons: Mapping[Reason, int]
 
 
 class Controller:
@@ -99,145 +94,173 @@ class Controller:
         self._metrics = metrics
         self._now = now
         self._is_running = False
-        self._published: _Published | None = None
+        self._published: Snapshot | None = None
+        # The translation that the published snapshot is of, and the one that rounds work
+        # on: another one after a bug, until its first round is done.
+        self._serving: Translation | None = None
+        self._translation = Translation(options)
+        self._round: Iterator[None] | None = None
+        self._round_seconds = 0.0
         self._rested_at = 0.0
-        self._table_call: IDelayedCall | None = None
-        self._endpoints_call: IDelayedCall | None = None
-        # The Service that each EndpointSlice belonged to when it was last seen: one that
-        # is gone, or belongs to another Service now, does not say so any more.
-        self._service_of_slice: dict[ObjectKey, ObjectKey] = {}
+        # Whether anything changed since the round began.
+        self._changed_since = False
+        self._reported_at: float | None = None
         self._changed_services: set[ObjectKey] = set()
+        self._round_call: IDelayedCall | None = None
+        self._endpoints_call: IDelayedCall | None = None
 
     def changed(self, batch: Batch) -> None:
         """Store *batch*, and see to it that what really changed gets published."""
-        table_is_stale = False
-        for object_id in self._store.changed(batch):
-            kind, key = object_id
-            if kind is Kind.ENDPOINT_SLICE:
-                self._slice_changed(key, batch.get(object_id))
-            else:
-                table_is_stale = True
+        changes = self._store.changed(batch)
         if not self._is_running:
             return
-        if table_is_stale or (self._published is None and self._changed_services):
-            self._schedule_table()
-        if self._changed_services and self._published is not None:
-            self._schedule_endpoints()
+        if changes.services:
+            self._changed_services |= changes.services
+            if self._endpoints_call is None:
+                self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
+        self._translation.mark(changes.objects)
+        if self._options.manual_endpoints:
+            # Whether these count depends on the EndpointSlices, and a fault on whether they count.
+            self._translation.mark((Kind.SERVICE, service) for service in changes.services)
+        if self._translation.is_marked or (changes.services and self._published is None):
+            self._changed_since = True
+            self._schedule_round()
 
     def synced(self) -> None:
-        """Publish for the first time, at once."""
+        """Begin with the first snapshot, at once."""
         self._is_running = True
-        self._translate()
+        self._work()
 
     def stop(self) -> None:
         """Publish nothing any more.  Objects may still be handed over, to no effect."""
         self._is_running = False
-        self._cancel_calls()
-
-    def _slice_changed(self, key: ObjectKey, projection: Projection | None) -> None:
-        before = self._service_of_slice.pop(key, None)
-        if before is not None:
-            self._changed_services.add(before)
-        if projection is not None and isinstance(projection.value, EndpointSlice):
-            service = projection.value.service
-            self._service_of_slice[key] = service
-            self._changed_services.add(service)
-
-    def _schedule_table(self) -> None:
-        if self._table_call is None:
-            rest = min(self._rested_at - self._clock.seconds(), LONGEST_REST_SECONDS)
-            self._table_call = self._clock.callLater(max(rest, TABLE_DELAY_SECONDS), self._translate)
-
-    def _schedule_endpoints(self) -> None:
-        if self._endpoints_call is None:
-            self._endpoints_call = self._clock.callLater(0, self._resolve)
-
-    def _cancel_calls(self) -> None:
-        for call in (self._table_call, self._endpoints_call):
+        self._round = None
+        for call in (self._round_call, self._endpoints_call):
             if call is not None and call.active():
                 call.cancel()
-        self._table_call = self._endpoints_call = None
+        self._round_call = self._endpoints_call = None
 
-    def _translate(self) -> None:
-        """Bring all up to date."""
-        self._cancel_calls()
-        self._changed_services.clear()
+    def verify(self) -> tuple[str, ...]:
+        """Compare what is published with a full translation; return the differences, none when all is well.
+
+        For debugging: everything is translated, and the reactor waits for it.  While
+        changes are under way there may be differences, which are none of ours.
+        """
+        if self._published is None:
+            return ("nothing is published",)
+        return differences(self._published, translate(self._store.state(), self._options, self._now()))
+
+    # The round
+
+    def _schedule_round(self) -> None:
+        if self._round is None and self._round_call is None:
+            rest = min(self._rested_at - self._clock.seconds(), LONGEST_REST_SECONDS)
+            self._round_call = self._clock.callLater(max(rest, 0), self._work)
+
+    def _work(self) -> None:
+        """Give the round one slice of time; begin one if there is none, and publish when it is done."""
+        self._round_call = None
         started = self._clock.seconds()
         try:
-            state = self._store.state()
-            snapshot = translate(state, self._options, self._now())
-            before = self._published
-            self._make_current(_published(snapshot, state), started)
-            self._log_problems(snapshot.problems, before.snapshot.problems if before is not None else ())
-            self._log_published(snapshot, started)
-            if before is None:
-                self._log_services_without_endpoints(snapshot, state)
+            if self._round is None:
+                self._round = self._begin()
+            for _ in self._round:
+                if not 0 <= self._clock.seconds() - started < SLICE_SECONDS:
+                    self._round_seconds += max(self._clock.seconds() - started, 0)
+                    self._round_call = self._clock.callLater(0, self._work)
+                    return
+            self._round = None
+            self._round_done(started)
         except Exception:
-            self._metrics.translation_failed()
-            log.failure("Translation failed, which is a bug; what was published last stays in force")
-        ended = self._clock.seconds()
-        self._rested_at = ended + REST_FACTOR * (ended - started)
+            self._failed()
+            return
+        self._round_seconds += max(self._clock.seconds() - started, 0)
+        self._rested_at = self._clock.seconds() + REST_FACTOR * self._round_seconds
+        if self._changed_since:
+            self._schedule_round()
 
-    def _resolve(self) -> None:
+    def _begin(self) -> Iterator[None]:
+        self._round_seconds = 0.0
+        self._changed_since = False
+        state = self._store.state()
+        if self._translation.snapshot is None:
+            self._translation.mark_everything(state)
+        return self._translation.round(state, self._now())
+
+    def _round_done(self, started: float) -> None:
+        """Publish what the round has changed."""
+        translation, before = self._translation, self._published
+        came, went = translation.problem_news()
+        if before is not None and self._serving is not translation:
+            # After a bug all problems are news to this translation, and to nobody else.
+            known, present = frozenset(before.problems), frozenset(came)
+            came = tuple(problem for problem in came if problem not in known)
+            went = tuple(problem for problem in before.problems if problem not in present)
+        self._serving = translation
+        snapshot = translation.snapshot
+        if snapshot is None or snapshot is before:
+            return
+        self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
+        _log_problems(came, went)
+        self._log_published(snapshot)
+        if before is None:
+            self._log_services_without_endpoints(snapshot, self._store.state())
+
+    def _failed(self) -> None:
+        """Go on without the books that a bug has left in disorder."""
+        self._metrics.translation_failed()
+        log.failure("Translation failed, which is a bug; what was published last stays in force")
+        self._round = None
+        self._translation = Translation(self._options)
+        self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
+        if self._changed_since:
+            self._schedule_round()
+
+    # Endpoints
+
+    def _find_endpoints(self) -> None:
         """Bring the endpoints of the Services up to date whose EndpointSlices changed."""
         self._endpoints_call = None
-        published = self._published
-        assert published is not None
-        services = frozenset(self._changed_services)
-        self._changed_services.clear()
+        services, self._changed_services = self._changed_services, set()
         started = self._clock.seconds()
         try:
             state = self._store.state()
-            if state.problems != published.state_problems:
-                # An EndpointSlice became unreadable, or readable again.
-                self._schedule_table()
-            backends = published.snapshot.backends
-            references = [
-                reference for service in services for reference in published.references.get(service, ())
-            ]
-            resolved = resolve_backends(references, state, self._options)
-            different = {
-                reference: found for reference, found in resolved.items() if found != backends[reference]
-            }
-            if different:
-                snapshot = evolve(published.snapshot, backends={**backends, **different})
-                self._make_current(evolve(published, snapshot=snapshot), started)
-                log.debug("Published new endpoints of {count} backends", count=len(different))
+            if self._serving is not self._translation:
+                self._translation.refresh(services, state)
+            serving = self._serving
+            count = 0 if serving is None else serving.refresh(services, state)
+            if count and serving is not None and serving.snapshot is not None:
+                self._make_current(serving, serving.snapshot, self._clock.seconds() - started)
+                log.debug("Published new endpoints of {count} backends", count=count)
         except Exception:
-            self._metrics.translation_failed()
-            log.failure("Finding endpoints failed, which is a bug; everything is translated anew")
-            self._schedule_table()
+            self._failed()
+            self._schedule_round()
 
-    def _make_current(self, published: _Published, started: float) -> None:
-        snapshot = published.snapshot
+    def _make_current(self, translation: Translation, snapshot: Snapshot, seconds: float) -> None:
         self._publish(snapshot)
-        self._published = published
+        self._published = snapshot
         self._metrics.snapshot_published(
-            routes=len(snapshot.table.routes),
-            certificates=published.certificates,
-            problems=published.reasons,
-            seconds=self._clock.seconds() - started,
-            ingresses=published.ingresses,
+            routes=snapshot.table.count,
+            certificates=translation.certificates,
+            problems=translation.reasons(),
+            seconds=max(seconds, 0),
+            ingresses=translation.ingresses,
         )
 
-    def _log_published(self, snapshot: Snapshot, started: float) -> None:
+    # What is logged
+
+    def _log_published(self, snapshot: Snapshot) -> None:
+        """Tell the operator what is served now, but not hundreds of times a second."""
+        now = self._clock.seconds()
+        if self._reported_at is not None and 0 <= now - self._reported_at < REPORT_SECONDS:
+            return
+        self._reported_at = now
         log.info(
-            "Published {routes} routes of {hosts} hosts, with {problems} problems, in {milliseconds:.1f} ms",
-            routes=len(snapshot.table.routes),
-            hosts=len({route.host for route in snapshot.table.routes}),
-            problems=len(snapshot.problems),
-            milliseconds=(self._clock.seconds() - started) * 1000,
+            "Published {routes} routes of {hosts} hosts, with {problems} problems",
+            routes=snapshot.table.count,
+            hosts=snapshot.table.hosts,
+            problems=sum(self._translation.reasons().values()),
         )
-
-    def _log_problems(self, present: tuple[Problem, ...], before: tuple[Problem, ...]) -> None:
-        """Tell of each problem when it comes and when it goes, and not in between."""
-        known, current = frozenset(before), frozenset(present)
-        for problem in before:
-            if problem not in current:
-                log.info("Solved: {problem}", problem=str(problem), reason=problem.reason.value)
-        for problem in present:
-            if problem not in known:
-                log.warn("{problem}", problem=str(problem), reason=problem.reason.value)
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:
         """Tell once, at start, which option is missing when manifests hold Ingresses alone."""
@@ -254,20 +277,12 @@ class Controller:
         )
 
 
-def _published(snapshot: Snapshot, state: ClusterState) -> _Published:
-    references: dict[ObjectKey, tuple[BackendReference, ...]] = {}
-    for reference in snapshot.backends:
-        if reference.kind == SERVICE_KIND:
-            key = ObjectKey(reference.namespace, reference.name)
-            references[key] = (*references.get(key, ()), reference)
-    certificates = {*snapshot.certificates.exact.values(), *snapshot.certificates.wildcard.values()}
-    if snapshot.certificates.default is not None:
-        certificates.add(snapshot.certificates.default)
-    return _Published(
-        snapshot=snapshot,
-        state_problems=state.problems,
-        references=references,
-        ingresses=frozenset(route.ingress for route in snapshot.table.routes if route.ingress is not None),
-        certificates=len(certificates),
-        reasons=Counter(problem.reason for problem in snapshot.problems),
-    )
+def _log_problems(came: Sequence[Problem], went: Sequence[Problem]) -> None:
+    """Tell of each problem when it comes and when it goes, and not in between."""
+    for problem in went[:PROBLEMS_LOGGED]:
+        log.info("Solved: {problem}", problem=str(problem), reason=problem.reason.value)
+    for problem in came[:PROBLEMS_LOGGED]:
+        log.warn("{problem}", problem=str(problem), reason=problem.reason.value)
+    more = len(came) - PROBLEMS_LOGGED
+    if more > 0:
+        log.warn("There are {more} more problems; /api/problems shows them all", more=more)

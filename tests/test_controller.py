@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
 from ingress.cluster.store import Store
-from ingress.controller import LONGEST_REST_SECONDS, REST_FACTOR, TABLE_DELAY_SECONDS, Controller
+from ingress.controller import (
+    LONGEST_REST_SECONDS,
+    PROBLEMS_LOGGED,
+    REPORT_SECONDS,
+    REST_FACTOR,
+    SLICE_SECONDS,
+    Controller,
+)
 from ingress.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import (
@@ -48,6 +56,12 @@ def ingress(name: str, host: str, service: str = "shop") -> Ingress:
     backend = IngressBackend(service, ServicePortReference(number=80))
     rule = IngressRule(host, (IngressPath("/", "Prefix", backend),))
     return Ingress(key(name), created="2026-01-01T00:00:00Z", class_name="nginx", rules=(rule,))
+
+
+def two_hosts(first: str, second: str) -> Ingress:
+    """The Ingress ``web/two``, which asks for two hosts."""
+    one, other = ingress("two", first), ingress("two", second)
+    return evolve(one, rules=(*one.rules, *other.rules))
 
 
 def service(name: str) -> Service:
@@ -149,27 +163,26 @@ class SyncTests(ControllerTestCase):
         self.assertEqual(len(self.published), 1)
 
 
-class TableTests(ControllerTestCase):
-    """Changes that need a translation."""
+class RoundTests(ControllerTestCase):
+    """Changes that need a round of translation."""
 
-    def test_burst(self) -> None:
-        """Changes in quick succession become one translation, however many batches they come in."""
+    def test_quiet_time(self) -> None:
+        """The first change of a quiet time is translated in the next turn."""
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.assertEqual(self.published, [])
+        self.clock.advance(0)
+        self.assertEqual(self.hosts(), ["other.test", "shop.test"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_one_turn(self) -> None:
+        """Changes of one turn become one round, however many batches they come in."""
         self.start_shop()
         for number in range(20):
             self.controller.changed(batch(ingress(f"i{number}", f"h{number}.test")))
-            self.clock.advance(TABLE_DELAY_SECONDS / 100)
-        self.assertEqual(self.published, [])
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(0)
         self.assertEqual(len(self.published), 1)
         self.assertEqual(len(self.hosts()), 21)
-
-    def test_never_quiet(self) -> None:
-        """Changes that never cease do not hold back the first of them."""
-        self.start_shop()
-        for number in range(10):
-            self.controller.changed(batch(ingress("other", f"h{number}.test")))
-            self.clock.advance(TABLE_DELAY_SECONDS / 4)
-        self.assertGreaterEqual(len(self.published), 2)
 
     def test_no_change(self) -> None:
         """What changes nothing for us publishes nothing."""
@@ -179,41 +192,208 @@ class TableTests(ControllerTestCase):
         )
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_no_difference(self) -> None:
+        """A change that makes no difference to what is served publishes nothing."""
+        self.start_shop()
+        self.controller.changed(batch(service("unnamed")))
+        self.controller.changed({(Kind.INGRESS, key("foreign")): Projection(Ingress(key("foreign")))})
+        self.clock.advance(0)
+        self.assertEqual(self.published, [])
+
     def test_deleted(self) -> None:
         """An Ingress that is gone takes its routes along."""
         self.start_shop()
         self.controller.changed(gone(Kind.INGRESS, "shop"))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(0)
         self.assertEqual(self.hosts(), [])
 
     def test_service(self) -> None:
         """A Service that appears solves the problem of the Ingress that names it."""
         self.start(ingress("shop", "shop.test"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
         self.controller.changed(batch(service("shop")))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(0)
         self.assertEqual(self.published[-1].problems, ())
         self.assertEqual(self.addresses(), ["10.0.0.1"])
 
+    def test_other_hosts_shared(self) -> None:
+        """The next snapshot shares with the one before what the change does not concern."""
+        first = self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.clock.advance(0)
+        [second] = self.published
+        self.assertIs(second.table.get("shop.test"), first.table.get("shop.test"))
+        self.assertIs(second.certificates, first.certificates)
+        self.assertEqual([route.host for route in first.table.routes], ["shop.test"])
 
-class RestTests(ControllerTestCase):
-    """Translations that take long."""
+    def test_verify(self) -> None:
+        """What is published is what a full translation makes, and what is not yet is told."""
+        self.assertEqual(self.controller.verify(), ("nothing is published",))
+        self.start_shop()
+        self.assertEqual(self.controller.verify(), ())
+        self.controller.changed(batch(ingress("other", "other.test")))
+        self.assertEqual(len(self.controller.verify()), 2)
+        self.clock.advance(0)
+        self.assertEqual(self.controller.verify(), ())
 
-    seconds = 0.1
+
+class BusyClock(Clock):
+    """A clock by which every look at it took ``step`` seconds of work."""
+
+    step = 0.0
+
+    def seconds(self) -> float:
+        self.rightNow += self.step
+        return super().seconds()
+
+
+class BusyTestCase(ControllerTestCase):
+    """A controller for which each step of translation takes as long as a slice."""
 
     def setUp(self) -> None:
         super().setUp()
+        self.clock: BusyClock = BusyClock()
         self.controller = Controller(
-            self.store, self.options, self.published.append, self.clock, self.metrics, self.now
+            self.store, self.options, self.published.append, self.clock, self.metrics, lambda: NOW
         )
 
-    def now(self) -> datetime:
-        """Tell the time, and let a translation take ``seconds``: it asks for the time once."""
+    def turns(self, count: int = 1) -> None:
+        """Let the reactor turn *count* times with next to no time between."""
+        for _ in range(count):
+            due = [call for call in self.clock.calls if call.getTime() <= self.clock.rightNow]
+            for call in due:
+                self.clock.calls.remove(call)
+                call.called = True
+                call.func(*call.args, **call.kw)
+
+    def work(self) -> int:
+        """Let the reactor turn until something is published; return how many turns that took."""
+        for turn in range(1, 1000):
+            self.turns()
+            if self.published:
+                return turn
+        raise AssertionError("nothing was published")
+
+
+class SliceTests(BusyTestCase):
+    """Rounds that take more than one slice."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.clock.step = SLICE_SECONDS
+
+    def test_first_round(self) -> None:
+        """The first snapshot is made in slices, too, and is complete when it is published."""
+        self.controller.changed(batch(*(ingress(f"i{n}", f"h{n}.test") for n in range(10))))
+        self.controller.synced()
+        self.assertEqual(self.published, [])
+        self.assertGreater(self.work(), 10)
+        self.assertEqual(len(self.hosts()), 10)
+
+    def test_other_calls_come_in_between(self) -> None:
+        """Whoever waits for the reactor waits for one slice, not for the round."""
+        self.controller.changed(batch(*(ingress(f"i{n}", f"h{n}.test") for n in range(10))))
+        self.controller.synced()
+        served: list[int] = []
+        self.clock.callLater(0, served.append, 1)
+        self.turns()
+        self.assertEqual((served, self.published), ([1], []))
+
+    def start_two(self) -> None:
+        """Publish an Ingress with two hosts."""
+        self.controller.changed(batch(two_hosts("a.test", "b.test"), service("shop")))
+        self.controller.synced()
+        if not self.published:
+            self.work()
+        self.published.clear()
+        self.clock.rightNow += 1.0
+
+    def test_all_or_nothing(self) -> None:
+        """No snapshot has one host of an Ingress as it was and another as it is."""
+        self.start_two()
+        self.controller.changed(batch(two_hosts("c.test", "d.test")))
+        self.assertGreater(self.work(), 2)
+        self.assertEqual([len(self.published), self.hosts()], [1, ["c.test", "d.test"]])
+
+    def test_change_during_round(self) -> None:
+        """What changes during a round waits for the next one, which follows by itself."""
+        self.start_two()
+        self.controller.changed(batch(two_hosts("c.test", "d.test")))
+        self.turns(3)
+        self.controller.changed(batch(two_hosts("e.test", "f.test"), ingress("other", "other.test")))
+        self.work()
+        self.assertEqual(self.hosts(), ["c.test", "d.test"])
+        self.published.clear()
+        self.clock.rightNow += LONGEST_REST_SECONDS
+        self.work()
+        self.assertEqual(self.hosts(), ["e.test", "f.test", "other.test"])
+        self.clock.step = 0.0
+        self.assertEqual(self.controller.verify(), ())
+
+    def test_never_quiet(self) -> None:
+        """Changes that never cease do not keep a round from ending."""
+        self.start_two()
+        for number in range(200):
+            self.controller.changed(batch(ingress("other", f"h{number}.test")))
+            self.clock.rightNow += SLICE_SECONDS
+            self.turns()
+        self.assertGreaterEqual(len(self.published), 3)
+
+    def test_endpoints_during_round(self) -> None:
+        """Endpoints do not wait for the end of a round, and the round does not bring the old ones back."""
+        self.start_two()
+        self.controller.changed(batch(two_hosts("c.test", "d.test")))
+        self.turns()
+        self.assertEqual(self.published, [])
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.9")))
+        self.turns()
+        self.assertEqual((self.hosts(), self.addresses()), (["a.test", "b.test"], ["10.0.0.9"]))
+        self.published.clear()
+        self.work()
+        self.assertEqual((self.hosts(), self.addresses()), (["c.test", "d.test"], ["10.0.0.9"]))
+
+    def test_endpoints_during_first_round(self) -> None:
+        """Endpoints that change while the first snapshot is made are in it, wherever the round was."""
+        objects = (ingress("a", "a.test"), service("shop"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
+        for turn in range(12):
+            self.setUp()
+            self.controller.changed(batch(*objects))
+            self.controller.synced()
+            self.turns(turn)
+            self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+            self.turns(20)
+            self.assertEqual(self.addresses(), ["10.0.0.2"], f"turn {turn}")
+
+    def test_stop_during_round(self) -> None:
+        """A round that is under way ends with ``stop``."""
+        self.start_two()
+        self.controller.changed(batch(two_hosts("c.test", "d.test")))
+        self.turns()
+        self.controller.stop()
+        self.turns(20)
+        self.assertEqual(self.published, [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+
+class RestTests(BusyTestCase):
+    """The time between rounds."""
+
+    seconds = 0.001
+
+    def begin(self) -> None:
+        """Make the first snapshot, whose round takes a little more than ``seconds``; then stop the clock."""
+        self.controller = Controller(
+            self.store, self.options, self.publish, self.clock, self.metrics, lambda: NOW
+        )
+        self.start_shop()
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Take ``seconds`` to publish."""
         self.clock.rightNow += self.seconds
-        return NOW
+        self.published.append(snapshot)
 
     def test_rest(self) -> None:
-        """A change right after a long translation waits several times as long as that took."""
-        self.start_shop()
+        """A change right after a round waits several times as long as that took."""
+        self.begin()
         self.controller.changed(batch(ingress("other", "other.test")))
         self.clock.advance(REST_FACTOR * self.seconds * 0.9)
         self.assertEqual(self.published, [])
@@ -221,24 +401,24 @@ class RestTests(ControllerTestCase):
         self.assertEqual(len(self.published), 1)
 
     def test_rested(self) -> None:
-        """A change after a while of quiet waits no longer than any other."""
-        self.start_shop()
+        """A change after a while of quiet is translated in the next turn."""
+        self.begin()
         self.clock.advance(REST_FACTOR * self.seconds)
         self.controller.changed(batch(ingress("other", "other.test")))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(0)
         self.assertEqual(len(self.published), 1)
 
     def test_longest_rest(self) -> None:
-        """The wait is bounded, however long translation takes."""
+        """The wait is bounded, however long a round takes."""
         self.seconds = 60.0
-        self.start_shop()
+        self.begin()
         self.controller.changed(batch(ingress("other", "other.test")))
         self.clock.advance(LONGEST_REST_SECONDS)
         self.assertEqual(len(self.published), 1)
 
     def test_clock_set_back(self) -> None:
         """The wait is bounded, too, when the clock of the machine is set back."""
-        self.start_shop()
+        self.begin()
         self.clock.rightNow -= 3600
         self.controller.changed(batch(ingress("other", "other.test")))
         self.clock.advance(LONGEST_REST_SECONDS)
@@ -246,7 +426,7 @@ class RestTests(ControllerTestCase):
 
     def test_endpoints_do_not_rest(self) -> None:
         """Endpoints are published in the next turn all the same."""
-        self.start_shop()
+        self.begin()
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
         self.clock.advance(0)
         self.assertEqual(self.addresses(), ["10.0.0.2"])
@@ -336,13 +516,11 @@ class EndpointTests(ControllerTestCase):
         self.assertEqual(self.addresses(BackendReference("web", "shop", "http")), ["10.0.0.1"])
 
     def test_with_other_changes(self) -> None:
-        """Endpoints do not wait for a translation that is due, and that one includes them."""
+        """Endpoints and a round may come in the same turn."""
         self.start_shop()
         self.controller.changed(batch(ingress("other", "other.test")))
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
         self.clock.advance(0)
-        self.assertEqual((self.hosts(), self.addresses()), (["shop.test"], ["10.0.0.2"]))
-        self.clock.advance(TABLE_DELAY_SECONDS)
         self.assertEqual((self.hosts(), self.addresses()), (["other.test", "shop.test"], ["10.0.0.2"]))
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
@@ -353,7 +531,6 @@ class EndpointTests(ControllerTestCase):
         self.controller.changed({(Kind.ENDPOINT_SLICE, key("shop-1")): Projection(None, (problem,))})
         self.clock.advance(0)
         self.assertEqual(self.addresses(), [])
-        self.clock.advance(TABLE_DELAY_SECONDS)
         self.assertEqual(self.published[-1].problems, (problem,))
 
 
@@ -394,7 +571,7 @@ class BugTests(ControllerTestCase):
         self.store.is_broken = True
         with capturedLogs() as events:
             self.controller.changed(batch(ingress("other", "other.test")))
-            self.clock.advance(TABLE_DELAY_SECONDS)
+            self.clock.advance(REPORT_SECONDS)
         self.assertEqual([event["log_level"] for event in events], [LogLevel.critical])
         self.assertEqual(self.failures(), 1)
         self.assertEqual(self.published, [])
@@ -405,10 +582,10 @@ class BugTests(ControllerTestCase):
         self.start_shop()
         self.store.is_broken = True
         self.controller.changed(batch(ingress("other", "other.test")))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(REPORT_SECONDS)
         self.store.is_broken = False
         self.controller.changed(batch(ingress("third", "third.test")))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(REPORT_SECONDS)
         self.assertEqual(self.hosts(), ["other.test", "shop.test", "third.test"])
         self.assertEqual(self.failures(), 1)
 
@@ -418,7 +595,7 @@ class BugTests(ControllerTestCase):
         self.start(ingress("shop", "shop.test"), service("shop"))
         self.store.is_broken = False
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.1")))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(REPORT_SECONDS)
         self.assertEqual(self.addresses(), ["10.0.0.1"])
         self.assertEqual(self.failures(), 1)
 
@@ -430,7 +607,7 @@ class BugTests(ControllerTestCase):
         self.clock.advance(0)
         self.assertEqual(self.failures(), 1)
         self.store.is_broken = False
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(REPORT_SECONDS)
         self.assertEqual(self.addresses(), ["10.0.0.2"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
@@ -439,7 +616,7 @@ class BugTests(ControllerTestCase):
         self.start_shop()
         self.store.is_broken = True
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
-        self.clock.pump([TABLE_DELAY_SECONDS] * 20)
+        self.clock.pump([LONGEST_REST_SECONDS] * 20)
         self.assertEqual(self.failures(), 2)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
@@ -452,7 +629,7 @@ class ReportTests(ControllerTestCase):
         with capturedLogs() as events:
             for one in batches:
                 self.controller.changed(one)
-                self.clock.advance(TABLE_DELAY_SECONDS)
+                self.clock.advance(REPORT_SECONDS)
         return [str(event["log_format"]).format(**event) for event in events if event["log_level"] is level]
 
     def test_problem_once(self) -> None:
@@ -474,10 +651,31 @@ class ReportTests(ControllerTestCase):
         self.assertEqual(len([line for line in lines if line.startswith("Solved: Ingress web/shop")]), 1)
 
     def test_published(self) -> None:
-        """Each translation is logged with its counts."""
+        """What is published is logged with its counts."""
         self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
         lines = self.logged(LogLevel.info, batch(ingress("other", "other.test")))
-        self.assertEqual(lines, ["Published 2 routes of 2 hosts, with 0 problems, in 0.0 ms"])
+        self.assertEqual(lines, ["Published 2 routes of 2 hosts, with 0 problems"])
+
+    def test_published_often(self) -> None:
+        """A cluster that changes many times a second has one line a second."""
+        self.start_shop()
+        with capturedLogs() as events:
+            for number in range(24):
+                self.clock.advance(REPORT_SECONDS / 8)
+                self.controller.changed(batch(ingress("other", f"h{number}.test")))
+                self.clock.advance(0)
+        self.assertEqual(len(self.published), 24)
+        self.assertEqual(len([event for event in events if event["log_level"] is LogLevel.info]), 3)
+
+    def test_many_problems(self) -> None:
+        """Of very many problems at a time some are logged, and the rest are counted."""
+        count = PROBLEMS_LOGGED + 5
+        with capturedLogs() as events:
+            self.start(*(ingress(f"i{n}", f"h{n}.test", "absent") for n in range(count)))
+        lines = [event for event in events if event["log_level"] is LogLevel.warn]
+        self.assertEqual(len(lines), PROBLEMS_LOGGED + 1)
+        self.assertEqual(lines[-1]["more"], 5)
 
     def test_endpoints_are_quiet(self) -> None:
         """Endpoints come and go without a line that an operator sees."""
@@ -502,7 +700,7 @@ class ReportTests(ControllerTestCase):
         self.metrics.exchange_ended(key("shop"), 200, 0.1, 1)
         self.assertIn(b'ingress="shop"', self.metrics.render())
         self.controller.changed(gone(Kind.INGRESS, "shop"))
-        self.clock.advance(TABLE_DELAY_SECONDS)
+        self.clock.advance(REPORT_SECONDS)
         self.assertNotIn(b'ingress="shop"', self.metrics.render())
 
 
@@ -542,7 +740,7 @@ class ManifestTests(ControllerTestCase):
         self.start(ingress("a", "a.test"))
         with capturedLogs() as events:
             self.controller.changed(batch(ingress("b", "b.test", "blog")))
-            self.clock.advance(TABLE_DELAY_SECONDS)
+            self.clock.advance(REPORT_SECONDS)
         self.assertEqual(len(self.published), 1)
         self.assertFalse(any("do not say where" in str(event["log_format"]) for event in events))
 

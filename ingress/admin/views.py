@@ -110,12 +110,12 @@ def _settings(value: Any) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """Return *value* if JSON has it, else its parts or its text."""
+    """Return *value* if JSON has it, else its text where it has one of its own, else its parts."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list) and type(value).__str__ is object.__str__:
         return [_plain(part) for part in value]
     if isinstance(value, frozenset | set):
         return sorted((_plain(part) for part in value), key=str)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
+from attrs import frozen
+
 from ingress.certificates import CertificateError, load_certificate
 from ingress.model.objects import (
     Batch,
@@ -29,7 +31,17 @@ from ingress.model.state import ClusterState
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-_Slices = dict[ObjectKey, EndpointSlice]
+
+
+@frozen
+class Changes:
+    """What a batch changed in the store."""
+
+    objects: tuple[ObjectId, ...] = ()
+    """Objects that are different in their value or in their problems, each once.  An
+    EndpointSlice is here for its problems alone."""
+    services: frozenset[ObjectKey] = frozenset()
+    """Services with other endpoints: an EndpointSlice that changed belonged to them, or does now."""
 
 
 class Store:
@@ -43,18 +55,20 @@ class Store:
         self._ingresses: dict[ObjectKey, Ingress] = {}
         self._ingress_classes: dict[str, IngressClass] = {}
         self._services: dict[ObjectKey, Service] = {}
-        self._slices: _Slices = {}
+        self._slices: dict[ObjectKey, EndpointSlice] = {}
         self._secrets: dict[ObjectKey, Secret] = {}
         self._problems: dict[ObjectId, tuple[Problem, ...]] = {}
-        # By Service: its slices, and the same sorted by name as they are handed out.
-        self._slices_by_service: dict[ObjectKey, _Slices] = {}
-        self._sorted_slices: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
+        # The slices of each Service, sorted by name.
+        self._slices_of: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
+        self._changed_services: set[ObjectKey] = set()
 
-    def changed(self, batch: Batch) -> frozenset[ObjectId]:
-        """Apply *batch*; return what is different now, in its value or in its problems."""
-        return frozenset(
+    def changed(self, batch: Batch) -> Changes:
+        """Apply *batch*; return what is different now."""
+        objects = tuple(
             object_id for object_id, projection in batch.items() if self._apply(object_id, projection)
         )
+        services, self._changed_services = frozenset(self._changed_services), set()
+        return Changes(objects, services)
 
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
@@ -62,7 +76,7 @@ class Store:
             ingresses=self._ingresses,
             ingress_classes=self._ingress_classes,
             services=self._services,
-            slices=self._sorted_slices,
+            slices=self._slices_of,
             secrets=self._secrets,
             problems_of=self._problems,
         )
@@ -83,7 +97,7 @@ class Store:
         return self._put(kind, key, value) or changed
 
     def _put(self, kind: Kind, key: ObjectKey, value: ClusterObject | None) -> bool:
-        """Keep *value*, or forget the object; return whether anything is different."""
+        """Keep *value*, or forget the object; return whether ``Changes.objects`` has it for that."""
         match kind:
             case Kind.INGRESS:
                 assert value is None or isinstance(value, Ingress)
@@ -96,7 +110,8 @@ class Store:
                 return _replace(self._services, key, value)
             case Kind.ENDPOINT_SLICE:
                 assert value is None or isinstance(value, EndpointSlice)
-                return self._put_slice(key, value)
+                self._put_slice(key, value)
+                return False
             case Kind.SECRET:
                 assert value is None or isinstance(value, Secret)
                 return _replace(self._secrets, key, value)
@@ -104,26 +119,27 @@ class Store:
                 assert value is None
                 return False
 
-    def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> bool:
+    def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> None:
         before = self._slices.get(key)
         if not _replace(self._slices, key, value):
-            return False
+            return
         if before is not None:
-            siblings = self._slices_by_service[before.service]
-            del siblings[key]
-            self._sort_slices(before.service)
+            self._changed_services.add(before.service)
+            self._group_slices(before.service, key, None)
         if value is not None:
-            self._slices_by_service.setdefault(value.service, {})[key] = value
-            self._sort_slices(value.service)
-        return True
+            self._changed_services.add(value.service)
+            self._group_slices(value.service, key, value)
 
-    def _sort_slices(self, service: ObjectKey) -> None:
-        siblings = self._slices_by_service[service]
+    def _group_slices(self, service: ObjectKey, key: ObjectKey, value: EndpointSlice | None) -> None:
+        """Put *value* among the EndpointSlices of *service* in place of the one of that *key*."""
+        siblings = [one for one in self._slices_of.get(service, ()) if one.key != key]
+        if value is not None:
+            siblings.append(value)
+            siblings.sort(key=lambda one: one.key)
         if siblings:
-            self._sorted_slices[service] = tuple(siblings[key] for key in sorted(siblings))
+            self._slices_of[service] = tuple(siblings)
         else:
-            del self._slices_by_service[service]
-            self._sorted_slices.pop(service, None)
+            self._slices_of.pop(service, None)
 
     def _last_good(self, key: ObjectKey, projection: Projection | None) -> Projection | None:
         """What to hand on for a Secret: *projection*, or the good version that it would replace.

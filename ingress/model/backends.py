@@ -1,10 +1,14 @@
-"""Where a route leads: the backend it names, and the endpoints found behind it."""
+"""Where a route leads: the backend it names, and the endpoints found behind it.
+
+Keys are tuples, for the same reasons as ``ingress.model.objects.ObjectKey``.
+"""
+
+from typing import NamedTuple
 
 from attrs import frozen
 
 
-@frozen(cache_hash=True)
-class BackendReference:
+class BackendReference(NamedTuple):
     """What an Ingress names as its backend; the key under which endpoints are found.
 
     *port* is a Service port: its number, its name, or empty for "the first one"
@@ -23,8 +27,7 @@ class BackendReference:
         return f"{what}{self.namespace}/{self.name}{port}"
 
 
-@frozen(cache_hash=True, order=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """One address and port to send requests to; *address* is an IP or, if need be, a name."""
 
     address: str
@@ -34,7 +37,7 @@ class Endpoint:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-@frozen
+@frozen(weakref_slot=False)
 class BackendState:
     """The usable endpoints of a backend, sorted; when there are none, *reason* says why."""
 

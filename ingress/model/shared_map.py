@@ -7,10 +7,11 @@ predecessor finds what is different by comparing the dictionaries by identity.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
+D = TypeVar("D")
 
 SHARDS: Final = 512
 """A successor copies this many pointers, and the entries of each shard with a change: with
@@ -39,6 +40,14 @@ class SharedMap(Mapping[K, V]):
 
     def __getitem__(self, key: K) -> V:
         return self.shards[hash(key) & MASK][key]
+
+    @overload
+    def get(self, key: K, /) -> V | None: ...
+    @overload
+    def get(self, key: K, /, default: V | D) -> V | D: ...
+    def get(self, key: K, /, default: V | D | None = None) -> V | D | None:
+        """Return the value of *key*, else *default*; the inherited one raises on the way."""
+        return self.shards[hash(key) & MASK].get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return key in self.shards[hash(key) & MASK]

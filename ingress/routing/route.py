@@ -17,7 +17,7 @@ class Match(Enum):
     """Element by element; ImplementationSpecific is read as this."""
 
 
-@frozen
+@frozen(weakref_slot=False)
 class Route:
     """What is matched, which Ingress asked for it, and where it leads.
 

@@ -28,52 +28,56 @@ _NONE: Final[dict[bytes, Route]] = {}
 
 
 class HostRoutes:
-    """The routes of one host, by path.
+    """The routes of one host; *routes* are all of them, as they were given.
 
-    *exact* is keyed by path; *prefixes* by path without trailing slash, so that of ``/``
-    by nothing at all.  *depth* is the number of elements of the longest of them.
-    *routes* are all of them, as they were given.
+    They are put in order for lookups when the first request asks: of tens of thousands of
+    hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("depth", "exact", "prefixes", "routes")
+    __slots__ = ("_depth", "_exact", "_prefixes", "routes")
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self.routes = routes
-        self.exact = _NONE
-        self.prefixes = _NONE
-        self.depth = 0
-        for route in routes:
-            self._add(route)
+        # By path; by path without trailing slash, so that of "/" by nothing at all; and
+        # the number of elements of the longest of those.
+        self._exact: dict[bytes, Route] | None = None
+        self._prefixes: dict[bytes, Route] = _NONE
+        self._depth = 0
 
-    def _add(self, route: Route) -> None:
-        path = rule_path(route.path)
-        if route.match is Match.EXACT:
-            if not self.exact:
-                self.exact = {}
-            self.exact.setdefault(path, route)
-            return
-        elements = path.rstrip(b"/")
-        known = self.prefixes.get(elements)
-        if known is None or len(path) > len(rule_path(known.path)):
-            if not self.prefixes:
-                self.prefixes = {}
-            self.prefixes[elements] = route
-            self.depth = max(self.depth, elements.count(b"/"))
+    def _put_in_order(self) -> dict[bytes, Route]:
+        exact: dict[bytes, Route] = {}
+        prefixes: dict[bytes, Route] = {}
+        for route in self.routes:
+            path = rule_path(route.path)
+            if route.match is Match.EXACT:
+                exact.setdefault(path, route)
+                continue
+            elements = path.rstrip(b"/")
+            known = prefixes.get(elements)
+            if known is None or len(path) > len(rule_path(known.path)):
+                prefixes[elements] = route
+                self._depth = max(self._depth, elements.count(b"/"))
+        self._prefixes = prefixes
+        self._exact = exact or _NONE
+        return self._exact
 
     def find(self, path: bytes) -> Route | None:
         """Find the route of *path*, which is in normal form."""
-        route = self.exact.get(path)
+        exact = self._exact
+        if exact is None:
+            exact = self._put_in_order()
+        route = exact.get(path)
         if route is not None:
             return route
         # Cut the path to the elements of the deepest prefix, then shorten it
         # element by element.
         end = 0
-        for _ in range(self.depth):
+        for _ in range(self._depth):
             end = path.find(b"/", end + 1)
             if end < 0:
                 end = len(path)
                 break
-        prefixes = self.prefixes
+        prefixes = self._prefixes
         while end > 0:
             route = prefixes.get(path[:end])
             if route is not None:
@@ -135,8 +139,8 @@ class RouteTable:
             self._routes = tuple(route for some in by_host for route in some.routes)
         return self._routes
 
-    def routes_of(self, host: str) -> HostRoutes | None:
-        """The routes that *host*, written as in ``Route.host``, has of its own."""
+    def get(self, host: str) -> HostRoutes | None:
+        """Return the routes that *host*, written as in ``Route.host``, has of its own."""
         return self._by_host.get(_host_key(host))
 
     def find(self, host: bytes, path: bytes) -> Route | None:

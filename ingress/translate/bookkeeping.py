@@ -4,7 +4,7 @@ Plain containers, which know nothing of Kubernetes.
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Generic, Protocol, Self, TypeVar
 
 from ingress.model.problems import Problem, Reason
@@ -67,6 +67,9 @@ class Index(Generic[K, V]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._values
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._values)
 
     def get(self, key: K) -> Collection[V]:
         """Return the values of *key*, in no order.  Not to be kept."""

@@ -77,6 +77,7 @@ def read_ingress(
     """Read rules, default backend and annotations of *ingress*; never raises."""
     reader = _RulesReader(ingress)
     settings, problems = annotations.read(ingress)
+    settings = _shared(settings)
     reader.problems += problems
     default: BackendReference | None = None
     if ingress.default_backend is not None:
@@ -93,6 +94,12 @@ def read_ingress(
         settings,
         tuple(reader.problems),
     )
+
+
+@lru_cache(maxsize=1024)
+def _shared(settings: IngressPolicySettings) -> IngressPolicySettings:
+    """Return the one object for all Ingresses that ask for the same."""
+    return settings
 
 
 @lru_cache(maxsize=4096)

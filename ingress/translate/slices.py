@@ -54,7 +54,7 @@ def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[Endpoi
                 if is_usable(endpoint) and (address := _address(one, endpoint)) is not None
             }
             if endpoints:
-                return BackendState(tuple(sorted(endpoints, key=_by_address)))
+                return BackendState(tuple(sorted(endpoints)))
     count = len({endpoint.addresses for one, _ in with_port for endpoint in one.endpoints})
     if not count:
         return BackendState(reason=f"Service {service.key} has no endpoints")
@@ -74,11 +74,6 @@ def _number(one: EndpointSlice, port: ServicePort) -> int | None:
             if number is not None and 0 < number <= _HIGHEST_PORT:
                 return number
     return None
-
-
-def _by_address(endpoint: Endpoint) -> tuple[str, int]:
-    """Sort key: the order of the values themselves, at a third of the price."""
-    return (endpoint.address, endpoint.port)
 
 
 def _family(address: str) -> str | None:

@@ -14,18 +14,19 @@ class ProblemList:
     """The problems of a snapshot by what brought them up; sorted when somebody looks at them.
 
     Few look, and sorting all of them for each change would cost more than the change.
+    *by_source* does not change any more.
     """
 
-    __slots__ = ("_by_source", "_sorted")
+    __slots__ = ("_sorted", "by_source")
 
     def __init__(self, by_source: Mapping[object, tuple[Problem, ...]]) -> None:
-        self._by_source = by_source
+        self.by_source = by_source
         self._sorted: tuple[Problem, ...] | None = None
 
     def sorted(self) -> tuple[Problem, ...]:
         """All of them, sorted, without duplicates."""
         if self._sorted is None:
-            self._sorted = tuple(sorted({one for some in self._by_source.values() for one in some}))
+            self._sorted = tuple(sorted({one for some in self.by_source.values() for one in some}))
         return self._sorted
 
 
@@ -43,3 +44,12 @@ class Snapshot:
     def problems(self) -> tuple[Problem, ...]:
         """Sorted, without duplicates; those of the cluster state included."""
         return self._problems if isinstance(self._problems, tuple) else self._problems.sorted()
+
+    def shares_all(self, other: "Snapshot") -> bool:
+        """Whether this is made of the same objects as *other*, so that nothing can be different."""
+        return (
+            self.table is other.table
+            and self.backends is other.backends
+            and self.certificates is other.certificates
+            and self._problems is other._problems
+        )

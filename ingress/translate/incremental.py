@@ -1,0 +1,308 @@
+"""Translation that takes only the steps which a change concerns.
+
+``Translation`` remembers what ``translate`` works out on its way: what each Ingress asks
+for, which Ingresses have a say about which host, which Service and Secret is named by
+whom.  It is told which objects changed, and brings its snapshot up to date in a *round*
+of small steps, between which the reactor may do other things.  The steps are the same
+pure functions that ``translate`` calls; the result of a round is what ``translate`` makes
+of the same state, and ``ingress.translate.self_check`` says whether that is so.
+
+What a change concerns:
+
+- an Ingress: its own reading, every host that it named before or names now, the
+  certificates of its hosts, the backends that its routes name;
+- an IngressClass: every Ingress is judged anew, and those whose verdict is another are read;
+- a Service: the problems of the Ingresses that name it, and the backends of its ports;
+- a Secret: the Ingresses that name it, and the hosts they bring it for.  A host that gets
+  its first certificate or loses its last has its routes made anew, since they may redirect;
+- an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
+
+What is published, and when.  A round takes the changes that were marked when it began, and
+works on the next version of table, backends and certificates; the snapshot in force is not
+touched.  The last step makes the next version the snapshot, in one assignment.  So a snapshot
+has each Ingress entirely as it was or entirely as it is, on all of its hosts, however
+many slices of time a round took.  What is marked while a round goes on waits for the next
+one; so a round ends even if changes never do.  A step may see a Service or Secret that is
+newer than the round; the mark of that change makes the next round look again.  Nothing
+promises an order between objects anyway.
+
+An exception leaves the books in an unknown state: the snapshot in force stays good, and
+whoever runs the round has to begin anew with another ``Translation``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from attrs import evolve
+
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.policy.annotations import AnnotationReader
+from ingress.routing.route import Route
+from ingress.routing.table import HostRoutes, RouteTable
+from ingress.translate.age import by_age
+from ingress.translate.backend_book import BackendBook, shared_key
+from ingress.translate.backends import backend_problems, default_backend_problems, service_key
+from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
+from ingress.translate.certificate_book import CertificateBook
+from ingress.translate.classes import judge_class
+from ingress.translate.host_routes import host_routes
+from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
+from ingress.translate.options import TranslateOptions
+from ingress.translate.redirects import RedirectRule
+from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
+from ingress.translate.snapshot import ProblemList, Snapshot
+
+
+class Translation:
+    """A snapshot that follows the cluster state.
+
+    *snapshot* is the result of the last round, None before the first; *certificates* counts
+    the different ones in it, and *ingresses* are those with a route in it.
+    """
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._options = options
+        self._annotations = AnnotationReader(options.annotations_prefix)
+        self.snapshot: Snapshot | None = None
+        self.certificates = 0
+        self.ingresses: frozenset[ObjectKey] = frozenset()
+
+        self._marked: dict[ObjectId, None] = {}
+        self._readings: dict[ObjectKey, IngressReading] = {}
+        # Who has a say about each host, and who names each Service.
+        self._by_host: Index[str, ObjectKey] = Index()
+        self._by_service: Index[ObjectKey, ObjectKey] = Index()
+        # Of the hosts that others may fall to, those with a claim; and the hosts without any.
+        self._wide: set[str] = set()
+        self._barren: set[str] = set()
+        self._route_counts: Counter[ObjectKey] = Counter()
+        self._others_have_routes = False
+
+        self._ledger = ProblemLedger()
+        self._problems = ProblemList(self._ledger.by_source())
+        self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
+        self._backends = BackendBook(options)
+        self._certificates = CertificateBook(options, self._ledger)
+        self._redirects = RedirectRule(options.https_port)
+
+        self._stale_ingresses: dict[ObjectKey, None] = {}
+        self._stale_backends: dict[ObjectKey, None] = {}
+        self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
+        self._default_is_stale = True
+
+    # What changed
+
+    def mark(self, changed: Iterable[ObjectId]) -> None:
+        """Note that these objects are different, for the next round.
+
+        Of an EndpointSlice that is its problems; its endpoints are a matter of ``refresh``.
+        """
+        self._marked.update(dict.fromkeys(changed))
+
+    def mark_everything(self, state: ClusterState) -> None:
+        """Note that everything in *state* is new: for the first round."""
+        self._stale_ingresses.update(dict.fromkeys(state.ingresses))
+        self._marked.update(dict.fromkeys(state.problems_of))
+
+    def refresh(self, services: Iterable[ObjectKey], state: ClusterState) -> int:
+        """Put the present endpoints of *services* into the snapshot; return how many backends they change."""
+        changed = self._backends.refresh(services, state)
+        if changed and self.snapshot is not None:
+            self.snapshot = evolve(self.snapshot, backends=self._backends.current)
+        return changed
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether anything was marked that no round has taken."""
+        return bool(self._marked)
+
+    def reasons(self) -> dict[Reason, int]:
+        """Return how many different problems there are, by reason."""
+        return self._ledger.by_reason()
+
+    def problem_news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """Return the problems that came and those that went since this was last asked."""
+        return self._ledger.news()
+
+    # A round
+
+    def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
+        """Take the steps that what was marked asks for; when they end, *snapshot* is up to date.
+
+        *state* is the one of the store, which may go on changing between steps.  Rounds do
+        not overlap.
+        """
+        self._take_marks(state)
+        self._certificates.begin(now)
+        while self._stale_ingresses:
+            key, _ = self._stale_ingresses.popitem()
+            self._read(key, state)
+            yield
+        yield from self._certificates.read(self._readings, state, now)
+        for host, has_certificate in self._certificates.choose():
+            if self._redirects.certify(host, has_certificate=has_certificate):
+                self._certified(host)
+            yield
+        while self._stale_hosts:
+            host, _ = self._stale_hosts.popitem()
+            self._decide(host, state)
+            yield
+        while self._stale_backends:
+            key, _ = self._stale_backends.popitem()
+            reading = self._readings.get(key)
+            found = () if reading is None else backend_problems(reading, state, self._options)
+            self._ledger.put(("backends", key), found)
+            yield
+        if self._default_is_stale:
+            self._default_is_stale = False
+            self._ledger.put("default backend", default_backend_problems(state, self._options))
+        yield from self._backends.resolve(state)
+        self._finish()
+
+    def _finish(self) -> None:
+        # A dictionary that was emptied keeps the room that it had.
+        self._stale_ingresses, self._stale_backends, self._stale_hosts = {}, {}, {}
+        before = self.snapshot
+        table = self._table.finished()
+        certificates = self._certificates.finish()
+        by_source = self._ledger.by_source()
+        self._backends.finish()
+        if self._problems.by_source is not by_source:
+            self._problems = ProblemList(by_source)
+        if self._others_have_routes:
+            self._others_have_routes = False
+            self.ingresses = frozenset(self._route_counts)
+        self.certificates = self._certificates.count()
+        after = Snapshot(table, self._backends.current, certificates, self._problems)
+        if before is None or not after.shares_all(before):
+            self.snapshot = after
+
+    def _take_marks(self, state: ClusterState) -> None:
+        marked, self._marked = self._marked, {}
+        default = self._options.default_backend_service
+        for object_id in marked:
+            kind, key = object_id
+            self._ledger.put(object_id, state.problems_of.get(object_id, ()))
+            if kind is Kind.INGRESS:
+                self._stale_ingresses[key] = None
+            elif kind is Kind.INGRESS_CLASS:
+                self._stale_ingresses.update(dict.fromkeys(state.ingresses))
+            elif kind is Kind.SERVICE:
+                self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
+                self._backends.service_changed(key)
+                if default is not None and service_key(default) == key:
+                    self._default_is_stale = True
+            elif kind is Kind.SECRET:
+                self._certificates.secret_changed(key)
+
+    def _read(self, key: ObjectKey, state: ClusterState) -> None:
+        """Read one Ingress, and note what it concerns."""
+        ingress = state.ingresses.get(key)
+        before = self._readings.get(key)
+        after: IngressReading | None = None
+        problems: tuple[Problem, ...] = ()
+        if ingress is not None:
+            verdict = judge_class(ingress, state, self._options)
+            problems = verdict.problems
+            if verdict.is_ours and before is not None and before.ingress is ingress:
+                after = before
+            elif verdict.is_ours:
+                has_default = self._options.default_backend_service is not None
+                after = read_ingress(ingress, self._annotations, has_global_default=has_default)
+        if after is not None:
+            problems += after.problems
+        self._ledger.put(("ingress", key), problems)
+        if after is before:
+            return
+        hosts_before = () if before is None else hosts_asked(before)
+        hosts_after = () if after is None else hosts_asked(after)
+        self._by_host.replace(key, hosts_before, hosts_after)
+        self._stale_hosts.update(dict.fromkeys(hosts_before))
+        self._stale_hosts.update(dict.fromkeys(hosts_after))
+        self._by_service.replace(key, _services_named(before, state), _services_named(after, state))
+        self._stale_backends[key] = None
+        self._certificates.ingress_changed(
+            key, None if before is None else before.ingress, None if after is None else after.ingress
+        )
+        if after is None:
+            del self._readings[key]
+        else:
+            self._readings[key] = after
+
+    def _certified(self, host: str) -> None:
+        """Note which routes may redirect now, or not any more, for *host* has a certificate or lost it."""
+        dot = host.find(".")
+        suffix = host[dot:] if dot > 0 else ""
+        concerned = {host, ALL_HOSTS, f"*{suffix}"}
+        if host.startswith("*"):
+            concerned.update(one for one in self._by_host if one.endswith(suffix))
+        self._stale_hosts.update((one, None) for one in concerned if one in self._by_host)
+
+    def _decide(self, host: str, state: ClusterState) -> None:
+        """Decide which routes *host* has."""
+        readings = [self._readings[key] for key in self._by_host.get(host)]
+        if len(readings) > 1:
+            readings.sort(key=lambda reading: by_age(reading.ingress))
+        merged = merge_host(host, readings)
+        self._ledger.put(("host", host), merged.problems)
+        default = self._options.default_backend_service
+        if default is None:
+            if host == ALL_HOSTS or host.startswith("*"):
+                self._widen(host, has_claims=bool(merged.claims))
+            self._barren.discard(host)
+            if readings and not merged.claims:
+                self._barren.add(host)
+                if falls(host, self._wide):
+                    merged = evolve(merged, claims=(block(host, readings),))
+        is_ours = bool(readings) or host == ALL_HOSTS
+        self._assign(
+            host, host_routes(host, merged, readings, default, self._redirects) if is_ours else (), state
+        )
+
+    def _widen(self, host: str, *, has_claims: bool) -> None:
+        if (host in self._wide) is not has_claims:
+            if has_claims:
+                self._wide.add(host)
+            else:
+                self._wide.remove(host)
+            # Hosts without claims are blocked where they would fall to this one.
+            self._stale_hosts.update(dict.fromkeys(self._barren))
+
+    def _assign(self, host: str, routes: tuple[Route, ...], state: ClusterState) -> None:
+        """Give *host* its routes in the next version."""
+        known = self._table.get(host)
+        before = () if known is None else known.routes
+        if routes == before:
+            return
+        self._table.put(host, HostRoutes(routes) if routes else None)
+        for route in routes:
+            self._backends.use(route.backend, state)
+            self._count(route, 1)
+        for route in before:
+            self._backends.drop(route.backend)
+            self._count(route, -1)
+
+    def _count(self, route: Route, difference: int) -> None:
+        if route.ingress is None:
+            return
+        count = self._route_counts[route.ingress]
+        self._route_counts[route.ingress] = count + difference
+        if not count:
+            self._others_have_routes = True
+        elif not count + difference:
+            del self._route_counts[route.ingress]
+            self._others_have_routes = True
+
+
+def _services_named(reading: IngressReading | None, state: ClusterState) -> dict[ObjectKey, None]:
+    """Return the Services that *reading* names, each once."""
+    services: dict[ObjectKey, None] = {}
+    last: object = None
+    for _, reference in () if reading is None else reading.named_backends():
+        if reference is not last and reference.kind == SERVICE_KIND:
+            services[shared_key(reference, state)] = None
+        last = reference
+    return services

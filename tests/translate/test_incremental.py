@@ -1,0 +1,448 @@
+"""Incremental translation beside the full one, along random histories."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from attrs import evolve, frozen
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.store import Store
+from ingress.model.backends import BackendReference
+from ingress.model.objects import (
+    Batch,
+    ClusterObject,
+    EndpointSlice,
+    Ingress,
+    IngressBackend,
+    IngressClass,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Projection,
+    Secret,
+    Service,
+    ServicePort,
+    ServicePortReference,
+    SliceEndpoint,
+    SlicePort,
+)
+from ingress.model.problems import Problem, Reason
+from ingress.translate.incremental import Translation
+from ingress.translate.options import TranslateOptions
+from ingress.translate.self_check import differences
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+from tests.translate.golden import NOW as ISSUED
+from tests.translate.golden import generated
+from tests.translate.test_properties import (
+    all_options,
+    classes,
+    clusters,
+    ingresses,
+    secrets,
+    services,
+    slices,
+)
+
+HEALTH = list(HealthCheck)
+# Generated certificates end thirty days after this.
+NOW = ISSUED
+ENDED = NOW + timedelta(days=31)
+
+
+class Follower:
+    """A store, and a translation that is told what changes in it, as the controller does it."""
+
+    def __init__(self, options: TranslateOptions, objects: list[ClusterObject]) -> None:
+        self.options = options
+        self.now = NOW
+        self.store = Store(lambda: self.now)
+        self.store.changed(batch(*objects))
+        self.translation = Translation(options)
+        self.translation.mark_everything(self.store.state())
+        self.round: Iterator[None] | None = None
+
+    def change(self, changed: Batch) -> None:
+        """Store *changed*, mark it, and find endpoints at once."""
+        changes = self.store.changed(changed)
+        self.translation.mark(changes.objects)
+        if self.options.manual_endpoints:
+            self.translation.mark((Kind.SERVICE, one) for one in changes.services)
+        self.translation.refresh(changes.services, self.store.state())
+
+    def work(self, steps: int) -> None:
+        """Take at most *steps* steps of a round."""
+        for _ in range(steps):
+            if self.round is None:
+                self.round = self.translation.round(self.store.state(), self.now)
+            if next(self.round, self) is self:
+                self.round = None
+                return
+
+    def settle(self) -> Snapshot:
+        """End the round, if there is one, and go through another one; return the snapshot."""
+        while self.round is not None:
+            self.work(1)
+        self.work(1)
+        while self.round is not None:
+            self.work(1)
+        assert self.translation.snapshot is not None
+        return self.translation.snapshot
+
+    def expected(self) -> Snapshot:
+        """What the full translation makes of the same state."""
+        return translate(self.store.state(), self.options, self.now)
+
+
+def batch(*values: ClusterObject) -> dict[ObjectId, Projection | None]:
+    """The batch in which all *values* come."""
+    return {(Kind(type(value).__name__), value.key): Projection(value) for value in values}
+
+
+@frozen
+class Event:
+    """One entry of a history: a batch, or the time, and the steps that a round takes afterwards."""
+
+    batch: dict[ObjectId, Projection | None]
+    now: datetime | None
+    steps: int
+
+
+def spoiled(value: ClusterObject) -> dict[ObjectId, Projection | None]:
+    """The batch in which *value* cannot be read."""
+    kind, key = Kind(type(value).__name__), value.key
+    problem = Problem(kind, key.namespace, key.name, Reason.MALFORMED_OBJECT, "no", "spec")
+    return {(kind, key): Projection(None, (problem,))}
+
+
+def with_problem(value: ClusterObject) -> dict[ObjectId, Projection | None]:
+    """The batch in which *value* was read with a problem, and one that translation reports, too."""
+    kind, key = Kind(type(value).__name__), value.key
+    problem = Problem(kind, key.namespace, key.name, Reason.MALFORMED_OBJECT, "partly", "spec")
+    return {(kind, key): Projection(value, (problem,))}
+
+
+def gone(value: ClusterObject) -> dict[ObjectId, Projection | None]:
+    """The batch in which *value* is deleted."""
+    return {(Kind(type(value).__name__), value.key): None}
+
+
+def relisted(kind: Kind, values: list[ClusterObject]) -> dict[ObjectId, Projection | None]:
+    """The batch that a complete list of *values* makes, whatever was known of these keys before."""
+    keys = [
+        ObjectKey("" if kind is Kind.INGRESS_CLASS else namespace, name)
+        for namespace in ("demo", "other")
+        for name in ("a", "b", "c", "web", "1", "2", "3", "nginx", "fast")
+    ]
+    return {**{(kind, key): None for key in keys}, **batch(*values)}
+
+
+by_kind: dict[Kind, st.SearchStrategy[Any]] = {
+    Kind.INGRESS: ingresses,
+    Kind.SERVICE: services,
+    Kind.ENDPOINT_SLICE: slices,
+    Kind.SECRET: secrets,
+    Kind.INGRESS_CLASS: classes,
+}
+objects = st.one_of(ingresses, ingresses, services, slices, secrets, classes)
+batches = st.one_of(
+    objects.map(batch),
+    objects.map(batch),
+    st.lists(objects, max_size=4).map(lambda values: batch(*values)),
+    objects.map(gone),
+    objects.map(spoiled),
+    objects.map(with_problem),
+    st.sampled_from(list(by_kind)).flatmap(
+        lambda kind: st.lists(by_kind[kind], max_size=3).map(lambda values: relisted(kind, values))
+    ),
+)
+times = st.none() | st.none() | st.sampled_from([NOW, ENDED, NOW + timedelta(days=1)])
+histories = st.lists(st.builds(Event, batches, times, st.integers(0, 12)), min_size=1, max_size=8)
+
+
+class HistoryTests(SynchronousTestCase):
+    """Whatever happens, the incremental result is that of a full translation."""
+
+    def check(self, follower: Follower) -> None:
+        """Settle, and compare everything that is published or counted."""
+        found, expected = follower.settle(), follower.expected()
+        self.assertEqual(differences(found, expected), ())
+        translation = follower.translation
+        shown = {*expected.certificates.exact.values(), *expected.certificates.wildcard.values()}
+        shown |= {expected.certificates.default} if expected.certificates.default else set()
+        self.assertEqual(translation.certificates, len(shown))
+        self.assertEqual(translation.reasons(), Counter(one.reason for one in expected.problems))
+        served = {route.ingress for route in expected.table.routes if route.ingress is not None}
+        self.assertEqual(translation.ingresses, served)
+
+    @settings(deadline=None, derandomize=True, max_examples=120, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_after_each_event(
+        self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
+    ) -> None:
+        """It is after each event of a history that is given the time to settle."""
+        follower = Follower(options, first)
+        self.check(follower)
+        for event in history:
+            follower.now = event.now or follower.now
+            follower.change(event.batch)
+            self.check(follower)
+
+    @settings(deadline=None, derandomize=True, max_examples=120, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_changes_between_steps(
+        self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
+    ) -> None:
+        """It is at the end of a history whose events come in the middle of rounds."""
+        follower = Follower(options, first)
+        for event in history:
+            follower.now = event.now or follower.now
+            follower.change(event.batch)
+            follower.work(event.steps)
+        while follower.round is not None:
+            follower.work(1)
+        self.check(follower)
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_news(self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]) -> None:
+        """What is told of problems that come and go adds up to the problems that there are."""
+        follower = Follower(options, first)
+        known: set[Problem] = set()
+        for event in [Event({}, None, 0), *history]:
+            follower.change(event.batch)
+            found = follower.settle()
+            came, went = follower.translation.problem_news()
+            self.assertEqual((set(came) & known, set(went) - known), (set(), set()))
+            known = (known | set(came)) - set(went)
+            self.assertEqual(known, set(found.problems))
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_published_snapshots_stay(
+        self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
+    ) -> None:
+        """A snapshot, once there, never changes, and nothing replaces it in the middle of a round."""
+        follower = Follower(options, first)
+        kept = [(follower.settle(), follower.expected())]
+        for event in history:
+            follower.change(event.batch)
+            during = follower.translation.snapshot
+            follower.work(event.steps)
+            if follower.round is not None:
+                self.assertIs(follower.translation.snapshot, during)
+            kept.append((follower.settle(), follower.expected()))
+        for snapshot, expected in kept:
+            self.assertEqual(differences(snapshot, expected), ())
+
+
+DEMO = ObjectKey("demo", "web")
+
+
+def asking(
+    name: str, *hosts: str, created: str = "2026-01-01T00:00:00Z", service: str = "web", secret: str = ""
+) -> Ingress:
+    """An Ingress for ``/`` of each host."""
+    backend = IngressBackend(service, ServicePortReference(number=80))
+    return Ingress(
+        ObjectKey("demo", name),
+        created=created,
+        class_name="nginx",
+        rules=tuple(IngressRule(host, (IngressPath("/", "Prefix", backend),)) for host in hosts),
+        tls=(IngressTLS((), secret),) if secret else (),
+    )
+
+
+def tls_secret(name: str, *hosts: str) -> Secret:
+    """A Secret with a certificate for *hosts*."""
+    chain, key = generated(hosts, False, name)
+    content = {"tls.crt": chain.encode(), "tls.key": key.encode()}
+    return Secret(ObjectKey("demo", name), "kubernetes.io/tls", content)
+
+
+SERVICE = Service(DEMO, ports=(ServicePort("http", 80),))
+SLICE = EndpointSlice(DEMO, DEMO, ports=(SlicePort("http", 8080),), endpoints=(SliceEndpoint(("10.0.0.1",)),))
+
+
+class ConcernTests(SynchronousTestCase):
+    """What a change concerns, and what it leaves as it is: the very same objects."""
+
+    def start(self, *values: ClusterObject, options: TranslateOptions | None = None) -> Snapshot:
+        self.follower = Follower(options or TranslateOptions(), list(values))
+        return self.follower.settle()
+
+    def change(self, changed: Batch) -> Snapshot:
+        self.follower.change(changed)
+        found = self.follower.settle()
+        self.assertEqual(differences(found, self.follower.expected()), ())
+        return found
+
+    def steps(self, changed: Batch) -> int:
+        """Count the steps that *changed* takes."""
+        self.follower.change(changed)
+        return sum(1 for _ in self.follower.translation.round(self.follower.store.state(), NOW))
+
+    def test_one_host(self) -> None:
+        """A changed Ingress costs its own steps, however many others there are."""
+        counts = []
+        for others in (2, 50):
+            self.start(SERVICE, SLICE, *(asking(f"i{n}", f"h{n}.test") for n in range(others)))
+            counts.append(self.steps(batch(asking("i1", "new.test"))))
+        self.assertEqual(counts[0], counts[1])
+
+    def test_hosts_shared(self) -> None:
+        """Hosts of other Ingresses keep their routes."""
+        before = self.start(SERVICE, SLICE, asking("a", "a.test"), asking("b", "b.test"))
+        after = self.change(batch(asking("b", "c.test")))
+        self.assertIs(after.table.get("a.test"), before.table.get("a.test"))
+        self.assertIsNone(after.table.get("b.test"))
+
+    def test_annotations_alone(self) -> None:
+        """An Ingress that changes in what makes no difference changes no snapshot."""
+        before = self.start(SERVICE, SLICE, asking("a", "a.test"))
+        changed = evolve(
+            asking("a", "a.test"), annotations={"nginx.ingress.kubernetes.io/ssl-redirect": "true"}
+        )
+        self.assertIs(self.change(batch(changed)), before)
+
+    def test_endpoints(self) -> None:
+        """Endpoints change backends and nothing else."""
+        before = self.start(SERVICE, SLICE, asking("a", "a.test"))
+        follower = self.follower
+        follower.change(batch(evolve(SLICE, endpoints=(SliceEndpoint(("10.0.0.2",)),))))
+        after = follower.translation.snapshot
+        assert after is not None
+        self.assertIsNot(after, before)
+        self.assertIs(after.table, before.table)
+        self.assertIs(after.problems, before.problems)
+        self.assertFalse(follower.translation.is_marked)
+        self.assertEqual(differences(after, follower.expected()), ())
+
+    def test_service(self) -> None:
+        """A Service changes the problems and backends of those who name it, and no route."""
+        before = self.start(SLICE, asking("a", "a.test"), asking("b", "b.test", service="other"))
+        self.assertEqual(len(before.problems), 2)
+        after = self.change(batch(SERVICE))
+        self.assertEqual([one.name for one in after.problems], ["b"])
+        self.assertIs(after.table, before.table)
+
+    def test_older_ingress_comes(self) -> None:
+        """An older Ingress takes the host, and the younger one is told; it has it back when that is gone."""
+        young, old = asking("young", "a.test"), asking("old", "a.test", created="2020-01-01T00:00:00Z")
+        self.start(SERVICE, SLICE, young)
+        taken = self.change(batch(old))
+        self.assertEqual([route.ingress for route in taken.table.routes], [old.key])
+        self.assertEqual([one.reason for one in taken.problems], [Reason.PATH_CONFLICT])
+        back = self.change(gone(old))
+        self.assertEqual([route.ingress for route in back.table.routes], [young.key])
+        self.assertEqual(back.problems, ())
+
+    def test_certificate_of_a_host(self) -> None:
+        """The first certificate of a host makes its routes redirect, and its loss ends that."""
+        secret = tls_secret("tls", "a.test")
+        self.start(SERVICE, SLICE, asking("a", "a.test", secret="tls"), asking("b", "b.test"))
+        with_one = self.change(batch(secret))
+        self.assertEqual([bool(route.policies) for route in with_one.table.routes], [True, False])
+        without = self.change(gone(secret))
+        self.assertEqual([bool(route.policies) for route in without.table.routes], [False, False])
+        self.assertEqual([one.reason for one in without.problems], [Reason.SECRET_NOT_FOUND])
+
+    def test_wildcard_certificate(self) -> None:
+        """A wildcard certificate concerns all hosts below it, whoever asks for them."""
+        self.start(SERVICE, SLICE, asking("w", "*.a.test", secret="tls"), asking("b", "b.a.test", "c.test"))
+        after = self.change(batch(tls_secret("tls", "*.a.test")))
+        redirected = [route.host for route in after.table.routes if route.policies]
+        self.assertEqual(redirected, ["*.a.test", "b.a.test"])
+
+    def test_certificate_expires(self) -> None:
+        """A certificate that has expired is dropped in the next round, whatever that is for."""
+        self.start(SERVICE, SLICE, asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test"))
+        self.follower.now = ENDED
+        after = self.change(batch(asking("b", "b.test")))
+        self.assertEqual(dict(after.certificates.exact), {})
+        self.follower.now = NOW
+        self.assertEqual(list(self.change(gone(asking("b", "b.test"))).certificates.exact), ["a.test"])
+
+    def test_default_certificate(self) -> None:
+        """The default certificate is that of every entry without Secret, and it may come late."""
+        options = TranslateOptions(default_ssl_certificate=ObjectKey("demo", "tls"))
+        entry = evolve(asking("a", "a.test"), tls=(IngressTLS(("a.test",), ""),))
+        before = self.start(SERVICE, SLICE, entry, options=options)
+        self.assertEqual([one.reason for one in before.problems], [Reason.SECRET_NOT_FOUND])
+        after = self.change(batch(tls_secret("tls", "other.test")))
+        self.assertEqual(list(after.certificates.exact), ["a.test"])
+        self.assertEqual(self.follower.translation.certificates, 1)
+
+    def test_blocked_hosts(self) -> None:
+        """A host without any usable rule is blocked as soon as it would fall to others, and while it would."""
+        nothing = evolve(asking("n", "n.a.test"), rules=(IngressRule("n.a.test", None),))
+        wildcard = asking("w", "*.a.test")
+        before = self.start(SERVICE, SLICE, nothing)
+        self.assertEqual(before.table.routes, ())
+        self.assertEqual(
+            [route.host for route in self.change(batch(wildcard)).table.routes], ["*.a.test", "n.a.test"]
+        )
+        self.assertEqual(self.change(gone(wildcard)).table.routes, ())
+
+    def test_class(self) -> None:
+        """An IngressClass that comes and goes takes its Ingresses along."""
+        self.start(SERVICE, SLICE, asking("a", "a.test"))
+        foreign = IngressClass(ObjectKey("", "nginx"), "example.com/other")
+        self.assertEqual(self.change(batch(foreign)).table.routes, ())
+        self.assertEqual(len(self.change(gone(foreign)).table.routes), 1)
+
+    def test_default_backend(self) -> None:
+        """The default backend of the controller is there without any Ingress, and its fault is told."""
+        options = TranslateOptions(default_backend_service=BackendReference("demo", "web", 80))
+        before = self.start(options=options)
+        self.assertEqual(([route.host for route in before.table.routes], len(before.problems)), ([""], 1))
+        self.assertEqual(self.change(batch(SERVICE)).problems, ())
+
+    def test_unused_backends(self) -> None:
+        """A backend is there as long as a route names it."""
+        first, second = asking("a", "a.test"), asking("b", "b.test")
+        self.start(SERVICE, SLICE, first, second)
+        self.assertEqual(len(self.change(gone(first)).backends), 1)
+        self.assertEqual(len(self.change(gone(second)).backends), 0)
+        self.assertEqual(len(self.change(batch(first)).backends), 1)
+
+
+class DifferencesTests(SynchronousTestCase):
+    """``differences``."""
+
+    def test_told(self) -> None:
+        """Each part of a snapshot that is different has its line."""
+        objects: list[ClusterObject] = [
+            SERVICE,
+            SLICE,
+            asking("a", "a.test", secret="tls"),
+            asking("b", "*.b.test", secret="wild"),
+            tls_secret("tls", "a.test"),
+            tls_secret("wild", "*.b.test"),
+        ]
+        options = TranslateOptions(default_ssl_certificate=ObjectKey("demo", "tls"))
+        full = Follower(options, objects).settle()
+        empty = Follower(TranslateOptions(), []).settle()
+        self.assertEqual(differences(full, full), ())
+        lines = differences(empty, full)
+        for begin in (
+            "route missing: Route(host='a.test'",
+            "the routes are not counted right",
+            "backend demo/web:80 is None, not BackendState",
+            "certificate of a.test is None, not Certificate",
+            "certificate of *.b.test is None",
+            "the default certificate is another one",
+        ):
+            self.assertTrue(any(line.startswith(begin) for line in lines), f"{begin}: {lines}")
+        wrong = Follower(TranslateOptions(), [asking("a", "a.test")]).settle()
+        self.assertTrue(
+            any(line.startswith("problem too many: Ingress demo/a") for line in differences(wrong, full))
+        )
+        self.assertFalse(any("PRIVATE" in line for line in lines))
