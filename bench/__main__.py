@@ -92,10 +92,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         programs["goproxy"] = install.build_go_proxy(FOLDER)
     if "envoy" in names:
         programs["envoy"] = install.environment_program("envoy")
-    folder = fresh_folder(FOLDER)
+    folder = fresh_folder(FOLDER, "run")
     found_python = machine.python()
     install.say(machine.python_line(found_python))
-    install.say(f"built with: {found_python['build']['configure'] or 'unknown options'}")
+    install.say(f"built with: {machine.configure_arguments() or 'unknown options'}")
 
     setting = {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -113,14 +113,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     campaign = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
     is_whole = not (arguments.quick or arguments.loads)
     with Processes.logging_to(folder) as processes:
-        started = campaign.start(processes)
-        if is_whole:
-            campaign.run_idle(started)
-        campaign.run(started)
+        campaign.run(campaign.start(processes))
     command = "bench-quick" if arguments.quick else "bench"
     found = results.document(command, loads, targets, campaign.measured, setting)
     if is_whole:
-        found["idle"] = results.idle_results(campaign.measured.idle)
+        # By other processes: these would have memory left to reuse, and the others a peak of no load.
+        folder = fresh_folder(FOLDER, "idle")
+        fresh = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
+        with Processes.logging_to(folder) as processes:
+            fresh.run_idle(fresh.start(processes))
+        found["idle"] = results.idle_results(fresh.measured.idle)
         install.say("finding routes among 10 to 100,000 hosts")
         found["lookup"] = results.lookup_results(route_lookups(proxy_cpu))
     return found

@@ -145,9 +145,9 @@ class Campaign:
         return f"[{share:4.0%}, {spent:4.0f} s, about {spent / share - spent:4.0f} s left]"
 
 
-def fresh_folder(parent: Path) -> Path:
+def fresh_folder(parent: Path, name: str) -> Path:
     """Return an empty folder for the files of one run; that of the run before is removed."""
-    folder = parent / "run"
+    folder = parent / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

@@ -15,15 +15,20 @@ VERSION_SECONDS = 20
 _DISTRIBUTIONS = ("twisted", "pyOpenSSL", "cryptography", "attrs", "prometheus_client")
 
 
-def build_options() -> dict[str, Any]:
-    """How this interpreter was built: ``pgo`` and ``lto`` are what matters, some 30 % of the user share."""
-    arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+def configure_arguments() -> str:
+    """What ``configure`` was told when this interpreter was built; with paths of that machine."""
+    return str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+
+
+def build_options(arguments: str) -> dict[str, Any]:
+    """How an interpreter was built, by its ``configure`` *arguments*: PGO and LTO are what matters most."""
+    switches = re.findall(r"--(?:enable|with|disable|without)-[\w-]+(?:=[\w-]+(?![\w/]))?", arguments)
     return {
-        "configure": arguments,
-        "pgo": "--enable-optimizations" in arguments,
-        "lto": "--with-lto" in arguments and "--with-lto=no" not in arguments,
-        "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED")),
-        "debug": bool(sysconfig.get_config_var("Py_DEBUG")),
+        "switches": switches,
+        "pgo": "--enable-optimizations" in switches,
+        "lto": any(one.startswith("--with-lto") and one != "--with-lto=no" for one in switches),
+        "shared": "--enable-shared" in switches,
+        "debug": "--with-pydebug" in switches,
         "cflags": str(sysconfig.get_config_var("PY_CFLAGS") or ""),
     }
 
@@ -40,7 +45,7 @@ def python() -> dict[str, Any]:
         "version": platform.python_version(),
         "implementation": platform.python_implementation(),
         "compiler": platform.python_compiler(),
-        "build": build_options(),
+        "build": build_options(configure_arguments()),
         "packages": packages,
         "executable_version": sys.version,
     }

@@ -62,11 +62,13 @@ def measure(
     command = generators.command(load, port, requests, seconds or load.seconds, body, log)
 
     gauges.reset_peak(pid)
+    user, system = gauges.user_and_system_seconds(pid)
     busy, cpu, clock = gauges.cpu_busy(place.proxy_cpu), gauges.cpu_seconds(pid), perf_counter()
     output = _run(place, load.generator, command)
     pause(SETTLE_SECONDS)
     wall = perf_counter() - clock
     spent = gauges.cpu_seconds(pid) - cpu
+    user_after, system_after = gauges.user_and_system_seconds(pid)
     busy_after = gauges.cpu_busy(place.proxy_cpu)
     started.running.check()
 
@@ -84,6 +86,8 @@ def measure(
         wall_seconds=wall,
         peak_kib=gauges.peak_kib(pid),
         noise=max(0.0, others) / wall,
+        user_seconds=user_after - user,
+        system_seconds=system_after - system,
         p50_us=p50,
         p99_us=p99,
     )

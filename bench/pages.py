@@ -5,6 +5,7 @@ The text around the marks is written by hand and stays as it is.
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from bench import machine, tables
@@ -73,12 +74,12 @@ def figures_text(found: Mapping[str, Any]) -> str:
     where = found["machine"]
     programs = ", ".join(f"{name} {number}" for name, number in sorted(found["programs"].items()))
     packages = ", ".join(f"{name} {number}" for name, number in found["python"]["packages"].items())
+    switches = " ".join(found["python"]["build"]["switches"]) or "no switches"
     parts = [
         f"Measured {found['measured_at']} in {found['rounds']} rounds, on {where['cpus']} CPUs ({where['cpu']}), Linux "
         f"{where['kernel']}, congestion control {where['congestion_control']}. Load average before the start: {where['load_average']:.1f}; "
-        f"others took {noise(found):.0%} of the proxy's CPU while it was measured (median).",
-        f"Ours ran on {machine.python_line(found['python'])} (configured with "
-        f"`{found['python']['build']['configure'] or 'unknown options'}`), with {packages}.",
+        f"others took {noise(found):.0%} of the proxy's CPU while it was measured.",
+        f"Ours ran on {machine.python_line(found['python'])} (configured with {switches}), with {packages}.",
         f"Programs: {programs}.",
         "### Goals",
         tables.markdown_table(tables.figure_rows(found["figures"], found["loads"])),
@@ -108,14 +109,14 @@ def figures_text(found: Mapping[str, Any]) -> str:
 
 
 def noise(found: Mapping[str, Any]) -> float:
-    """The median of the noise of all cells; 0 where nothing was measured."""
-    cells = sorted(
+    """The mean of the noise of all cells; 0 where nothing was measured."""
+    cells = [
         target["noise"]
         for load in found["loads"].values()
         for target in load["targets"].values()
         if "noise" in target
-    )
-    return float(cells[len(cells) // 2]) if cells else 0.0
+    ]
+    return fmean(cells) if cells else 0.0
 
 
 def with_figures(page: str, text: str) -> str:

@@ -15,20 +15,20 @@ The keys, which ``docs/performance.md`` describes for readers:
 Each ``goal`` has ``measured``, ``must``, ``aim`` and ``met``.
 
 Of a load, each target has ``median`` and ``samples`` in the unit of the load,
-``us_per_request``, ``to_nginx``, ``to_go``, ``peak_mib``, ``noise``, at a fixed rate
-``p50_us`` and ``p99_us``; or nothing but ``failure``.
+``us_per_request``, ``to_nginx``, ``to_go``, ``user_share``, ``peak_mib``, ``noise``, at a
+fixed rate ``p50_us`` and ``p99_us``; or nothing but ``failure``.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from bench.campaign import Measured
 from bench.idle import COUNTED
 from bench.loads import GOALS, IDLE_AIM_BYTES, IDLE_MUST_BYTES, LOOKUP_MUST, Load
-from bench.summary import Sample, is_met, ratio, value
+from bench.summary import Sample, is_met, ratio, user_share, value
 from bench.targets import Target
 
 SCHEMA = 1
@@ -53,8 +53,9 @@ def target_results(load: Load, target: str, samples: Mapping[str, Mapping[int, S
         "us_per_request": _rounded(median(one.cpu_seconds * 1e6 / one.requests for one in own.values())),
         "to_nginx": _rounded(ratio(values[target], values.get("nginx", {}))),
         "to_go": _rounded(ratio(values[target], values.get("go", {}))),
+        "user_share": _rounded(user_share(own.values())),
         "peak_mib": _rounded(max(one.peak_kib for one in own.values()) / 1024),
-        "noise": _rounded(median(one.noise for one in own.values())),
+        "noise": _rounded(fmean(one.noise for one in own.values())),
     }
     if load.rate:
         found["p50_us"] = _rounded(median(one.p50_us or 0.0 for one in own.values()))

@@ -4,7 +4,7 @@ A ratio is the median of the ratios of each round, not the ratio of two medians:
 slows the machine down for a while slows both sides of one round, and cancels out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from statistics import median
 
@@ -23,6 +23,9 @@ class Sample:
     peak_kib: int
     noise: float
     """CPU time that other processes and other guests took on the proxy's CPU, divided by elapsed time."""
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    """Both in steps of 10 ms, so their sum is not *cpu_seconds*."""
     p50_us: float | None = None
     p99_us: float | None = None
 
@@ -38,6 +41,14 @@ def value(load: Load, sample: Sample) -> float:
             if sample.p99_us is None:
                 raise ValueError(f"a sample of {load.name} without latencies")
             return sample.p99_us
+
+
+def user_share(samples: Iterable[Sample]) -> float | None:
+    """The share of the CPU time of all *samples* that was not spent in the kernel."""
+    kept = list(samples)
+    user = sum(one.user_seconds for one in kept)
+    total = user + sum(one.system_seconds for one in kept)
+    return user / total if total else None
 
 
 def ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:

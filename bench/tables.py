@@ -23,12 +23,17 @@ def ratio(found: float | None) -> str:
     return MISSING if found is None else f"{found:.2f}"
 
 
+def share(found: float | None) -> str:
+    """A share in percent."""
+    return MISSING if found is None else f"{found:.0%}"
+
+
 def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[str]]:
     """Head and rows of the table of one load: one row a target, in the order of *targets*."""
     has_latency = load["unit"] == "p99_us"
     head = ["", UNITS[load["unit"]], "to nginx", "to Go"]
     head += ["p50, us", "CPU-us per request"] if has_latency else []
-    rows = [[*head, "peak MiB"]]
+    rows = [[*head, "user share", "peak MiB"]]
     for name, target in targets.items():
         found = load["targets"].get(name)
         if found is None:
@@ -38,7 +43,7 @@ def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[
             continue
         row = [target["title"], number(found["median"]), ratio(found["to_nginx"]), ratio(found["to_go"])]
         row += [number(found["p50_us"]), number(found["us_per_request"])] if has_latency else []
-        rows.append([*row, number(found["peak_mib"])])
+        rows.append([*row, share(found["user_share"]), number(found["peak_mib"])])
     return rows
 
 

@@ -70,6 +70,7 @@ class ProcessesTests(SynchronousTestCase):
                 pause(POLL_SECONDS)
             self.assertEqual(os.sched_getaffinity(running.pid), {self.cpu})
             self.assertGreater(gauges.cpu_seconds(running.pid), 0.01)
+            self.assertGreater(sum(gauges.user_and_system_seconds(running.pid)), 0.0)
             self.assertGreater(gauges.peak_kib(running.pid), 1000)
 
     def test_early_end(self) -> None:

@@ -31,7 +31,9 @@ def measured(ours: float = 30e-6) -> Measured:
             for number in (1, 2):
                 if target.name in costs:
                     latency = 1000.0 if load.rate else None
-                    sample = Sample(1000, costs[target.name] * 1000, 1.0, 4096, 0.02, latency, latency)
+                    sample = Sample(
+                        1000, costs[target.name] * 1000, 1.0, 4096, 0.02, 0.3, 0.9, latency, latency
+                    )
                     found.add(load, target, number, sample)
         found.failures[load.name] = {"stock": "10 of 10 requests failed"}
     return found
@@ -63,6 +65,7 @@ class DocumentTests(SynchronousTestCase):
                 "us_per_request": 30.0,
                 "to_nginx": 1.5,
                 "to_go": 0.5,
+                "user_share": 0.25,
                 "peak_mib": 4.0,
                 "noise": 0.02,
             },

@@ -3,12 +3,12 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.loads import GOALS, LOADS, Goal, Load, Unit
-from bench.summary import Sample, is_met, percentile, ratio, value
+from bench.summary import Sample, is_met, percentile, ratio, user_share, value
 
 
 def sample(cpu: float, requests: int = 1000, p99: float | None = None) -> Sample:
     """A sample of *requests* that took *cpu* seconds."""
-    return Sample(requests, cpu, 1.0, 2048, 0.01, p99, p99)
+    return Sample(requests, cpu, 1.0, 2048, 0.01, p50_us=p99, p99_us=p99)
 
 
 class ValueTests(SynchronousTestCase):
@@ -60,6 +60,19 @@ class PercentileTests(SynchronousTestCase):
     def test_few(self) -> None:
         """Of one value, each percentile is that value."""
         self.assertEqual(percentile([7], 0.5), 7)
+
+
+class ShareTests(SynchronousTestCase):
+    """How the time is shared between program and kernel."""
+
+    def test_over_all_samples(self) -> None:
+        """Times are added up before they are divided: each alone is too coarse."""
+        samples = [Sample(1, 1.0, 1.0, 1, 0.0, 0.01, 0.0), Sample(1, 1.0, 1.0, 1, 0.0, 0.0, 0.03)]
+        self.assertEqual(user_share(samples), 0.25)
+
+    def test_nothing(self) -> None:
+        """Where no tick was counted, there is no share."""
+        self.assertIsNone(user_share([Sample(1, 0.0, 1.0, 1, 0.0)]))
 
 
 class GoalTests(SynchronousTestCase):

@@ -1,0 +1,42 @@
+"""What is told about the interpreter."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench.machine import build_options, python, python_line
+
+DEBIAN = (
+    "'--enable-shared' '--prefix=/usr' '--with-system-ffi' '--enable-optimizations' '--with-lto' 'CFLAGS=-O2'"
+)
+HOME = "'--prefix=/home/somebody/python' '--with-openssl=/home/somebody/openssl' 'LDFLAGS=-L/home/somebody'"
+
+
+class BuildTests(SynchronousTestCase):
+    """Build options, from the arguments of ``configure``."""
+
+    def test_optimized(self) -> None:
+        """Profile-guided and link-time optimization are found."""
+        found = build_options(DEBIAN)
+        self.assertEqual(
+            (found["pgo"], found["lto"], found["shared"], found["debug"]), (True, True, True, False)
+        )
+
+    def test_plain(self) -> None:
+        """Without the switches they are not there, nor with a switch that says no."""
+        self.assertEqual(
+            [build_options("")[name] for name in ("pgo", "lto", "shared")], [False, False, False]
+        )
+        self.assertFalse(build_options("--with-lto=no")["lto"])
+        self.assertTrue(build_options("--with-lto=thin")["lto"])
+
+    def test_no_paths(self) -> None:
+        """Nothing of the file system of the machine gets into the results."""
+        self.assertEqual(build_options(HOME)["switches"], ["--with-openssl"])
+
+    def test_line(self) -> None:
+        """The line for people names what is missing, too."""
+        found = {**python(), "version": "3.12.1", "implementation": "CPython", "build": build_options(DEBIAN)}
+        self.assertEqual(python_line(found), "CPython 3.12.1, with PGO, with LTO, shared libpython")
+        found["build"] = build_options("--with-pydebug")
+        self.assertEqual(
+            python_line(found), "CPython 3.12.1, without PGO, without LTO, static libpython, a debug build"
+        )
