@@ -1,0 +1,162 @@
+"""An API server that is quick: it knows streaming lists and watches of five kinds, and does what it is told.
+
+The tests' API server is faithful and slow; here, everything sent was made before.  Commands
+come as ``POST /control`` with a JSON object; answers name moments on the monotonic clock, which
+all processes of a machine share.  Connections are expected to last: nothing is replayed.
+"""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from bench.watch import objects
+
+_FIRST_VERSION = 1000
+_KINDS = ("ingresses", "ingressclasses", "services", "endpointslices", "secrets")
+_BATCH = 64
+
+
+class ApiServer:
+    """The content, and who watches it."""
+
+    def __init__(self, count: int, port: int) -> None:
+        self.count = count
+        self.version = _FIRST_VERSION
+        self.port = port
+        self.initial: dict[str, list[bytes]] = {kind: [] for kind in _KINDS}
+        self.watches: dict[str, asyncio.StreamWriter] = {}
+        makers: dict[str, Callable[[int, int], bytes]] = {
+            "ingresses": objects.ingress,
+            "services": objects.service,
+            "endpointslices": lambda index, version: objects.endpoint_slice(index, version, port),
+        }
+        for kind, make in makers.items():
+            self.initial[kind] = [make(index, self.next()) for index in range(count)]
+
+    def next(self) -> int:
+        """The next resource version."""
+        self.version += 1
+        return self.version
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection."""
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                line, *fields = head.decode("latin-1").split("\r\n")
+                method, target, _ = line.split(" ")
+                path, _, query = target.partition("?")
+                if method == "POST":
+                    length = next(
+                        int(f.split(":")[1]) for f in fields if f.lower().startswith("content-length")
+                    )
+                    command = json.loads(await reader.readexactly(length))
+                    self._answer(writer, 200, await self._obey(command))
+                elif "watch=true" in query:
+                    await self._watch(writer, path.rsplit("/", 1)[1], "sendInitialEvents" in query)
+                else:
+                    self._answer(writer, 404, {"kind": "Status", "code": 404, "reason": "NotFound"})
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _answer(self, writer: asyncio.StreamWriter, status: int, answer: Any) -> None:
+        body = json.dumps(answer).encode()
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body))
+
+    async def _watch(self, writer: asyncio.StreamWriter, kind: str, is_list: bool) -> None:
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        if is_list:
+            events = self.initial[kind]
+            for start in range(0, len(events), _BATCH):
+                writer.write(b"".join(map(_chunk, events[start : start + _BATCH])))
+                await writer.drain()
+            writer.write(_chunk(objects.bookmark(self.version)))
+        self.watches[kind] = writer
+
+    async def _obey(self, command: dict[str, Any]) -> dict[str, Any]:
+        match command["do"]:
+            case "slice":
+                event = objects.endpoint_slice(command["index"], self.next(), command["port"])
+                return {"at": self._send("endpointslices", event)}
+            case "ingress":
+                event = objects.ingress(command["index"], self.next(), command["path"])
+                return {"at": self._send("ingresses", event)}
+            case "updates":
+                return await self._updates(command["rate"], command["seconds"], command["path"])
+            case "burst":
+                return await self._burst(command["count"], command["path"])
+        raise ValueError(command)
+
+    def _send(self, kind: str, event: bytes) -> float:
+        chunk = _chunk(objects.modified(event))
+        at = monotonic()
+        self.watches[kind].write(chunk)
+        return at
+
+    async def _updates(self, rate: int, seconds: float, path: str) -> dict[str, Any]:
+        """Change Ingresses at a fixed rate; the last one is the first host's, which gets *path*."""
+        start = monotonic()
+        total = int(rate * seconds)
+        sent = 0
+        while sent < total - 1:
+            due = min(total - 1, int((monotonic() - start) * rate) + 1)
+            for _ in range(due - sent):
+                sent += 1
+                index = objects.LIVE_HOSTS + (sent * 7919) % (self.count - objects.LIVE_HOSTS)
+                self._send("ingresses", objects.ingress(index, self.next(), f"/u{sent}"))
+            await asyncio.sleep(0.002)
+        return {"start": start, "at": self._send("ingresses", objects.ingress(0, self.next(), path))}
+
+    async def _burst(self, count: int, path: str) -> dict[str, Any]:
+        """Change Ingresses and EndpointSlices as fast as they are taken; the last one gives a host *path*."""
+        chunks: dict[str, list[bytes]] = {"ingresses": [], "endpointslices": []}
+        for number in range(count - 1):
+            index = objects.LIVE_HOSTS + (number * 7919) % (self.count - objects.LIVE_HOSTS)
+            if number % 2:
+                event = objects.ingress(index, self.next(), f"/b{number}")
+                chunks["ingresses"].append(_chunk(objects.modified(event)))
+            else:
+                event = objects.endpoint_slice(index, self.next(), 1024 + number % 60000)
+                chunks["endpointslices"].append(_chunk(objects.modified(event)))
+            if number % _BATCH == 0:
+                await asyncio.sleep(0)
+        last = objects.modified(objects.ingress(0, self.next(), path))
+        start = monotonic()
+        await asyncio.gather(*(self._pour(kind, made) for kind, made in chunks.items()))
+        writer = self.watches["ingresses"]
+        writer.write(_chunk(last))
+        at = monotonic()
+        return {"start": start, "at": at}
+
+    async def _pour(self, kind: str, chunks: list[bytes]) -> None:
+        writer = self.watches[kind]
+        for start in range(0, len(chunks), _BATCH):
+            writer.write(b"".join(chunks[start : start + _BATCH]))
+            await writer.drain()
+            await asyncio.sleep(0)
+
+
+def _chunk(event: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(event), event)
+
+
+async def _run(count: int, port: int) -> None:
+    content = ApiServer(count, port)
+    server = await asyncio.start_server(content.serve, "127.0.0.1", 0, limit=1 << 20)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m bench.watch.server", description=__doc__)
+    parser.add_argument(
+        "--count", type=int, required=True, help="Ingresses, Services and EndpointSlices, each"
+    )
+    parser.add_argument("--port", type=int, required=True, help="port of the pods that answer")
+    known = parser.parse_args()
+    asyncio.run(_run(known.count, known.port))

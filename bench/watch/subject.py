@@ -1,0 +1,112 @@
+"""The controller, in a process that also measures itself: its CPU time, its memory, and how long its reactor stands still.
+
+It is ``twistd ingress`` without ``twistd``.  Commands come as lines on standard input, each is
+answered with a line of JSON: ``report`` says what was measured and begins anew, ``timer on``
+and ``timer off`` decide whether a timer of a millisecond watches the reactor, which costs about
+2 % of a core.
+"""
+
+import json
+import os
+import sys
+from threading import Thread
+from time import monotonic, process_time
+from typing import Any
+
+from twisted.logger import globalLogBeginner, textFileLogObserver
+
+from ingress.metrics import Metrics
+from ingress.service import IngressService, source_of
+from ingress.tap import Options
+
+_TICK_SECONDS = 0.001
+
+
+class Subject:
+    """A service with a timer beside it."""
+
+    def __init__(self, reactor: Any, service: IngressService) -> None:
+        self._reactor = reactor
+        self._service = service
+        self._is_ticking = False
+        self._last = monotonic()
+        self._longest = 0.0
+        self._ready: dict[str, float] | None = None
+        self._began = process_time()
+        self._began_at = monotonic()
+
+    def start(self, is_ticking: bool) -> None:
+        """Start service and timer."""
+        self._service.startService()
+        self._ticking(is_ticking)
+        self._reactor.callWhenRunning(self._look)
+        Thread(target=self._listen, daemon=True).start()
+
+    def _ticking(self, wanted: bool) -> None:
+        self._longest = 0.0
+        self._last = monotonic()
+        if wanted and not self._is_ticking:
+            self._reactor.callLater(_TICK_SECONDS, self._tick)
+        self._is_ticking = wanted
+
+    def _tick(self) -> None:
+        now = monotonic()
+        self._longest = max(self._longest, now - self._last - _TICK_SECONDS)
+        self._last = now
+        if self._is_ticking:
+            self._reactor.callLater(_TICK_SECONDS, self._tick)
+
+    def _look(self) -> None:
+        """See whether the first snapshot is live."""
+        if self._service.missing():
+            self._reactor.callLater(0.01, self._look)
+        else:
+            self._ready = self._measured()
+
+    def _measured(self) -> dict[str, float]:
+        return {
+            "cpu_seconds": process_time() - self._began,
+            "wall_seconds": monotonic() - self._began_at,
+            "resident_mib": _resident_mib(),
+            "stall_ms": self._longest * 1000,
+        }
+
+    def _listen(self) -> None:
+        """Thread: take commands."""
+        for line in sys.stdin:
+            self._reactor.callFromThread(self._obey, line.strip())
+        self._reactor.callFromThread(self._reactor.stop)
+
+    def _obey(self, command: str) -> None:
+        print(json.dumps({"ready": self._ready, "now": self._measured()}), flush=True)
+        self._ticking({"timer on": True, "timer off": False}.get(command, self._is_ticking))
+
+
+def _resident_mib() -> float:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def main(arguments: list[str]) -> None:
+    """Run until standard input ends."""
+    from twisted.internet import reactor  # noqa: TID251 - as a program, it is the one to choose
+
+    is_ticking = arguments.pop(0) == "ticking"
+    with open(arguments.pop(0), "w", encoding="utf-8") as log:
+        globalLogBeginner.beginLoggingTo([textFileLogObserver(log)], redirectStandardIO=False)
+        options = Options()
+        options.parseOptions(arguments)
+        settings = options.settings()
+        metrics = Metrics()
+
+        def failed(error: Exception) -> None:
+            print(f"ingress: {error}", file=sys.stderr)
+            reactor.callWhenRunning(reactor.stop)
+
+        service = IngressService(settings, reactor, source_of(settings, reactor, metrics), failed, metrics)
+        Subject(reactor, service).start(is_ticking)
+        reactor.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
