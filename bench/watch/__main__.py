@@ -149,7 +149,7 @@ class Bench:
             *(f"--{name}=tcp:{number}:interface=127.0.0.1" for name, number in options.items()),
         )
         deadline = monotonic() + _TIMEOUT_SECONDS
-        while (await self._controller.report())["ready"] is None:
+        while (await self._controller.report("look"))["ready"] is None:
             if monotonic() > deadline:
                 raise SystemExit(f"bench.watch: not ready; see {self._folder / 'log'}")
             await asyncio.sleep(0.2)

@@ -1,7 +1,7 @@
 """The controller, in a process that also measures itself: its CPU time, its memory, and how long its reactor stands still.
 
 It is ``twistd ingress`` without ``twistd``.  Commands come as lines on standard input, each is
-answered with a line of JSON: ``report`` says what was measured and begins anew, ``timer on``
+answered with a line of JSON: ``look`` says what was measured, ``report`` also begins anew, ``timer on``
 and ``timer off`` decide whether a timer of a millisecond watches the reactor, which costs about
 2 % of a core.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
+from ingress.garbage import collect_in_portions
 from ingress.metrics import Metrics
 from ingress.service import IngressService, source_of
 from ingress.tap import Options
@@ -79,7 +80,8 @@ class Subject:
 
     def _obey(self, command: str) -> None:
         print(json.dumps({"ready": self._ready, "now": self._measured()}), flush=True)
-        self._ticking({"timer on": True, "timer off": False}.get(command, self._is_ticking))
+        if command != "look":
+            self._ticking({"timer on": True, "timer off": False}.get(command, self._is_ticking))
 
 
 def _resident_mib() -> float:
@@ -104,6 +106,7 @@ def main(arguments: list[str]) -> None:
             reactor.callWhenRunning(reactor.stop)
 
         service = IngressService(settings, reactor, source_of(settings, reactor, metrics), failed, metrics)
+        collect_in_portions(reactor)
         Subject(reactor, service).start(is_ticking)
         reactor.run()
 

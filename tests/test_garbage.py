@@ -1,0 +1,63 @@
+"""The collector of this process."""
+
+import gc
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.garbage import THAW_SECONDS, collect_in_portions
+
+
+class CollectionTests(SynchronousTestCase):
+    """Small portions now, everything every few hours."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.undo = collect_in_portions(self.clock)
+        self.addCleanup(lambda: self.undo())
+
+    def test_survivors_are_left_alone(self) -> None:
+        """What a full collection left is not walked through by the next ones."""
+        kept = [[number] for number in range(1000)]
+        gc.collect()
+        self.assertGreater(gc.get_freeze_count(), len(kept))
+        self.assertLess(len(gc.get_objects()), len(kept))
+
+    def test_small_collections_freeze_nothing(self) -> None:
+        """A collection of young objects freezes nothing."""
+        gc.collect()
+        before = gc.get_freeze_count()
+        gc.collect(0)
+        gc.collect(1)
+        self.assertLessEqual(gc.get_freeze_count(), before)
+
+    def test_frozen_cycles_are_found_later(self) -> None:
+        """A cycle that became garbage after it was frozen is found when everything thaws."""
+
+        class Node:
+            alive = 0
+            other: "Node"
+
+            def __init__(self) -> None:
+                Node.alive += 1
+
+            def __del__(self) -> None:
+                Node.alive -= 1
+
+        one, two = Node(), Node()
+        one.other, two.other = two, one
+        gc.collect()
+        del one, two
+        gc.collect()
+        self.assertEqual(Node.alive, 2)
+        for _ in range(2):
+            self.clock.advance(THAW_SECONDS)
+            self.assertEqual(Node.alive, 0)
+
+    def test_undone(self) -> None:
+        """It can be undone: thresholds, frozen objects and the call are as before."""
+        self.undo()
+        self.undo = lambda: None
+        self.assertEqual(gc.get_freeze_count(), 0)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertNotEqual(gc.get_threshold()[0], 2000)
