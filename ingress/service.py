@@ -236,9 +236,7 @@ class IngressService(Service):
         self._controller.stop()
         await self._source.stop()
         self._pool.close()
-        # What was cut is told of its end in the next turn.
-        await deferLater(self._reactor, 0)
-        self._ground.stop()
+        await self._ground.stop()
         self._sweep.stop()
         self._access_log.stop()
         if self._admin_port is not None:

@@ -74,7 +74,7 @@ class ServiceCase(SynchronousTestCase):
         self.reactor = reactor or MemoryReactorClock()
         self.source = ScriptedSource()
         self.failures: list[StartError] = []
-        settings = settings or Settings(access_log=self.mktemp())
+        settings = settings or Settings(access_log=self.mktemp(), use_plane=False)
         return IngressService(settings, self.reactor, self.source, self.failures.append)
 
     def ports(self) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import Protocol, ServerFactory
+from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
 from ingress.proxy.limits import CONNECT_SECONDS
@@ -36,7 +37,7 @@ class TwistedGround:
     def start(self) -> None:
         """Nothing: the reactor runs."""
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Nothing: the reactor is not ours."""
 
     def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
@@ -65,8 +66,9 @@ class PlaneGround(TwistedGround):
         """Let the plane join the reactor."""
         self._plane.start()
 
-    def stop(self) -> None:
-        """Take the plane out of the reactor."""
+    async def stop(self) -> None:
+        """Take the plane out of the reactor, once all that was closed has been told of its end."""
+        await deferLater(self._reactor, 0)
         self._plane.stop()
 
     def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:

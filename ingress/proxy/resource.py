@@ -18,6 +18,7 @@ from twisted.web.proxy import ReverseProxyResource
 from twisted.web.server import NOT_DONE_YET
 
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.shared_map import SharedMap
 from ingress.proxy.exchange import Exchange
 from ingress.routing.balancing import RoundRobin
 from ingress.routing.table import RouteTable
@@ -31,19 +32,21 @@ class IngressProxyResource(ReverseProxyResource):
     def __init__(self, clock: IReactorTime) -> None:
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
         self._table = RouteTable()
+        self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
         self._balancers: dict[BackendReference, RoundRobin] = {}
-        self._reasons: dict[BackendReference, str] = {}
 
     def publish(self, table: RouteTable, backends: Mapping[BackendReference, BackendState]) -> None:
-        """Make *table* and *backends* current.  Exchanges under way keep the route they have."""
-        balancers: dict[BackendReference, RoundRobin] = {}
-        for reference, state in backends.items():
-            balancer = self._balancers.get(reference) or RoundRobin()
-            if balancer.endpoints != state.endpoints:
-                balancer.endpoints = state.endpoints
-            balancers[reference] = balancer
-        self._reasons = {reference: state.reason for reference, state in backends.items() if state.reason}
-        self._balancers = balancers
+        """Make *table* and *backends* current.  Exchanges under way keep the route they have.
+
+        Costs what is different in *backends*, if they are the successor of those before.
+        """
+        current = backends if isinstance(backends, SharedMap) else SharedMap(backends)
+        for reference, state in current.changes_since(self._backends):
+            if state is None:
+                self._balancers.pop(reference, None)
+            else:
+                self._balancers.setdefault(reference, RoundRobin()).endpoints = state.endpoints
+        self._backends = current
         self._table = table
 
     def render(self, exchange: Exchange) -> int:
@@ -59,8 +62,8 @@ class IngressProxyResource(ReverseProxyResource):
                 return NOT_DONE_YET
         balancer = self._balancers.get(route.backend)
         if balancer is None or not balancer.endpoints:
-            reason = self._reasons.get(route.backend) or "no endpoint"
-            exchange.fail(503, reason, route)
+            state = self._backends.get(route.backend)
+            exchange.fail(503, state.reason if state is not None else "no such backend", route)
             return NOT_DONE_YET
         exchange.proxy(route, balancer)
         return NOT_DONE_YET

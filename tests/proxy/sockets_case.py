@@ -107,7 +107,7 @@ class SocketsCase(TestCase):
         await self.until(lambda: "0 busy, 0 idle, 0 connecting" in repr(self.pool))
         await self.until(lambda: not self.channels and all(each.lost for each in self.clients))
         await self.until(lambda: not self.upstream.open_wires)
-        self.ground.stop()
+        await self.ground.stop()
         self.sweep.stop()
         self.access_log.stop()
 
