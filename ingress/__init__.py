@@ -21,8 +21,8 @@ one floor do not know each other; a test walks the imports and says so.
 
 The way of an object.  A thread of ``cluster`` lists and watches one kind, and makes a
 small immutable value of each object.  Batches of them cross into the reactor thread,
-where the store keeps what really changed.  The controller hands the frozen content of
-the store to ``translate`` and publishes the resulting snapshot by one assignment.
+where the store keeps what really changed.  The controller has ``translate`` work out
+what that concerns, and publishes the resulting snapshot by one assignment.
 Nothing is published before the first complete sync, and an object that cannot be served
 becomes a ``Problem`` and spoils only itself.
 

@@ -1,4 +1,5 @@
 """Cluster objects to routes, certificates and problems.  Pure and total.
 
-Nothing here fetches, remembers, waits or raises for what a user wrote.
+Nothing here fetches, waits or raises for what a user wrote.  ``translate`` remembers
+nothing; ``incremental`` remembers what it has worked out, and comes to the same result.
 """

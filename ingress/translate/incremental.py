@@ -135,7 +135,10 @@ class Translation:
         *state* is the one of the store, which may go on changing between steps.  Rounds do
         not overlap.
         """
-        self._take_marks(state)
+        marked, self._marked = self._marked, {}
+        for object_id in marked:
+            self._take_mark(object_id, state)
+            yield
         self._certificates.begin(now)
         while self._stale_ingresses:
             key, _ = self._stale_ingresses.popitem()
@@ -180,23 +183,22 @@ class Translation:
         if before is None or not after.shares_all(before):
             self.snapshot = after
 
-    def _take_marks(self, state: ClusterState) -> None:
-        marked, self._marked = self._marked, {}
-        default = self._options.default_backend_service
-        for object_id in marked:
-            kind, key = object_id
-            self._ledger.put(object_id, state.problems_of.get(object_id, ()))
-            if kind is Kind.INGRESS:
-                self._stale_ingresses[key] = None
-            elif kind is Kind.INGRESS_CLASS:
-                self._stale_ingresses.update(dict.fromkeys(state.ingresses))
-            elif kind is Kind.SERVICE:
-                self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
-                self._backends.service_changed(key)
-                if default is not None and service_key(default) == key:
-                    self._default_is_stale = True
-            elif kind is Kind.SECRET:
-                self._certificates.secret_changed(key)
+    def _take_mark(self, object_id: ObjectId, state: ClusterState) -> None:
+        """Note what the change of one object concerns."""
+        kind, key = object_id
+        self._ledger.put(object_id, state.problems_of.get(object_id, ()))
+        if kind is Kind.INGRESS:
+            self._stale_ingresses[key] = None
+        elif kind is Kind.INGRESS_CLASS:
+            self._stale_ingresses.update(dict.fromkeys(state.ingresses))
+        elif kind is Kind.SERVICE:
+            self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
+            self._backends.service_changed(key)
+            default = self._options.default_backend_service
+            if default is not None and service_key(default) == key:
+                self._default_is_stale = True
+        elif kind is Kind.SECRET:
+            self._certificates.secret_changed(key)
 
     def _read(self, key: ObjectKey, state: ClusterState) -> None:
         """Read one Ingress, and note what it concerns."""

@@ -182,7 +182,7 @@ class HistoryTests(SynchronousTestCase):
         served = {route.ingress for route in expected.table.routes if route.ingress is not None}
         self.assertEqual(translation.ingresses, served)
 
-    @settings(deadline=None, derandomize=True, max_examples=120, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_after_each_event(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -195,7 +195,7 @@ class HistoryTests(SynchronousTestCase):
             follower.change(event.batch)
             self.check(follower)
 
-    @settings(deadline=None, derandomize=True, max_examples=120, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_changes_between_steps(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -210,7 +210,7 @@ class HistoryTests(SynchronousTestCase):
             follower.work(1)
         self.check(follower)
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_news(self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]) -> None:
         """What is told of problems that come and go adds up to the problems that there are."""
@@ -224,7 +224,7 @@ class HistoryTests(SynchronousTestCase):
             known = (known | set(came)) - set(went)
             self.assertEqual(known, set(found.problems))
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_published_snapshots_stay(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -360,6 +360,15 @@ class ConcernTests(SynchronousTestCase):
         after = self.change(batch(tls_secret("tls", "*.a.test")))
         redirected = [route.host for route in after.table.routes if route.policies]
         self.assertEqual(redirected, ["*.a.test", "b.a.test"])
+
+    def test_wildcard_route(self) -> None:
+        """The route of a wildcard, and that of all hosts, redirect for the hosts that have a certificate by now."""
+        everywhere = evolve(asking("e", ""), rules=(IngressRule("", asking("e", "").rules[0].paths),))
+        self.start(SERVICE, SLICE, asking("w", "*.a.test"), everywhere, asking("b", "b.a.test", secret="tls"))
+        after = self.change(batch(tls_secret("tls", "b.a.test")))
+        self.assertEqual([bool(route.policies) for route in after.table.routes], [True, True, True])
+        without = self.change(gone(tls_secret("tls", "b.a.test")))
+        self.assertEqual([bool(route.policies) for route in without.table.routes], [False, False, False])
 
     def test_certificate_expires(self) -> None:
         """A certificate that has expired is dropped in the next round, whatever that is for."""

@@ -1,0 +1,98 @@
+"""Drafts, the index, and the ledger of problems."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.problems import Problem, Reason
+from ingress.model.shared_map import SharedMap
+from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
+
+FIRST = Problem("Ingress", "web", "a", Reason.INVALID_HOST, "no")
+SECOND = Problem("Ingress", "web", "b", Reason.INVALID_PATH, "no")
+
+few = st.integers(0, 2)
+
+
+class DraftTests(SynchronousTestCase):
+    """``Draft``."""
+
+    def test_next_version(self) -> None:
+        """A draft shows its own entries, and what it was made from stays as it was."""
+        base: SharedMap[int, str] = SharedMap({1: "a", 2: "b"})
+        draft: Draft[int, str, SharedMap[int, str]] = Draft(base)
+        draft.put(1, None)
+        draft.put(3, "c")
+        self.assertEqual([draft.get(key) for key in (1, 2, 3, 4)], [None, "b", "c", None])
+        self.assertEqual(dict(draft.finished()), {2: "b", 3: "c"})
+        self.assertEqual(dict(base), {1: "a", 2: "b"})
+        self.assertIs(draft.finished(), draft.finished())
+
+    def test_many(self) -> None:
+        """However many changes there are, all of them are in the next version."""
+        draft: Draft[int, int, SharedMap[int, int]] = Draft(SharedMap())
+        for number in range(2000):
+            draft.put(number, number)
+            self.assertEqual(draft.get(number), number)
+        self.assertEqual(dict(draft.finished()), {number: number for number in range(2000)})
+
+
+class IndexTests(SynchronousTestCase):
+    """``Index``."""
+
+    @given(st.lists(st.tuples(st.booleans(), few, few)))
+    def test_like_sets(self, history: list[tuple[bool, int, int]]) -> None:
+        """It holds what a dictionary of sets would."""
+        index: Index[int, int] = Index()
+        sets: dict[int, set[int]] = {}
+        for is_new, key, value in history:
+            if is_new:
+                index.add(key, value)
+                sets.setdefault(key, set()).add(value)
+            else:
+                index.discard(key, value)
+                sets.get(key, set()).discard(value)
+        for key in range(3):
+            found = index.get(key)
+            self.assertEqual((set(found), len(found)), (sets.get(key, set()), len(sets.get(key, set()))))
+            self.assertEqual(key in index, bool(sets.get(key)))
+        self.assertEqual(set(index), {key for key, values in sets.items() if values})
+
+    def test_replace(self) -> None:
+        """A value moves from the keys that it had to those that it has."""
+        index: Index[str, int] = Index()
+        index.replace(1, (), ("a", "b"))
+        index.replace(1, ("a", "b"), ("b", "c"))
+        self.assertEqual(list(index), ["b", "c"])
+
+
+class ProblemLedgerTests(SynchronousTestCase):
+    """``ProblemLedger``."""
+
+    def test_news(self) -> None:
+        """A problem is news when it comes and when it goes, and not when both happened since the last look."""
+        ledger = ProblemLedger()
+        ledger.put("a", (FIRST,))
+        self.assertEqual(ledger.news(), ((FIRST,), ()))
+        ledger.put("a", ())
+        ledger.put("b", (FIRST, SECOND))
+        self.assertEqual(ledger.news(), ((SECOND,), ()))
+        ledger.put("c", (SECOND,))
+        ledger.put("b", ())
+        self.assertEqual(ledger.news(), ((), (FIRST,)))
+        self.assertEqual(ledger.by_reason(), {SECOND.reason: 1})
+
+    @given(st.lists(st.tuples(few, st.lists(st.sampled_from([FIRST, SECOND]), max_size=3)), max_size=8))
+    def test_counts(self, history: list[tuple[int, list[Problem]]]) -> None:
+        """Problems are counted once, however many sources have them."""
+        ledger = ProblemLedger()
+        expected: dict[int, tuple[Problem, ...]] = {}
+        for source, problems in history:
+            ledger.put(source, tuple(problems))
+            expected[source] = tuple(problems)
+        present = {problem for problems in expected.values() for problem in problems}
+        self.assertEqual(ledger.by_reason(), Counter(problem.reason for problem in present))
+        self.assertEqual(dict(ledger.by_source()), {key: some for key, some in expected.items() if some})
+        self.assertEqual(set(ledger.news()[0]), present)
