@@ -134,7 +134,8 @@ class Campaign:
                 measure.measure(self.place, load, one, WARM_UP_SCALE, WARM_UP_SECONDS)
                 result = "warm"
         except measure.LoadFailed as failure:
-            self.measured.failures.setdefault(load.name, {})[one.target.name] = str(failure)
+            if number:
+                self.measured.failures.setdefault(load.name, {})[one.target.name] = str(failure)
             result = str(failure)
         self.say(f"{self._progress()} round {number}/{self.plan.rounds} {name} {result}")
 
