@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Protocol as TypingProtocol
 
 from attrs import frozen
-from twisted.internet import address, error, tcp
+from twisted.internet import address, error, main, tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.internet.interfaces import (
@@ -68,6 +68,8 @@ def splice(target: Transport, copy: KernelCopy) -> bool:
 class _SendsAtOnce:
     """Mixed into a ``tcp.Connection``: send what the socket takes, queue the rest."""
 
+    _write_failed = False
+
     def write(self, octets: bytes) -> None:
         """Send *octets* now, or as soon as the socket takes them."""
         transport: tcp.Connection = self  # type: ignore[assignment]
@@ -81,11 +83,18 @@ class _SendsAtOnce:
         ):
             sent = transport.writeSomeData(octets)
             # Anything but a count is a lost connection: queueing lets the reactor notice it.
-            if isinstance(sent, int) and sent > 0:
+            if not isinstance(sent, int):
+                self._write_failed = True
+            elif sent > 0:
                 if sent == len(octets):
                     return
                 octets = octets[sent:]
         super().write(octets)  # type: ignore[misc]
+
+    def doRead(self) -> object:
+        """Read; what looks like an end behind a failed write is a loss, whose error the write has taken."""
+        why = super().doRead()  # type: ignore[misc]
+        return main.CONNECTION_LOST if self._write_failed and why is main.CONNECTION_DONE else why
 
 
 class DirectServer(_SendsAtOnce, tcp.Server):

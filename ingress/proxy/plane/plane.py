@@ -61,7 +61,7 @@ class Plane:
         self._descriptors: dict[int, Descriptor] = {}
         self._in_batch = False
         self._closing: list[socket.socket] = []
-        self._later: list[Callable[[], None]] = []
+        self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
         self._is_running = False
 
@@ -102,9 +102,12 @@ class Plane:
         else:
             sock.close()
 
-    def later(self, call: Callable[[], None]) -> None:
-        """Call back when the present call is over: after this batch, or in the next reactor turn."""
-        self._later.append(call)
+    def later(self, call: Callable[[], None], of: Descriptor | None = None) -> None:
+        """Call back when the present call is over: after this batch, or in the next reactor turn.
+
+        What the call raises ends *of*, if that is given.
+        """
+        self._later.append((call, of))
         if not self._in_batch:
             self._call_soon()
 
@@ -117,11 +120,12 @@ class Plane:
         """Call back after *seconds*, by the reactor's clock."""
         return self._reactor.callLater(seconds, call)
 
-    def fail(self, descriptor: Descriptor) -> None:
+    def fail(self, descriptor: Descriptor | None) -> None:
         """Log the exception at hand and have *descriptor*, and nobody else, go away."""
         failure = Failure()
         self.log.failure("A connection failed, which is a bug; it is the only one that ends", failure)
-        descriptor.failed(failure)
+        if descriptor is not None:
+            descriptor.failed(failure)
 
     def _call_later(self) -> None:
         self._is_called_later = False
@@ -156,11 +160,11 @@ class Plane:
                     except Exception:
                         self.fail(descriptor)
             calls, self._later = self._later, []
-            for call in calls:
+            for call, of in calls:
                 try:
                     call()
                 except Exception:
-                    self.log.failure("A connection failed, which is a bug; it is the only one that ends")
+                    self.fail(of)
         finally:
             self._in_batch = False
             closing, self._closing = self._closing, []

@@ -59,6 +59,7 @@ class StreamTransport:
         "_splice_in",
         "_splice_out",
         "_was_accepted",
+        "_write_failure",
     )
 
     def __init__(
@@ -83,6 +84,8 @@ class StreamTransport:
         self._ending: Failure | None = None
         self._ended = False
         self._broken = False
+        self._write_failure: Failure | None = None
+        """Why nothing can be sent any more, while what the peer said before is still read."""
         self._splice_in: Splice | None = None
         """Takes what comes, while it lasts."""
         self._splice_out: Splice | None = None
@@ -143,8 +146,15 @@ class StreamTransport:
                 self._plane.remove(self._fileno)
                 self._events = 0
                 self._broken = True
-                if self._out or self._read_ended:
+                if self._out or self._read_ended or not self._has_unread():
                     self._end(Failure(error.ConnectionLost()))
+
+    def _has_unread(self) -> bool:
+        """Whether the peer said something before it went away that nobody read."""
+        try:
+            return bool(self._sock.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
 
     def _read(self) -> None:
         if self._splice_in is not None:
@@ -166,7 +176,9 @@ class StreamTransport:
             self._end_of_input()
 
     def _end_of_input(self) -> None:
-        if IHalfCloseableProtocol.providedBy(self._protocol):
+        if self._write_failure is not None:
+            self._end(self._write_failure)
+        elif IHalfCloseableProtocol.providedBy(self._protocol):
             self._read_ended = True
             self.update()
             self._protocol.readConnectionLost()
@@ -188,7 +200,7 @@ class StreamTransport:
                     sent -= len(first)
                     self._out.popleft()
         except OSError as problem:
-            self._end(Failure(error.ConnectionLost(str(problem))))
+            self._fail_to_write(problem)
             return
         if self._out:
             self.update()
@@ -198,6 +210,17 @@ class StreamTransport:
             self._producer_paused = False
             if self._producer is not None:
                 self._producer.resumeProducing()
+
+    def _fail_to_write(self, problem: OSError) -> None:
+        """Send nothing more; the peer's last words, such as an early answer, may still be there to be read."""
+        failure = Failure(error.ConnectionLost(str(problem)))
+        self._out.clear()
+        self._out_size = 0
+        if self._ending is not None or self._read_ended or not self._has_unread():
+            self._end(failure)
+            return
+        self._write_failure = failure
+        self.update()
 
     def _all_sent(self) -> None:
         self.update()
@@ -209,7 +232,8 @@ class StreamTransport:
             self._splice_out.pump()
 
     def failed(self, failure: Failure) -> None:
-        """The protocol raised."""
+        """The protocol raised: break off, for a regular end could pass for the end of an answer."""
+        self._reset_on_close()
         self._end(failure)
 
     def update(self) -> None:
@@ -255,7 +279,7 @@ class StreamTransport:
             return False
         splice = Splice(source, self, copy)
         source._splice_in = self._splice_out = splice
-        self._plane.later(splice.pump)
+        self._plane.later(splice.pump, self)
         return True
 
     @property
@@ -283,13 +307,13 @@ class StreamTransport:
 
     def write(self, octets: bytes) -> None:
         """Send *octets*, now if the socket takes them."""
-        if self._ended or self._ending is not None or self._shutting or not octets:
+        if self._ended or self._ending is not None or self._shutting or not octets or self._write_failure:
             return
         if not self._out:
             try:
                 sent = self._send_first(octets)
             except OSError as problem:
-                self._end(Failure(error.ConnectionLost(str(problem))))
+                self._fail_to_write(problem)
                 return
             if sent == len(octets):
                 return
@@ -330,13 +354,15 @@ class StreamTransport:
 
     def abortConnection(self) -> None:
         """Close at once, with a reset."""
-        if self._ended:
-            return
+        if not self._ended:
+            self._reset_on_close()
+            self._end(Failure(error.ConnectionAborted()))
+
+    def _reset_on_close(self) -> None:
         try:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         except OSError:
             pass  # The peer was quicker; there is nothing left to reset.
-        self._end(Failure(error.ConnectionAborted()))
 
     def pauseProducing(self) -> None:
         """Read nothing for now."""

@@ -48,13 +48,16 @@ class TLSTransport(StreamTransport):
             events |= READ
         super().ready(events)
 
+    def _has_unread(self) -> bool:
+        return self._connection.pending() > 0 or super()._has_unread()
+
     def _wants_write(self) -> bool:
         return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
 
     def _receive(self) -> bytes | None:
         if self._write_needs_read:
             self._write_needs_read = False
-            self._plane.later(self._send_again)
+            self._plane.later(self._send_again, self)
         pieces: list[bytes] = []
         size = 0
         ended = False
@@ -89,16 +92,13 @@ class TLSTransport(StreamTransport):
         if pieces:
             if ended or size >= _MAX_READ:
                 # epoll does not know what OpenSSL still has.
-                self._plane.later(self._read_more)
+                self._plane.later(self._read_more, self)
             return b"".join(pieces)
         return b"" if ended else None
 
     def _read_more(self) -> None:
         if self._reading and not self._ended:
-            try:
-                self._read()
-            except Exception:
-                self._plane.fail(self)
+            self._read()
 
     def _send_again(self) -> None:
         if not self._ended:
@@ -109,7 +109,7 @@ class TLSTransport(StreamTransport):
         """Read again, first what OpenSSL has already."""
         super().resumeProducing()
         if not self._ended and self._ending is None:
-            self._plane.later(self._read_more)
+            self._plane.later(self._read_more, self)
 
     def _end_of_input(self) -> None:
         # TLS has no half-close that peers could rely on: the end of one side is the end.
