@@ -129,21 +129,21 @@ class ChunkedDecoder:
 class LengthDecoder:
     """Takes a body of known length off the bytes; the counterpart of ``ChunkedDecoder``."""
 
-    __slots__ = ("_left", "finished", "rest", "trailers")
+    __slots__ = ("finished", "left", "rest", "trailers")
 
     def __init__(self, length: int) -> None:
-        self._left = length
+        self.left = length
         self.finished = not length
         self.rest = b""
         self.trailers: list[bytes] = []
 
     def feed(self, received: bytes) -> list[bytes]:
         """Return the payload in *received*."""
-        left = self._left
+        left = self.left
         if len(received) < left:
-            self._left = left - len(received)
+            self.left = left - len(received)
             return [received]
-        self._left = 0
+        self.left = 0
         self.finished = True
         self.rest = received[left:]
         return [received[:left]] if left else []
