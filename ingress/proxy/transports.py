@@ -11,6 +11,7 @@ the same behavior.
 """
 
 from collections.abc import Callable
+from typing import Any
 from typing import Protocol as TypingProtocol
 
 from attrs import frozen
@@ -91,7 +92,7 @@ class _SendsAtOnce:
                 octets = octets[sent:]
         super().write(octets)  # type: ignore[misc]
 
-    def doRead(self) -> object:
+    def doRead(self) -> Any:
         """Read; what looks like an end behind a failed write is a loss, whose error the write has taken."""
         why = super().doRead()  # type: ignore[misc]
         return main.CONNECTION_LOST if self._write_failed and why is main.CONNECTION_DONE else why

@@ -124,9 +124,11 @@ class Peer:
             events |= select.EPOLLHUP
         return events
 
-    def recv(self, size: int) -> bytes:
+    def recv(self, size: int, flags: int = 0) -> bytes:
         if self.broken:
             raise OSError(ECONNRESET, "reset")
+        if self._incoming and flags & socket.MSG_PEEK:
+            return self._incoming[0][:size]
         if self._incoming:
             first = self._incoming.pop(0)
             if len(first) > size:
@@ -330,4 +332,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
             self.log.failure("a descriptor failed")
             why = error
         if why:
-            self._disconnectSelectable(descriptor, why, method == "doRead")
+            try:
+                self._disconnectSelectable(descriptor, why, method == "doRead")
+            except Exception:
+                self.log.failure("an end could not be told")

@@ -1,0 +1,522 @@
+"""What channel and upstream connection rely on in a transport, as tests that every transport passes.
+
+``TransportContract`` is mixed into a case that can ``open`` a connection and hands out its
+far end as a ``FarEnd``.  Nothing here knows what the transport is made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol as BaseProtocol
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import TestCase
+from zope.interface import implementer
+
+MEGABYTE = 1 << 20
+
+
+class FarEnd(Protocol):
+    """The other side of a connection, which reads only while it is told to."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of this end."""
+
+    @property
+    def received(self) -> bytes:
+        """What was read so far."""
+
+    @property
+    def saw_end(self) -> bool:
+        """Whether the connection ended in order, as far as was read."""
+
+    @property
+    def saw_reset(self) -> bool:
+        """Whether the connection was reset."""
+
+    def say(self, octets: bytes) -> None:
+        """Send *octets*, all of them in the end."""
+
+    def read(self) -> None:
+        """Take what is there."""
+
+    def finish(self) -> None:
+        """End this side."""
+
+    def reset(self) -> None:
+        """Break the connection off."""
+
+
+@implementer(IPushProducer)
+class Recorder(BaseProtocol):
+    """Keeps what its transport tells it, and raises where it is told to."""
+
+    transport: Any
+    fault = ""
+    """The callback that raises."""
+    echoes = False
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.pieces: list[bytes] = []
+        self.lost: list[BaseException | None] = []
+        self.read_lost = 0
+        self.flow: list[str] = []
+        self.on_data: Callable[[], None] = lambda: None
+        self._inside = 0
+        self.lost_inside = False
+
+    @property
+    def received(self) -> bytes:
+        """Everything that came."""
+        return b"".join(self.pieces)
+
+    def call(self, method: str, *arguments: object) -> None:
+        """Call a method of the transport; nothing may be told of the end before it returns."""
+        self._inside += 1
+        try:
+            getattr(self.transport, method)(*arguments)
+        finally:
+            self._inside -= 1
+
+    def _may_raise(self, callback: str) -> None:
+        if self.fault == callback:
+            raise ZeroDivisionError(callback)
+
+    def connectionMade(self) -> None:
+        self.made += 1
+        self.transport.registerProducer(self, True)
+        self._may_raise("connectionMade")
+
+    def dataReceived(self, data: bytes) -> None:
+        self.pieces.append(data)
+        self._may_raise("dataReceived")
+        self.on_data()
+        if self.echoes:
+            self.transport.write(data)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.lost.append(reason.value)
+        self.lost_inside = self.lost_inside or self._inside > 0
+        self._may_raise("connectionLost")
+
+    def pauseProducing(self) -> None:
+        """Too much waits."""
+        self.flow.append("pause")
+        self._may_raise("pauseProducing")
+
+    def resumeProducing(self) -> None:
+        """Not too much waits any more."""
+        self.flow.append("resume")
+        self._may_raise("resumeProducing")
+
+    def stopProducing(self) -> None:
+        """The transport is gone."""
+
+
+@implementer(IHalfCloseableProtocol)
+class HalfRecorder(Recorder):
+    """One that can go on when the peer has ended its side."""
+
+    def readConnectionLost(self) -> None:
+        """The peer ended its side."""
+        self.read_lost += 1
+        self._may_raise("readConnectionLost")
+
+    def writeConnectionLost(self) -> None:
+        """We ended ours."""
+
+
+if TYPE_CHECKING:
+    _Case = TestCase
+else:
+    # Not a case by itself: trial must not run what cannot open a connection.
+    _Case = object
+
+
+class TransportContract(_Case):
+    """What is the same with all transports."""
+
+    timeout = 30
+    has_half_close = True
+    drops_unmade = True
+    """Whether a connection whose ``connectionMade`` raised is dropped; Twisted's ports leave it open."""
+
+    notices_while_paused = True
+    """Whether a reset is noticed by who neither reads nor writes; no reactor tells Twisted's transports."""
+    pauses_at_a_mark = True
+    """Whether a producer is paused only when much waits; Twisted's TLS does so for each record on its way."""
+    is_void_after_the_end = True
+    """Whether calls after the end do nothing; Twisted's TLS raises."""
+    keeps_last_words = True
+    """Whether what the peer said before a reset is read although a write has failed."""
+
+    async def open(self, protocol: Recorder) -> FarEnd:
+        """Connect *protocol* and return the far end, once both sides are there."""
+        raise NotImplementedError
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Let time go by until *condition* holds; a test that waits in vain fails."""
+        raise NotImplementedError
+
+    async def turns(self) -> None:
+        """Let everything happen that can happen by itself."""
+        raise NotImplementedError
+
+    async def read_until(self, far: FarEnd, condition: Callable[[], object]) -> None:
+        """Read at the far end until *condition* holds."""
+
+        def reads() -> object:
+            far.read()
+            return condition()
+
+        await self.until(reads)
+
+    async def fill(self, protocol: Recorder) -> int:
+        """Write until the producer is paused; return how much that was."""
+        size = 0
+        while "pause" not in protocol.flow:
+            protocol.call("write", bytes(32 * 1024))
+            size += 32 * 1024
+            self.assertLess(size, 64 * MEGABYTE, "a producer that nobody pauses")
+            if not size % MEGABYTE:
+                await self.turns()
+        return size
+
+    async def test_order(self) -> None:
+        """What is written arrives in order, whatever the sizes and however late it is read."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        pieces = [bytes([number % 251]) * (number * number * 7 % 30011) for number in range(300)]
+        for piece in pieces:
+            protocol.call("write", piece)
+        expected = b"".join(pieces)
+        await self.read_until(far, lambda: len(far.received) >= len(expected))
+        self.assertEqual(hashlib.sha256(far.received).digest(), hashlib.sha256(expected).digest())
+
+    async def test_large_write(self) -> None:
+        """One write of many megabytes arrives whole, and what is written then behind it."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        large = b"".join(b"%07d\n" % number for number in range(MEGABYTE))
+        protocol.call("write", large)
+        protocol.call("write", b"end")
+        await self.read_until(far, lambda: len(far.received) >= len(large) + 3)
+        self.assertEqual(hashlib.sha256(far.received).digest(), hashlib.sha256(large + b"end").digest())
+
+    async def test_both_ways(self) -> None:
+        """Bytes go both ways at once."""
+        protocol = Recorder()
+        protocol.echoes = True
+        far = await self.open(protocol)
+        said = b"".join(b"%06d " % number for number in range(40_000))
+        far.say(said)
+        await self.read_until(far, lambda: len(far.received) >= len(said))
+        self.assertEqual((protocol.received == said, far.received == said), (True, True))
+
+    async def test_back_pressure(self) -> None:
+        """A producer is paused when too much waits, once, and resumed when the peer has taken it."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        size = await self.fill(protocol)
+        await self.turns()
+        if self.pauses_at_a_mark:
+            self.assertEqual(protocol.flow, ["pause"])
+        await self.read_until(far, lambda: len(far.received) == size)
+        await self.until(lambda: protocol.flow[-1] == "resume")
+        await self.turns()
+        if self.pauses_at_a_mark:
+            self.assertEqual(protocol.flow, ["pause", "resume"])
+        self.assertEqual(protocol.flow, ["pause", "resume"] * (len(protocol.flow) // 2))
+
+    async def test_no_pause_below_the_mark(self) -> None:
+        """What the peer takes at once pauses nobody."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        for number in range(1, 21):
+            protocol.call("write", bytes(20_000))
+            await self.read_until(far, lambda wanted=number: len(far.received) == wanted * 20_000)  # type: ignore[misc]
+        if self.pauses_at_a_mark:
+            self.assertEqual(protocol.flow, [])
+        else:
+            self.assertEqual(protocol.flow[-1:], ["resume"])
+
+    async def test_pause_reading(self) -> None:
+        """Who reads nothing for a while is told nothing, and all of it later."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        protocol.call("pauseProducing")
+        far.say(b"first")
+        await self.turns()
+        self.assertEqual(protocol.pieces, [])
+        protocol.call("resumeProducing")
+        await self.until(lambda: protocol.received == b"first")
+        protocol.call("pauseProducing")
+        protocol.call("resumeProducing")
+        far.say(b"second")
+        await self.until(lambda: protocol.received == b"firstsecond")
+
+    async def test_pause_in_the_middle(self) -> None:
+        """Who pauses while told something is told nothing more, even of what was received already."""
+        protocol = Recorder()
+        protocol.on_data = lambda: protocol.call("pauseProducing")
+        far = await self.open(protocol)
+        said = b"".join(b"%06d " % number for number in range(100_000))
+        far.say(said)
+        for _ in range(1000):
+            await self.until(lambda: protocol.pieces)
+            known = protocol.received
+            await self.turns()
+            self.assertEqual(len(protocol.received), len(known))
+            if len(known) == len(said):
+                break
+            count = len(protocol.pieces)
+            protocol.call("resumeProducing")
+            await self.until(lambda before=count: len(protocol.pieces) > before)  # type: ignore[misc]
+        self.assertEqual(protocol.received, said)
+
+    async def test_close_flushes(self) -> None:
+        """A close comes behind everything that was written, and looks like a regular one."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        protocol.call("write", bytes(4 * MEGABYTE))
+        # A producer that stays registered would have Twisted wait for its end.
+        protocol.call("unregisterProducer")
+        protocol.call("loseConnection")
+        await self.read_until(far, lambda: far.saw_end or far.saw_reset)
+        self.assertEqual((len(far.received), far.saw_end, far.saw_reset), (4 * MEGABYTE, True, False))
+        far.finish()
+        await self.until(lambda: protocol.lost)
+        self.assertIsInstance(protocol.lost[0], ConnectionDone)
+
+    async def test_abort(self) -> None:
+        """An abort resets the connection, and what still waited is lost."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        size = await self.fill(protocol)
+        protocol.call("abortConnection")
+        await self.read_until(far, lambda: far.saw_reset)
+        self.assertLess(len(far.received), size)
+        await self.until(lambda: protocol.lost)
+        self.assertNotIsInstance(protocol.lost[0], ConnectionDone)
+
+    async def test_one_end(self) -> None:
+        """The end is told once, and never from inside of a call."""
+        for calls in (
+            ("loseConnection", "loseConnection", "abortConnection"),
+            ("abortConnection", "abortConnection", "loseConnection"),
+            ("loseConnection",),
+            ("loseWriteConnection", "loseConnection"),
+        ):
+            protocol = Recorder()
+            far = await self.open(protocol)
+            protocol.call("unregisterProducer")
+            for method in calls:
+                protocol.call(method)
+            protocol.call("write", b"late")
+            far.finish()
+            await self.read_until(far, lambda each=protocol: each.lost)  # type: ignore[misc]
+            if self.is_void_after_the_end:
+                for method in ("loseConnection", "abortConnection", "pauseProducing", "resumeProducing"):
+                    protocol.call(method)
+            protocol.call("write", b"later")
+            await self.turns()
+            self.assertEqual((len(protocol.lost), protocol.lost_inside), (1, False), calls)
+
+    async def test_write_to_nobody(self) -> None:
+        """Writing to a peer that is gone ends the connection, but not inside of the call."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        far.reset()
+        for _ in range(200):
+            protocol.call("write", b"anybody there?")
+            if protocol.lost:
+                break
+            await self.turns()
+        self.assertEqual((len(protocol.lost), protocol.lost_inside), (1, False))
+        self.assertNotIsInstance(protocol.lost[0], ConnectionDone)
+
+    async def test_peer_ends(self) -> None:
+        """The peer's end is the end of a protocol that knows no half-close."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        far.say(b"bye")
+        far.finish()
+        await self.read_until(far, lambda: protocol.lost)
+        self.assertEqual((protocol.received, len(protocol.lost)), (b"bye", 1))
+        self.assertIsInstance(protocol.lost[0], ConnectionDone)
+
+    async def test_reset_by_peer(self) -> None:
+        """A reset is told, and is not taken for a regular end."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        far.reset()
+        await self.until(lambda: protocol.lost)
+        self.assertNotIsInstance(protocol.lost[0], ConnectionDone)
+
+    async def test_vanishes_while_paused(self) -> None:
+        """A peer that is gone is noticed by who reads nothing, at the latest when it reads again."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        await self.turns()
+        protocol.call("pauseProducing")
+        await self.turns()
+        far.reset()
+        if not self.notices_while_paused:
+            protocol.call("resumeProducing")
+        await self.until(lambda: protocol.lost)
+        self.assertEqual(len(protocol.lost), 1)
+
+    async def test_vanishes_while_full(self) -> None:
+        """A peer that is gone is noticed by who waits for it to take more."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        await self.turns()
+        protocol.call("pauseProducing")
+        protocol.call("write", bytes(32 * MEGABYTE))
+        await self.turns()
+        far.reset()
+        await self.until(lambda: protocol.lost)
+        self.assertEqual(len(protocol.lost), 1)
+
+    async def test_vanishes_after_words(self) -> None:
+        """Who pauses and goes on reads the last words of a peer that is gone, or hears of its end."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        protocol.call("pauseProducing")
+        far.say(b"last words")
+        await self.turns()
+        far.reset()
+        await self.turns()
+        protocol.call("resumeProducing")
+        await self.until(lambda: protocol.lost)
+        await self.turns()
+        self.assertEqual(len(protocol.lost), 1)
+        self.assertIn(protocol.received, (b"", b"last words"))
+
+    async def test_last_words(self) -> None:
+        """An answer that came before a reset is read, although writing has failed already; no regular end follows."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        far.say(b"early answer")
+        far.reset()
+        protocol.call("write", b"the rest of a request")
+        protocol.call("write", b"and more of it")
+        await self.until(lambda: protocol.lost)
+        self.assertEqual((len(protocol.lost), protocol.lost_inside, protocol.read_lost), (1, False, 0))
+        self.assertNotIsInstance(protocol.lost[0], ConnectionDone)
+        if self.keeps_last_words:
+            self.assertEqual(protocol.received, b"early answer")
+
+    async def test_half_close_by_peer(self) -> None:
+        """A protocol that knows half-close goes on sending when the peer has ended its side."""
+        if not self.has_half_close:
+            return
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        far.say(b"question")
+        far.finish()
+        await self.until(lambda: protocol.read_lost)
+        await self.turns()
+        self.assertEqual((protocol.received, protocol.read_lost, protocol.lost), (b"question", 1, []))
+        protocol.call("write", bytes(MEGABYTE))
+        protocol.call("unregisterProducer")
+        protocol.call("loseConnection")
+        await self.read_until(far, lambda: far.saw_end)
+        self.assertEqual(len(far.received), MEGABYTE)
+        await self.until(lambda: protocol.lost)
+        self.assertEqual((len(protocol.lost), protocol.read_lost), (1, 1))
+
+    async def test_half_close_by_us(self) -> None:
+        """Who ends its own side, behind what was written, still hears the peer."""
+        if not self.has_half_close:
+            return
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        protocol.call("write", bytes(4 * MEGABYTE))
+        protocol.call("unregisterProducer")
+        protocol.call("loseWriteConnection")
+        await self.read_until(far, lambda: far.saw_end)
+        self.assertEqual(len(far.received), 4 * MEGABYTE)
+        far.say(b"answer")
+        await self.until(lambda: protocol.received == b"answer")
+        self.assertEqual(protocol.lost, [])
+        far.finish()
+        await self.until(lambda: protocol.read_lost or protocol.lost)
+        protocol.call("loseConnection")
+        await self.until(lambda: protocol.lost)
+        self.assertEqual(len(protocol.lost), 1)
+
+    async def test_addresses(self) -> None:
+        """Both addresses are known, to a protocol that was just made, too."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        peer, host = protocol.transport.getPeer(), protocol.transport.getHost()
+        self.assertEqual((peer.host, peer.port), far.address)
+        self.assertEqual(type(peer), type(host))
+        self.assertTrue(host.port)
+
+    async def test_options(self) -> None:
+        """Options of the socket can be set, and are no error on one that is lost."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        protocol.call("setTcpNoDelay", True)
+        protocol.call("setTcpKeepAlive", True)
+        far.finish()
+        await self.read_until(far, lambda: protocol.lost)
+
+    # Faults
+
+    async def test_faults(self) -> None:
+        """A callback that raises costs its own connection, and no other."""
+        neighbor = HalfRecorder()
+        neighbor.echoes = True
+        near = await self.open(neighbor)
+        for fault in (
+            "dataReceived",
+            "connectionLost",
+            "pauseProducing",
+            "resumeProducing",
+            *(("readConnectionLost",) if self.has_half_close else ()),
+            *(("connectionMade",) if self.drops_unmade else ()),
+        ):
+            protocol = HalfRecorder()
+            protocol.fault = fault
+            far = await self.open(protocol)
+            await self.provoke(fault, protocol, far)
+            await self.read_until(far, lambda each=far: each.saw_end or each.saw_reset)  # type: ignore[misc]
+            await self.turns()
+            self.assertEqual(len(protocol.lost), 1, fault)
+            self.assertGreaterEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1, fault)
+            before = len(near.received)
+            near.say(b"still there?")
+            await self.read_until(near, lambda there=before: len(near.received) == there + 12)  # type: ignore[misc]
+        self.assertEqual(neighbor.lost, [])
+        newcomer = HalfRecorder()
+        newcomer.echoes = True
+        fresh = await self.open(newcomer)
+        fresh.say(b"hello")
+        await self.read_until(fresh, lambda: fresh.received == b"hello")
+
+    async def provoke(self, fault: str, protocol: Recorder, far: FarEnd) -> None:
+        """Bring about the callback that raises."""
+        if fault == "dataReceived":
+            far.say(b"x")
+        elif fault in ("connectionLost", "readConnectionLost"):
+            if fault == "connectionLost":
+                protocol.call("unregisterProducer")
+                protocol.call("loseConnection")
+            far.finish()
+        elif fault == "pauseProducing":
+            protocol.on_data = lambda: protocol.call("write", bytes(32 * MEGABYTE))
+            far.say(b"x")
+            await self.until(lambda: protocol.flow)
+        elif fault == "resumeProducing":
+            await self.fill(protocol)
+            await self.read_until(far, lambda: "resume" in protocol.flow)
