@@ -2,8 +2,8 @@
 
 A ground listens and connects; channel and upstream connection cannot tell which one
 carries them.  The plane takes ``tcp:``, ``tcp6:`` and ``systemd:`` descriptions and IP
-addresses; everything else (``unix:``, ``haproxy:``, names that must be resolved) runs
-on Twisted's transports in any case.
+addresses; everything else (UNIX sockets, ``haproxy:``, names that must be resolved)
+runs on Twisted's transports in any case.
 """
 
 import os
@@ -82,7 +82,7 @@ class PlaneGround(TwistedGround):
         self, description: str, site: ProxySite, contexts: ServerContexts | None
     ) -> IListeningPort:
         """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``."""
-        if not description.startswith(("tcp:", "tcp6:", "systemd:")):
+        if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
             return await super().listen(description, site, contexts)
         factory = site.factory(secure=contexts is not None)
         secure = contexts.connection_on if contexts is not None else None

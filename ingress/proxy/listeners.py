@@ -36,7 +36,10 @@ async def listen(reactor: object, description: str, factory: IProtocolFactory) -
         return cast(IListeningPort, await endpoint.listen(factory))
     except CannotListenError as error:
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error
-    except (ValueError, OSError) as error:
+    except LookupError as error:
+        raise StartError(f"cannot listen on {description}: no such socket was handed over") from error
+    except (ValueError, TypeError, AttributeError, OSError) as error:
+        # Twisted's readers of descriptions raise whatever bad arguments bring about.
         raise StartError(f"cannot listen on {description}: {error}") from error
 
 
