@@ -54,7 +54,7 @@ class SocketContract(TransportContract):
         self.reactor: Any = real_reactor
         self.ground = ground_for(self.reactor, self.use_plane)
         self.ground.start()
-        self.addCleanup(self.ground.stop)
+        self.addCleanup(lambda: Deferred.fromCoroutine(self.ground.stop()))
         self.ends: list[PlainEnd] = []
         self.protocols: list[Recorder] = []
         self.addCleanup(lambda: Deferred.fromCoroutine(self.close_all()))
