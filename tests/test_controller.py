@@ -353,15 +353,21 @@ class SliceTests(BusyTestCase):
 
     def test_endpoints_during_first_round(self) -> None:
         """Endpoints that change while the first snapshot is made are in it, wherever the round was."""
-        objects = (ingress("a", "a.test"), service("shop"), endpoint_slice("shop-1", "shop", "10.0.0.1"))
-        for turn in range(12):
+        names = ("shop", "blog", "idle")
+        objects: list[ClusterObject] = [
+            *map(service, names),
+            *(ingress(name, f"{name}.test", name) for name in names),
+        ]
+        for turn in range(20):
             self.setUp()
             self.controller.changed(batch(*objects))
+            self.controller.changed(batch(*(endpoint_slice(f"{name}-1", name, "10.0.0.1") for name in names)))
             self.controller.synced()
             self.turns(turn)
-            self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
-            self.turns(20)
-            self.assertEqual(self.addresses(), ["10.0.0.2"], f"turn {turn}")
+            self.controller.changed(batch(*(endpoint_slice(f"{name}-1", name, "10.0.0.2") for name in names)))
+            self.turns(30)
+            found = [self.addresses(BackendReference("web", name, 80)) for name in names]
+            self.assertEqual(found, [["10.0.0.2"]] * 3, f"turn {turn}")
 
     def test_stop_during_round(self) -> None:
         """A round that is under way ends with ``stop``."""

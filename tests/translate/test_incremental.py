@@ -39,6 +39,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.fakes.certificates import issue, make_authority
 from tests.translate.golden import NOW as ISSUED
 from tests.translate.golden import generated
 from tests.translate.test_properties import (
@@ -164,7 +165,9 @@ batches = st.one_of(
     ),
 )
 times = st.none() | st.none() | st.sampled_from([NOW, ENDED, NOW + timedelta(days=1)])
-histories = st.lists(st.builds(Event, batches, times, st.integers(0, 12)), min_size=1, max_size=8)
+histories = st.lists(
+    st.builds(Event, batches, times, st.integers(0, 12) | st.integers(0, 40)), min_size=1, max_size=8
+)
 
 
 class HistoryTests(SynchronousTestCase):
@@ -378,6 +381,26 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual(dict(after.certificates.exact), {})
         self.follower.now = NOW
         self.assertEqual(list(self.change(gone(asking("b", "b.test"))).certificates.exact), ["a.test"])
+
+    def test_certificates_expire_one_by_one(self) -> None:
+        """Each certificate is dropped when its own time has come."""
+        chain, key = issue(make_authority(), ("b.test",), not_before=NOW, not_after=ENDED + timedelta(days=1))
+        later = Secret(ObjectKey("demo", "later"), "kubernetes.io/tls", {"tls.crt": chain, "tls.key": key})
+        first = asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test")
+        self.start(SERVICE, SLICE, *first, asking("b", "b.test", secret="later"), later)
+        for now, hosts in ((ENDED, ["b.test"]), (ENDED + timedelta(days=2), [])):
+            self.follower.now = now
+            self.assertEqual(list(self.change({}).certificates.exact), hosts)
+
+    def test_certificate_conflict(self) -> None:
+        """The older Ingress brings the certificate of a host, whichever came first."""
+        young = [asking(f"y{number}", "a.test", secret="tls") for number in range(8)]
+        old = asking("old", "a.test", secret="wild", created="2020-01-01T00:00:00Z")
+        both = tls_secret("tls", "a.test"), tls_secret("wild", "*.test")
+        for first, then in ((young, [old]), ([old], young)):
+            self.start(SERVICE, SLICE, *both, *first)
+            after = self.change(batch(*then))
+            self.assertEqual(after.certificates.exact["a.test"].secret.name, "wild")
 
     def test_default_certificate(self) -> None:
         """The default certificate is that of every entry without Secret, and it may come late."""
