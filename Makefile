@@ -15,7 +15,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format docs bench bench-quick image-check clean
+.PHONY: help run test check format docs bench bench-quick bench-watch image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -47,6 +47,9 @@ bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and G
 
 bench-quick: $(bench_quick_environment) ## measure the two small GETs beside nginx and Go, in under 45 s
 	@exec $(BENCH_VENV)/bin/python -m bench --quick
+
+bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, and write bench/watch-results.json
+	@exec $(bin)/python -m bench.watch
 
 image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
 	$(bin)/python scripts/image_check.py

@@ -316,7 +316,7 @@ class Options(usage.Options):
 def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
-    from ingress.garbage import collect_in_portions
+    from ingress.interpreter import set_up_interpreter
     from ingress.metrics import Metrics
     from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService, source_of
@@ -329,7 +329,7 @@ def makeService(options: Options) -> "IService":
         service = IngressService(settings, reactor, source, lambda error: end_with(reactor, error), metrics)
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
-    reactor.callWhenRunning(collect_in_portions, reactor)
+    reactor.callWhenRunning(set_up_interpreter, reactor)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
     made: IService = service
     return made

@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"admin"})),
     (frozenset({"service"}),),
-    (frozenset({"tap", "cli", "process", "garbage"}),),
+    (frozenset({"tap", "cli", "process", "interpreter"}),),
 )
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for room in floor for name in room}
 ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}

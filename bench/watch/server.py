@@ -28,6 +28,7 @@ class ApiServer:
         self.port = port
         self.initial: dict[str, list[bytes]] = {kind: [] for kind in _KINDS}
         self.watches: dict[str, asyncio.StreamWriter] = {}
+        self._prepared: dict[str, list[bytes]] = {}
         makers: dict[str, Callable[[int, int], bytes]] = {
             "ingresses": objects.ingress,
             "services": objects.service,
@@ -88,8 +89,11 @@ class ApiServer:
                 return {"at": self._send("ingresses", event)}
             case "updates":
                 return await self._updates(command["rate"], command["seconds"], command["path"])
+            case "prepare":
+                self._prepare(command["count"])
+                return {}
             case "burst":
-                return await self._burst(command["count"], command["path"])
+                return await self._burst(command["path"])
         raise ValueError(command)
 
     def _send(self, kind: str, event: bytes) -> float:
@@ -112,8 +116,8 @@ class ApiServer:
             await asyncio.sleep(0.002)
         return {"start": start, "at": self._send("ingresses", objects.ingress(0, self.next(), path))}
 
-    async def _burst(self, count: int, path: str) -> dict[str, Any]:
-        """Change Ingresses and EndpointSlices as fast as they are taken; the last one gives a host *path*."""
+    def _prepare(self, count: int) -> None:
+        """Make the changes of a burst: of Ingresses and of EndpointSlices, in turn."""
         chunks: dict[str, list[bytes]] = {"ingresses": [], "endpointslices": []}
         for number in range(count - 1):
             index = objects.LIVE_HOSTS + (number * 7919) % (self.count - objects.LIVE_HOSTS)
@@ -123,11 +127,13 @@ class ApiServer:
             else:
                 event = objects.endpoint_slice(index, self.next(), 1024 + number % 60000)
                 chunks["endpointslices"].append(_chunk(objects.modified(event)))
-            if number % _BATCH == 0:
-                await asyncio.sleep(0)
+        self._prepared = chunks
+
+    async def _burst(self, path: str) -> dict[str, Any]:
+        """Send what was prepared as fast as it is taken; the last change gives a host *path*."""
         last = objects.modified(objects.ingress(0, self.next(), path))
         start = monotonic()
-        await asyncio.gather(*(self._pour(kind, made) for kind, made in chunks.items()))
+        await asyncio.gather(*(self._pour(kind, made) for kind, made in self._prepared.items()))
         writer = self.watches["ingresses"]
         writer.write(_chunk(last))
         at = monotonic()

@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
-from ingress.garbage import collect_in_portions
+from ingress.interpreter import set_up_interpreter
 from ingress.metrics import Metrics
 from ingress.service import IngressService, source_of
 from ingress.tap import Options
@@ -31,7 +31,9 @@ class Subject:
         self._service = service
         self._is_ticking = False
         self._last = monotonic()
+        self._last_cpu = process_time()
         self._longest = 0.0
+        self._longest_cpu = 0.0
         self._ready: dict[str, float] | None = None
         self._began = process_time()
         self._began_at = monotonic()
@@ -44,16 +46,18 @@ class Subject:
         Thread(target=self._listen, daemon=True).start()
 
     def _ticking(self, wanted: bool) -> None:
-        self._longest = 0.0
-        self._last = monotonic()
+        self._longest = self._longest_cpu = 0.0
+        self._last, self._last_cpu = monotonic(), process_time()
         if wanted and not self._is_ticking:
             self._reactor.callLater(_TICK_SECONDS, self._tick)
         self._is_ticking = wanted
 
     def _tick(self) -> None:
-        now = monotonic()
-        self._longest = max(self._longest, now - self._last - _TICK_SECONDS)
-        self._last = now
+        now, now_cpu = monotonic(), process_time()
+        stall = now - self._last - _TICK_SECONDS
+        self._longest = max(self._longest, stall)
+        self._longest_cpu = max(self._longest_cpu, min(stall, now_cpu - self._last_cpu))
+        self._last, self._last_cpu = now, now_cpu
         if self._is_ticking:
             self._reactor.callLater(_TICK_SECONDS, self._tick)
 
@@ -70,6 +74,8 @@ class Subject:
             "wall_seconds": monotonic() - self._began_at,
             "resident_mib": _resident_mib(),
             "stall_ms": self._longest * 1000,
+            # Of a stall, what this process did in it: on a busy machine others take their share.
+            "stall_cpu_ms": self._longest_cpu * 1000,
         }
 
     def _listen(self) -> None:
@@ -106,7 +112,7 @@ def main(arguments: list[str]) -> None:
             reactor.callWhenRunning(reactor.stop)
 
         service = IngressService(settings, reactor, source_of(settings, reactor, metrics), failed, metrics)
-        collect_in_portions(reactor)
+        set_up_interpreter(reactor)
         Subject(reactor, service).start(is_ticking)
         reactor.run()
 

@@ -16,8 +16,8 @@ from threading import Lock
 from ingress.cluster.source import Sink
 from ingress.model.objects import Batch, ObjectId, Projection
 
-# A portion keeps the reactor busy for a few milliseconds.
-_PORTION = 500
+# A portion keeps the reactor busy for a millisecond or two.
+_PORTION = 100
 
 
 class Handover:

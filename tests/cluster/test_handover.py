@@ -117,24 +117,24 @@ class HandoverTests(SynchronousTestCase):
 
     def test_portions(self) -> None:
         """A big batch comes in portions with turns between them, and the marker after the last."""
-        ids = [service_id(str(number)) for number in range(1200)]
+        ids = [service_id(str(number)) for number in range(240)]
         self.handover.synced("Ingress")
         self.handover.put({object_id: projection("x") for object_id in ids})
         self.handover.synced("Service")
         self.calls.pop(0)()
-        self.assertEqual(len(self.sink.content), 500)
+        self.assertEqual(len(self.sink.content), 100)
         self.assertEqual(len(self.calls), 1)
-        self.handover.put({ids[1199]: None})
+        self.handover.put({ids[239]: None})
         self.assertEqual(len(self.calls), 1)
         self.turn()
         self.assertEqual(set(self.sink.content), set(ids))
-        self.assertIsNone(self.sink.content[ids[1199]])
+        self.assertIsNone(self.sink.content[ids[239]])
         self.assertEqual(self.sink.told, ["changed", "changed", "changed", "synced", "changed"])
 
     def test_exact_portion(self) -> None:
         """A batch that fills its last portion exactly still brings its marker."""
         self.handover.synced("Ingress")
-        self.handover.put({service_id(str(number)): projection("x") for number in range(500)})
+        self.handover.put({service_id(str(number)): projection("x") for number in range(100)})
         self.handover.synced("Service")
         self.turn()
         self.assertEqual(self.sink.told, ["changed", "synced"])

@@ -1,19 +1,21 @@
-"""The collector of this process."""
+"""How the interpreter is set up."""
 
 import gc
+import sys
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.garbage import THAW_SECONDS, collect_in_portions
+from ingress.interpreter import SWITCH_SECONDS, THAW_SECONDS, set_up_interpreter
 
 
-class CollectionTests(SynchronousTestCase):
+class InterpreterTests(SynchronousTestCase):
     """Small portions now, everything every few hours."""
 
     def setUp(self) -> None:
         self.clock = Clock()
-        self.undo = collect_in_portions(self.clock)
+        self.interval = sys.getswitchinterval()
+        self.undo = set_up_interpreter(self.clock)
         self.addCleanup(lambda: self.undo())
 
     def test_survivors_are_left_alone(self) -> None:
@@ -55,9 +57,14 @@ class CollectionTests(SynchronousTestCase):
             self.assertEqual(Node.alive, 0)
 
     def test_undone(self) -> None:
-        """It can be undone: thresholds, frozen objects and the call are as before."""
+        """It can be undone: intervals, frozen objects and the call are as before."""
         self.undo()
         self.undo = lambda: None
         self.assertEqual(gc.get_freeze_count(), 0)
         self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assertNotEqual(gc.get_threshold()[0], 2000)
+        self.assertEqual(sys.getswitchinterval(), self.interval)
+
+    def test_threads_take_turns(self) -> None:
+        """No thread keeps the interpreter from another for more than half a millisecond."""
+        self.assertAlmostEqual(sys.getswitchinterval(), SWITCH_SECONDS)
+        self.assertLess(sys.getswitchinterval(), self.interval)

@@ -1,6 +1,10 @@
-"""Python's garbage collector, told to look at small portions only.
+"""The interpreter, set so that nothing keeps the reactor waiting for long.
 
-The objects of a large cluster are some hundred thousand in memory.  They are freed when the last
+**Threads.**  A thread that decodes holds the interpreter until another has waited for the switch
+interval, and the reactor gives the interpreter up with each system call.  At the usual five milliseconds
+a request that needs a few of them waits for tens of milliseconds while objects pour in.
+
+**Garbage.**  The objects of a large cluster are some hundred thousand in memory.  They are freed when the last
 reference to them goes, without any collector; yet each full collection walks through all of
 them, and everything stands still for a few hundred milliseconds.
 
@@ -11,14 +15,18 @@ few hours: then everything thaws, and is walked through once.
 """
 
 import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-# The middle generation is collected for each 20,000 objects more, and everything that is not
-# frozen for each 60,000.
-_THRESHOLDS = (2000, 10, 2)
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter from another one that waits."""
+
+# The middle generation is collected for each 5,000 objects more, and everything that is not
+# frozen for each 15,000.
+_THRESHOLDS = (1000, 5, 2)
 
 THAW_SECONDS = 6 * 3600.0
 """Seconds between collections of everything."""
@@ -32,9 +40,9 @@ def _freeze_survivors(phase: str, about: dict[str, int]) -> None:
         gc.freeze()
 
 
-def collect_in_portions(clock: IReactorTime) -> Callable[[], None]:
-    """Set the collector of this process up; return what sets it back."""
-    before = gc.get_threshold()
+def set_up_interpreter(clock: IReactorTime) -> Callable[[], None]:
+    """Set the interpreter of this process up; return what sets it back."""
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
 
     call: Any = None
 
@@ -49,8 +57,10 @@ def collect_in_portions(clock: IReactorTime) -> Callable[[], None]:
             call.cancel()
         gc.callbacks.remove(_freeze_survivors)
         gc.unfreeze()
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*_THRESHOLDS)
     gc.callbacks.append(_freeze_survivors)
     call = clock.callLater(THAW_SECONDS, thaw)
