@@ -387,7 +387,7 @@ name = listener.getsockname()
 if listener.fileno() != 3:
     os.dup2(listener.fileno(), 3)
 listener.detach()
-os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="web")
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from ingress.proxy.grounds import ground_for
@@ -440,5 +440,5 @@ class AdoptTests(SynchronousTestCase):
     def test_unix(self) -> None:
         """A UNIX socket runs on Twisted's transports."""
         path = os.path.join("/tmp", f"adopt-{os.getpid()}.sock")
-        self.addCleanup(os.unlink, path)
+        self.addCleanup(Path(path).unlink, missing_ok=True)
         self.assertEqual(self.adopt("UNIX", path), "Port hello")

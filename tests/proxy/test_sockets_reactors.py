@@ -17,6 +17,12 @@ TESTS = (
     "tests.proxy.test_sockets_downstreams.VanishTests",
     "tests.proxy.test_sockets_tls.CertificateTests.test_change",
     "tests.proxy.test_sockets_tunnel.TunnelTests.test_echo",
+    # The plane is one reader of whatever reactor runs.
+    "tests.proxy.test_transport_contract.PlaneAcceptedTests",
+    "tests.proxy.test_transport_contract.PlaneTLSTests",
+    "tests.proxy.test_sockets_on_plane.UploadTestsOnPlane.test_chunked",
+    "tests.proxy.test_sockets_on_plane.HalfCloseTestsOnPlane",
+    "tests.proxy.test_sockets_on_plane.TunnelTestsOnPlane.test_echo",
 )
 SECONDS = 120
 
