@@ -17,17 +17,22 @@ MAX_FIELDS = 100
 MEMO_LINE = 512
 """Longest line worth remembering: a memo must not belong to an attacker."""
 MEMO_ENTRIES = 4096
+MEMO_NAME = 64
+MEMO_NAMES = 1024
 MEMO_BLOCK = 2048
 MEMO_BLOCKS = 512
 
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-VISIBLE = rb"[\x21-\x7e\x80-\xff]"
 
 is_token = re.compile(TOKEN).fullmatch
-match_field = re.compile(rb"(%b):[ \t]*((?:%b(?:[ \t]|%b)*)?)" % (TOKEN, VISIBLE, VISIBLE)).fullmatch
 has_bare_line_feed = re.compile(rb"(?<!\r)\n").search
 is_length = re.compile(rb"[0-9]{1,18}").fullmatch
 """Content-Length: digits only, and few enough for a 63-bit number (RFC 9110 section 8.6)."""
+
+
+_CONTROLS = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
+_names: dict[bytes, bytes] = {}
+"""Names that are tokens, as they were written, in lower case."""
 
 
 class FieldError(ValueError):
@@ -35,11 +40,22 @@ class FieldError(ValueError):
 
 
 def split_field(line: bytes) -> tuple[bytes, bytes]:
-    """Split a field line into its lower-case name and its value without outer whitespace."""
-    match = match_field(line)
-    if match is None:
+    """Split a field line into its lower-case name and its value without outer whitespace.
+
+    RFC 9110 section 5.1 and 5.5: a token, a colon right behind it, and a value of visible
+    characters, spaces and tabs.
+    """
+    name, colon, value = line.partition(b":")
+    lower = _names.get(name)
+    if lower is None:
+        if not is_token(name):
+            raise FieldError("bad field name")
+        lower = name.lower()
+        if len(_names) < MEMO_NAMES and len(name) <= MEMO_NAME:
+            _names[name] = lower
+    if not colon or len(value.translate(None, _CONTROLS)) != len(value):
         raise FieldError("bad field line")
-    return match[1].lower(), match[2].rstrip(b" \t")
+    return lower, value.strip(b" \t")
 
 
 def split_list(value: bytes) -> list[bytes]:
@@ -55,6 +71,29 @@ FORWARD, DROP = 0, 1
 """Sorts of field lines that both kinds of heads have: those that go on as they are, and those that stop here."""
 
 
+class Sightings:
+    """Tells what was seen before, by its hash, so that only what comes again is remembered.
+
+    What differs in every request would otherwise fill each memo, and push out what is worth it.
+    """
+
+    __slots__ = ("_most", "_seen")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._seen: set[int] = set()
+
+    def again(self, octets: bytes) -> bool:
+        """Note *octets*; return whether they, most probably, were noted before."""
+        mark = hash(octets)
+        if mark in self._seen:
+            return True
+        if len(self._seen) >= self._most:
+            self._seen.clear()
+        self._seen.add(mark)
+        return False
+
+
 class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
     """Field lines that were read before: what sort each is, its lower-case name, its value.
 
@@ -65,11 +104,12 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
     def __init__(self, sort: Callable[[bytes], int]) -> None:
         super().__init__()
         self._sort = sort
+        self._sightings = Sightings(MEMO_ENTRIES)
 
     def __missing__(self, line: bytes) -> tuple[int, bytes, bytes]:
         name, value = split_field(line)
         entry = self._sort(name), name, value
-        if len(line) <= MEMO_LINE:
+        if len(line) <= MEMO_LINE and self._sightings.again(line):
             if len(self) >= MEMO_ENTRIES:
                 self.clear()
             self[line] = entry

@@ -20,6 +20,7 @@ from ingress.http.grammar import (
     TOKEN,
     FieldError,
     FieldLines,
+    Sightings,
     connection_options,
     is_length,
 )
@@ -144,6 +145,7 @@ def _sort(name: bytes) -> int:
 
 _lines = FieldLines(_sort)
 _heads: dict[bytes, RequestHead] = {}
+_sightings = Sightings(MEMO_BLOCKS)
 
 
 def parse_request_head(block: bytes) -> RequestHead:
@@ -155,7 +157,7 @@ def parse_request_head(block: bytes) -> RequestHead:
     head = _heads.get(block)
     if head is None:
         head = _parse(block)
-        if len(block) <= MEMO_BLOCK:
+        if len(block) <= MEMO_BLOCK and _sightings.again(block):
             if len(_heads) >= MEMO_BLOCKS:
                 _heads.clear()
             _heads[block] = head
@@ -203,10 +205,18 @@ def _parse(block: bytes) -> RequestHead:
     except FieldError as error:
         raise HeadError(400, str(error)) from error
     _decide_host(head, hosts)
-    _decide_framing(head, lengths, codings)
-    _decide_expectation(head, expect)
-    _decide_persistence(head, options, upgrade)
-    gone = options - _KEPT
+    head.chunked = False
+    head.content_length = -1
+    if lengths or codings:
+        _decide_framing(head, lengths, codings)
+    head.expect_continue = False
+    if expect:
+        _decide_expectation(head, expect)
+    head.keep_alive = head.minor == 1
+    head.upgrade = b""
+    gone = options and options - _KEPT
+    if options:
+        _decide_persistence(head, options, upgrade)
     if gone:
         forward = [line for line in forward if read[line][1] not in gone]
     head.forwarded = forwarded
@@ -261,8 +271,6 @@ def _decide_host(head: RequestHead, hosts: list[bytes]) -> None:
 
 def _decide_framing(head: RequestHead, lengths: list[bytes], codings: list[bytes]) -> None:
     """RFC 9112 section 6.3, without its leniency: one framing field, and it must be plain."""
-    head.chunked = False
-    head.content_length = -1
     if codings:
         if lengths:
             raise HeadError(400, "both Content-Length and Transfer-Encoding")
@@ -281,9 +289,9 @@ def _decide_framing(head: RequestHead, lengths: list[bytes], codings: list[bytes
 
 def _decide_expectation(head: RequestHead, expect: bytes) -> None:
     """RFC 9110 section 10.1.1: 100-continue is the only expectation, and only with a body."""
-    if expect and expect.lower() != b"100-continue":
+    if expect.lower() != b"100-continue":
         raise HeadError(417, "unknown expectation")
-    head.expect_continue = bool(expect) and head.has_body and head.minor == 1
+    head.expect_continue = head.has_body and head.minor == 1
 
 
 def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: bytes) -> None:

@@ -5,6 +5,7 @@ reach downstream, where it would become somebody else's answer.
 """
 
 import re
+from functools import lru_cache
 
 from ingress.http.grammar import (
     DROP,
@@ -14,6 +15,7 @@ from ingress.http.grammar import (
     MEMO_BLOCKS,
     FieldError,
     FieldLines,
+    Sightings,
     connection_options,
     is_length,
     split_field,
@@ -81,6 +83,7 @@ class ResponseHead:
 
 
 _heads: dict[bytes, ResponseHead] = {}
+_sightings = Sightings(MEMO_BLOCKS)
 
 
 def parse_response_head(block: bytes) -> ResponseHead:
@@ -91,23 +94,30 @@ def parse_response_head(block: bytes) -> ResponseHead:
             head = _parse(block)
         except FieldError as error:
             raise ResponseError(str(error)) from error
-        if len(block) <= MEMO_BLOCK:
+        if len(block) <= MEMO_BLOCK and _sightings.again(block):
             if len(_heads) >= MEMO_BLOCKS:
                 _heads.clear()
             _heads[block] = head
     return head
 
 
-def _parse(block: bytes) -> ResponseHead:
-    lines = block.split(b"\r\n")
-    match = _match_status_line(lines[0])
+@lru_cache(maxsize=64)
+def _read_status_line(line: bytes) -> tuple[bool, int, bytes]:
+    """Return whether it is HTTP/1.1, the status, and the line that goes on."""
+    match = _match_status_line(line)
     if match is None:
         raise ResponseError("bad status line")
+    minor, status, reason = match.groups()
+    return minor == b"1", int(status), b"HTTP/1.1 %b %b" % (status, reason or b"")
+
+
+def _parse(block: bytes) -> ResponseHead:
+    lines = block.split(b"\r\n")
     if len(lines) - 1 > 2 * MAX_FIELDS:
         raise ResponseError("too many field lines")
-    minor, status, reason = match.groups()
-    head = ResponseHead(int(status), b"")
-    forward: list[bytes] = [b"HTTP/1.1 %b %b" % (status, reason or b"")]
+    is_1_1, status, line = _read_status_line(lines[0])
+    head = ResponseHead(status, b"")
+    forward: list[bytes] = [line]
     options: frozenset[bytes] = frozenset()
     lengths: list[bytes] = []
     codings: list[bytes] = []
@@ -133,14 +143,12 @@ def _parse(block: bytes) -> ResponseHead:
     gone = options - _KEPT
     if gone:
         forward[1:] = [line for line in forward[1:] if read[line][1] not in gone]
-    _decide_framing(head, minor == b"1", lengths, codings)
+    _decide_framing(head, is_1_1, lengths, codings)
     if head.content_length >= 0 and head.status >= 200 and head.status != 204:
         forward.append(b"Content-Length: %d" % head.content_length)
     forward.append(b"")
     head.start = b"\r\n".join(forward)
-    head.keep_alive = head.keep_alive and (
-        b"close" not in options if minor == b"1" else b"keep-alive" in options
-    )
+    head.keep_alive = head.keep_alive and (b"close" not in options if is_1_1 else b"keep-alive" in options)
     return head
 
 

@@ -86,8 +86,8 @@ class TLSTransport(StreamTransport):
                 break
             pieces.append(piece)
             size += len(piece)
-            if len(piece) < _RECORD and not self._connection.pending():
-                # Most likely that was all; if not, epoll tells, and a vain read is dear.
+            if len(piece) < _RECORD:
+                # A record is read whole; if another one has come, epoll knows.
                 break
         if pieces:
             if ended or size >= _MAX_READ:
