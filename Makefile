@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+FUZZ_SECONDS ?= 60
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
 CODE = ingress tests twisted/plugins scripts bench
@@ -9,13 +10,14 @@ CODE = ingress tests twisted/plugins scripts bench
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
 dev_environment = $(VENV)/.installed-dev
+fuzz_environment = $(VENV)-fuzz/.installed
 bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format docs bench bench-quick bench-watch image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers docs bench bench-quick bench-watch image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -37,6 +39,12 @@ check: $(dev_environment) ## format, lint, types, layers: what CI asks besides t
 format: $(dev_environment) ## format the code and apply the safe lint fixes
 	$(bin)/ruff format $(CODE)
 	$(bin)/ruff check --fix $(CODE)
+
+fuzz: $(dev_environment) ## throw mutated conversations at the proxy, for FUZZ_SECONDS=60
+	$(bin)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SECONDS=60
+	$(VENV)-fuzz/bin/python -m tests.fuzz.parsers -max_total_time=$(FUZZ_SECONDS)
 
 docs: $(dev_environment) ## write docs/options.md anew from the options
 	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
@@ -78,6 +86,12 @@ $(bench_environment): $(metadata)
 $(bench_quick_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench-quick]'
+	@touch $@
+
+# atheris needs a compiler on some systems, and nothing else needs atheris.
+$(fuzz_environment): $(metadata)
+	test -x $(VENV)-fuzz/bin/python || '$(PYTHON)' -m venv $(VENV)-fuzz
+	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris --editable .
 	@touch $@
 
 define make_venv

@@ -93,6 +93,14 @@ def judge(case: Case, outcome: Outcome) -> None:
     raise WrongError("; and ".join(failures))
 
 
+def check_unfinished(outcome: Outcome) -> None:
+    """Check that what upstream got in part is well-formed so far, and did not end regularly."""
+    for octets, was_reset in outcome.unfinished:
+        _need(was_reset, f"upstream saw an unfinished request end regularly: {octets[:200]!r}")
+        if b"\r\n\r\n" in octets:
+            read_fields(octets, read_line(octets, 0)[1])
+
+
 def _need(condition: object, why: str) -> None:
     if not condition:
         raise WrongError(why)
@@ -107,10 +115,7 @@ def _judge(case: Case, outcome: Outcome) -> None:
 
 
 def _judge_upstream(case: Case, outcome: Outcome) -> None:
-    for octets, was_reset in outcome.unfinished:
-        _need(was_reset, f"upstream saw an unfinished request end regularly: {octets[:200]!r}")
-        if b"\r\n\r\n" in octets:
-            read_fields(octets, read_line(octets, 0)[1])
+    check_unfinished(outcome)
     count = len(outcome.requests)
     _need(count == len(case.gets), f"upstream got {count} requests: {outcome.requests!r:.500}")
     for got, request in zip(case.gets, outcome.requests, strict=True):
