@@ -57,7 +57,7 @@ REST_FACTOR = 4
 """How many times as long as a round took the next one waits after it: so changes
 that never cease leave at least four fifths of the reactor's time to requests."""
 
-LONGEST_REST_SECONDS = 0.05
+LONGEST_REST_SECONDS = 0.01
 """No change waits longer for its round, however long the last one took and wherever the
 clock jumps."""
 
