@@ -8,9 +8,8 @@ a request that needs a few of them waits for tens of milliseconds while objects 
 reference to them goes, without any collector; yet each full collection walks through all of
 them, and everything stands still for a few hundred milliseconds.
 
-So whatever survived a full collection is frozen: later ones leave it alone.  A full collection
-comes when some ten thousand objects were added, takes a few milliseconds, and freezes again.
-What is lost are cycles that become garbage after they were frozen.  They are looked for every
+So whatever survived two collections is frozen: later ones leave it alone, look at what was made since,
+and take a few milliseconds.  What is lost are cycles that become garbage after they were frozen.  They are looked for every
 few hours: then everything thaws, and is walked through once.
 """
 
@@ -24,19 +23,18 @@ from twisted.internet.interfaces import IReactorTime
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter from another one that waits."""
 
-# The middle generation is collected for each 5,000 objects more, and everything that is not
-# frozen for each 15,000.
+# Everything that is not frozen is looked at for each 5,000 objects more.
 _THRESHOLDS = (1000, 5, 2)
 
 THAW_SECONDS = 6 * 3600.0
 """Seconds between collections of everything."""
 
-_OLDEST = 2
+_MIDDLE = 1
 
 
 def _freeze_survivors(phase: str, about: dict[str, int]) -> None:
-    """Freeze what a full collection left: a callback of the collector."""
-    if phase == "stop" and about.get("generation") == _OLDEST:
+    """Freeze what a collection of more than the youngest left: a callback of the collector."""
+    if phase == "stop" and about.get("generation", 0) >= _MIDDLE:
         gc.freeze()
 
 

@@ -9,6 +9,7 @@ Invariants: changes of one object keep their order; a marker of a complete first
 the sink after everything that was put before it; after ``stop`` nothing reaches the sink.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from threading import Lock
@@ -47,6 +48,7 @@ class Handover:
         self._missing = dict.fromkeys(expected)
         self._delivering: Iterator[tuple[ObjectId, Projection | None]] | None = None
         self._delivering_markers: set[str] = set()
+        self._uncollected = 0
 
     def put(self, changes: Batch) -> None:
         """Hand *changes* over.  Any thread."""
@@ -91,6 +93,7 @@ class Handover:
                 self._waiting = {}
                 self._markers = set()
         portion = dict(islice(self._delivering, _PORTION))
+        self._collect(len(portion))
         try:
             if portion:
                 self._sink.changed(portion)
@@ -99,6 +102,17 @@ class Handover:
                 self._mark()
         finally:
             self._go_on()
+
+    def _collect(self, changes: int) -> None:
+        """Have the collector look at what came lately, before it is much.
+
+        By itself it would not: it counts objects that were made less those that were freed, and
+        what comes replaces what was there.  So a storm of changes would end in one long collection.
+        """
+        self._uncollected += changes
+        if self._uncollected >= _PORTION:
+            self._uncollected = 0
+            gc.collect(1)
 
     def _mark(self) -> None:
         """Tell the sink when the last list has arrived."""
