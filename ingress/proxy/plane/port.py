@@ -12,7 +12,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.proxy.plane.plane import READ, Plane
-from ingress.proxy.plane.stream import StreamTransport, address_of
+from ingress.proxy.plane.sockets import address_of
+from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.plane.tls import TLSTransport
 
 BACKLOG = 4096

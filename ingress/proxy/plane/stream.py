@@ -11,17 +11,15 @@ States, by what is set: open; *ending* (the rest is sent, nothing is read); *end
 """
 
 import socket
-import struct
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
-from twisted.internet import address, error, main
+from twisted.internet import error, main
 from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
+from ingress.proxy.plane.sockets import ask_address, has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.transports import KernelCopy
 
@@ -32,7 +30,6 @@ _SMALL_READ = 16 * 1024
 _LARGE_READ = 256 * 1024
 _MAX_PIECES = 32
 DONE = Failure(main.CONNECTION_DONE)
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class StreamTransport:
@@ -151,10 +148,7 @@ class StreamTransport:
 
     def _has_unread(self) -> bool:
         """Whether the peer said something before it went away that nobody read."""
-        try:
-            return bool(self._sock.recv(1, socket.MSG_PEEK))
-        except OSError:
-            return False
+        return has_unread(self._sock)
 
     def _read(self) -> None:
         if self._splice_in is not None:
@@ -233,7 +227,7 @@ class StreamTransport:
 
     def failed(self, failure: Failure) -> None:
         """The protocol raised: break off, for a regular end could pass for the end of an answer."""
-        self._reset_on_close()
+        reset_on_close(self._sock)
         self._end(failure)
 
     def update(self) -> None:
@@ -355,14 +349,8 @@ class StreamTransport:
     def abortConnection(self) -> None:
         """Close at once, with a reset."""
         if not self._ended:
-            self._reset_on_close()
+            reset_on_close(self._sock)
             self._end(Failure(error.ConnectionAborted()))
-
-    def _reset_on_close(self) -> None:
-        try:
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        except OSError:
-            pass  # The peer was quicker; there is nothing left to reset.
 
     def pauseProducing(self) -> None:
         """Read nothing for now."""
@@ -402,24 +390,9 @@ class StreamTransport:
     def getPeer(self) -> IAddress:
         """The address of the other side."""
         if self._peer is None:
-            self._peer = _ask(self._sock.getpeername)
+            self._peer = ask_address(self._sock.getpeername)
         return self._peer
 
     def getHost(self) -> IAddress:
         """Our own address."""
-        return _ask(self._sock.getsockname)
-
-
-def address_of(name: tuple[Any, ...]) -> IAddress:
-    """Make an address of what a socket calls one."""
-    host, port = name[:2]
-    kind = address.IPv6Address if ":" in host else address.IPv4Address
-    return kind("TCP", host, port)
-
-
-def _ask(ask: Callable[[], tuple[Any, ...]]) -> IAddress:
-    try:
-        return address_of(ask())
-    except OSError:
-        # A peer that is gone before it was looked at has no address any more.
-        return address.IPv4Address("TCP", "0.0.0.0", 0)
+        return ask_address(self._sock.getsockname)

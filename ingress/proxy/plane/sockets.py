@@ -1,0 +1,41 @@
+"""What is asked of a socket, and told to it: addresses as Twisted writes them, its unread bytes, its end."""
+
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import address
+from twisted.internet.interfaces import IAddress
+
+
+def address_of(name: tuple[Any, ...]) -> IAddress:
+    """Make an address of what a socket calls one."""
+    host, port = name[:2]
+    kind = address.IPv6Address if ":" in host else address.IPv4Address
+    return kind("TCP", host, port)
+
+
+def ask_address(ask: Callable[[], tuple[Any, ...]]) -> IAddress:
+    """Make an address of what *ask* says: ``getsockname`` or ``getpeername`` of a socket."""
+    try:
+        return address_of(ask())
+    except OSError:
+        # A peer that is gone before it was looked at has no address any more.
+        return address.IPv4Address("TCP", "0.0.0.0", 0)
+
+
+def has_unread(sock: socket.socket) -> bool:
+    """Whether the peer said something, perhaps before it went away, that nobody read."""
+    try:
+        return bool(sock.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
+
+
+def reset_on_close(sock: socket.socket) -> None:
+    """Have the closing of *sock* break the connection off."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError:
+        pass  # The peer was quicker; there is nothing left to reset.
