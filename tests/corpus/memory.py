@@ -47,6 +47,8 @@ class Play:
         self._requests: list[Message] = []
         self._unread: dict[Peer, bytes] = {}
         self._answered = 0
+        self._hung_up: set[Peer] = set()
+        """Those that ended the connection themselves, whatever they may still get."""
 
     def run(self, case: Case, pieces: Iterable[bytes], with_canary: bool = True) -> Outcome:
         """Play *case*, its bytes in these *pieces*, and then see whether the next request is harmed."""
@@ -97,7 +99,9 @@ class Play:
             [
                 (self._unread[peer], peer.saw_reset)
                 for peer in self._stage.connector.peers
-                if self._unread.get(peer) and (peer not in before or not peer.closed)
+                if self._unread.get(peer)
+                and peer not in self._hung_up
+                and (peer not in before or not peer.closed)
             ],
         )
         # The peer goes away, whatever the proxy would still like to do.
@@ -129,4 +133,5 @@ class Play:
         if not peer.closed:
             peer.say(answer)
         if case.hangs_up and not peer.closed:
+            self._hung_up.add(peer)
             peer.finish()
