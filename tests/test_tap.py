@@ -9,8 +9,10 @@ from pathlib import Path
 
 from twisted.application.app import ServerOptions
 from twisted.application.service import IService
+from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress import tap
 from ingress.cli.option_values import MAX_PAGE_BYTES
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.objects import ObjectKey
@@ -277,8 +279,10 @@ class MakeServiceTests(SynchronousTestCase):
 
     def test_service(self) -> None:
         """A service is made from the options, without a cluster and without starting anything."""
+        # What is set up once the reactor runs is for a process of its own, and not for that of the tests.
+        self.patch(tap, "_global_reactor", MemoryReactorClock)
         options = Options()
-        options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0"])
+        options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-plane"])
         service = IService(makeService(options))
         self.assertFalse(service.running)
 

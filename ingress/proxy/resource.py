@@ -42,10 +42,13 @@ class IngressProxyResource(ReverseProxyResource):
         """
         current = backends if isinstance(backends, SharedMap) else SharedMap(backends)
         for reference, state in current.changes_since(self._backends):
+            balancer = self._balancers.get(reference)
+            if balancer is None:
+                continue
             if state is None:
-                self._balancers.pop(reference, None)
+                del self._balancers[reference]
             else:
-                self._balancers.setdefault(reference, RoundRobin()).endpoints = state.endpoints
+                balancer.endpoints = state.endpoints
         self._backends = current
         self._table = table
 
@@ -60,10 +63,18 @@ class IngressProxyResource(ReverseProxyResource):
             if reply is not None:
                 exchange.reply(reply, route)
                 return NOT_DONE_YET
-        balancer = self._balancers.get(route.backend)
-        if balancer is None or not balancer.endpoints:
+        balancer = self._balancers.get(route.backend) or self._new_balancer(route.backend)
+        if balancer.endpoints:
+            exchange.proxy(route, balancer)
+        else:
             state = self._backends.get(route.backend)
             exchange.fail(503, state.reason if state is not None else "no such backend", route)
-            return NOT_DONE_YET
-        exchange.proxy(route, balancer)
         return NOT_DONE_YET
+
+    def _new_balancer(self, reference: BackendReference) -> RoundRobin:
+        """Make the balancer of a backend when it is first asked for: many never are."""
+        state = self._backends.get(reference)
+        balancer = RoundRobin(state.endpoints if state is not None else ())
+        if state is not None:
+            self._balancers[reference] = balancer
+        return balancer

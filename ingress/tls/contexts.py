@@ -47,6 +47,8 @@ class ServerContexts:
 
     def publish(self, table: CertificateTable) -> None:
         """Make *table* decide from the next handshake on."""
+        if table is self._table:
+            return
         default = table.default or self._own_default
         named = {default, self._own_default, *table.exact.values(), *table.wildcard.values()}
         self._contexts = {
