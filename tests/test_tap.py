@@ -274,13 +274,20 @@ class HelpTests(SynchronousTestCase):
         self.assertEqual(self.printed("--version"), "txingress 9.8.7\n")
 
 
+class IdleReactor(MemoryReactorClock):
+    """A reactor that never runs."""
+
+    def callFromThread(self, *arguments: object) -> None:
+        """No thread runs, either."""
+
+
 class MakeServiceTests(SynchronousTestCase):
     """``makeService``."""
 
     def test_service(self) -> None:
         """A service is made from the options, without a cluster and without starting anything."""
         # What is set up once the reactor runs is for a process of its own, and not for that of the tests.
-        self.patch(tap, "_global_reactor", MemoryReactorClock)
+        self.patch(tap, "_global_reactor", IdleReactor)
         options = Options()
         options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-plane"])
         service = IService(makeService(options))
