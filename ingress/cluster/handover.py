@@ -59,6 +59,11 @@ class Handover:
         """Say that the first list *name* was put completely.  Any thread; saying it again is harmless."""
         self._add({}, (name,))
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits than the reactor takes in a turn.  Any thread."""
+        return len(self._waiting) > _PORTION
+
     def stop(self) -> None:
         """Hand over nothing from now on, and forget what waits.  Reactor thread."""
         with self._lock:

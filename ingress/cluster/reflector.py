@@ -51,6 +51,7 @@ log = Logger()
 
 _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
+_BEHIND_SECONDS = 0.002
 # A right that is missing is seldom given within seconds.
 _FORBIDDEN_SECONDS = (30.0, 300.0)
 
@@ -60,6 +61,10 @@ class Receiver(Protocol):
 
     def put(self, changes: Batch) -> None:
         """Take changes."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it takes less than it is given."""
 
     def synced(self, name: str) -> None:
         """Learn that the first list *name* is complete."""
@@ -254,6 +259,9 @@ class Reflector:
                     # What the ledger has noted is handed over, whatever came behind it.
                     self._receiver.put(changes)
                     self._counts.objects = len(self._changes)
+                if self._version is not None and self._receiver.is_behind:
+                    # Decoding more would only take the interpreter from the reactor, which serves requests.
+                    self._stopping.wait(_BEHIND_SECONDS)
         finally:
             response.close()
 

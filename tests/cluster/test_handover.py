@@ -131,6 +131,15 @@ class HandoverTests(SynchronousTestCase):
         self.assertIsNone(self.sink.content[ids[239]])
         self.assertEqual(self.sink.told, ["changed", "changed", "changed", "synced", "changed"])
 
+    def test_behind(self) -> None:
+        """It is behind while more than a portion waits to be taken."""
+        self.handover.put({service_id(str(number)): projection("x") for number in range(100)})
+        self.assertFalse(self.handover.is_behind)
+        self.handover.put({service_id("more"): projection("x")})
+        self.assertTrue(self.handover.is_behind)
+        self.turn()
+        self.assertFalse(self.handover.is_behind)
+
     def test_exact_portion(self) -> None:
         """A batch that fills its last portion exactly still brings its marker."""
         self.handover.synced("Ingress")

@@ -74,6 +74,7 @@ class Received:
 
     content: dict[str, str] = Factory(dict)
     told: list[str] = Factory(list)
+    is_behind: bool = False
 
     def put(self, changes: Batch) -> None:
         for (kind, key), projection in changes.items():
