@@ -133,6 +133,9 @@ class _End:
     def splice_failed(self, problem: OSError | None) -> None:
         self.failures.append(problem)
 
+    def send_failed(self, problem: OSError) -> None:
+        self.failures.append(problem)
+
 
 class SpliceTests(SynchronousTestCase):
     """``Splice``, between two pairs of sockets."""
@@ -214,6 +217,7 @@ class SpliceTests(SynchronousTestCase):
         self.writer.send(b"abc")
         splice.pump()
         self.assertEqual((self.source.failures, len(self.target.failures)), ([], 1))
+        self.assertTrue(splice.is_over)
 
     def test_pipes_are_used_again(self) -> None:
         """A pipe serves the next splice, but not one that was left with something in it."""

@@ -42,6 +42,9 @@ class End(Protocol):
     def splice_failed(self, problem: OSError | None) -> None:
         """The socket failed, or (None) it ended before all bytes had come."""
 
+    def send_failed(self, problem: OSError) -> None:
+        """The socket takes nothing more; what its peer said before may still be read."""
+
 
 class Splice:
     """Moves the bytes of *copy* from *source* to *target*."""
@@ -123,7 +126,8 @@ class Splice:
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError as problem:
-            self._target.splice_failed(problem)
+            self.close()
+            self._target.send_failed(problem)
             return 0
         self._in_pipe -= given
         return given

@@ -194,7 +194,7 @@ class StreamTransport:
                     sent -= len(first)
                     self._out.popleft()
         except OSError as problem:
-            self._fail_to_write(problem)
+            self.send_failed(problem)
             return
         if self._out:
             self.update()
@@ -205,7 +205,7 @@ class StreamTransport:
             if self._producer is not None:
                 self._producer.resumeProducing()
 
-    def _fail_to_write(self, problem: OSError) -> None:
+    def send_failed(self, problem: OSError) -> None:
         """Send nothing more; the peer's last words, such as an early answer, may still be there to be read."""
         failure = Failure(error.ConnectionLost(str(problem)))
         self._out.clear()
@@ -307,7 +307,7 @@ class StreamTransport:
             try:
                 sent = self._send_first(octets)
             except OSError as problem:
-                self._fail_to_write(problem)
+                self.send_failed(problem)
                 return
             if sent == len(octets):
                 return
