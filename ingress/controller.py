@@ -231,7 +231,6 @@ class Controller:
             count = 0 if serving is None else serving.refresh(services, state)
             if count and serving is not None and serving.snapshot is not None:
                 self._make_current(serving, serving.snapshot, self._clock.seconds() - started)
-                log.debug("Published new endpoints of {count} backends", count=count)
         except Exception:
             self._failed()
             self._schedule_round()
