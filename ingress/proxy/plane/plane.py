@@ -47,6 +47,13 @@ class Descriptor(Protocol):
         """Go away: ``ready`` raised."""
 
 
+class Sender(Descriptor, Protocol):
+    """A descriptor that writes in batches."""
+
+    def send_fresh(self) -> None:
+        """Send what was written in this batch."""
+
+
 @implementer(IReadDescriptor)
 class Plane:
     """All sockets of the data path, as one reader of *reactor*."""
@@ -59,7 +66,9 @@ class Plane:
         self._reactor = reactor
         self._epoll = select.epoll()
         self._descriptors: dict[int, Descriptor] = {}
-        self._in_batch = False
+        self.in_batch = False
+        """Whether events are being told: what is written meanwhile is sent afterwards."""
+        self._marked: list[Sender] = []
         self._closing: list[socket.socket] = []
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
@@ -97,10 +106,18 @@ class Plane:
 
     def close(self, sock: socket.socket) -> None:
         """Close a socket that was removed, as soon as its number may be used again."""
-        if self._in_batch:
+        if self.in_batch:
             self._closing.append(sock)
         else:
             sock.close()
+
+    def mark(self, sender: Sender) -> None:
+        """Have *sender* send when all events of this batch have been told.
+
+        Sent one after the other, the answers of a batch find their readers awake but for
+        the first one; waking them up each time is what a send costs most.
+        """
+        self._marked.append(sender)
 
     def later(self, call: Callable[[], None], of: Descriptor | None = None) -> None:
         """Call back when the present call is over: after this batch, or in the next reactor turn.
@@ -108,7 +125,7 @@ class Plane:
         What the call raises ends *of*, if that is given.
         """
         self._later.append((call, of))
-        if not self._in_batch:
+        if not self.in_batch:
             self._call_soon()
 
     def _call_soon(self) -> None:
@@ -149,7 +166,7 @@ class Plane:
         """The reactor is going away."""
 
     def _work(self, events: list[tuple[int, int]]) -> None:
-        self._in_batch = True
+        self.in_batch = True
         descriptors = self._descriptors
         try:
             for fileno, mask in events:
@@ -159,16 +176,27 @@ class Plane:
                         descriptor.ready(mask)
                     except Exception:
                         self.fail(descriptor)
+            self._send_marked()
             calls, self._later = self._later, []
             for call, of in calls:
                 try:
                     call()
                 except Exception:
                     self.fail(of)
+            self._send_marked()
         finally:
-            self._in_batch = False
+            self.in_batch = False
             closing, self._closing = self._closing, []
             for sock in closing:
                 sock.close()
             if self._later:
                 self._call_soon()
+
+    def _send_marked(self) -> None:
+        while self._marked:
+            marked, self._marked = self._marked, []
+            for sender in marked:
+                try:
+                    sender.send_fresh()
+                except Exception:
+                    self.fail(sender)

@@ -41,6 +41,7 @@ class StreamTransport:
         "_ending",
         "_events",
         "_fileno",
+        "_fresh",
         "_out",
         "_out_size",
         "_peer",
@@ -75,6 +76,8 @@ class StreamTransport:
         self._read_size = _SMALL_READ
         self._out: deque[memoryview] = deque()
         self._out_size = 0
+        self._fresh = b""
+        """Written in this batch of events, and sent at its end."""
         self._producer: IPushProducer | None = None
         self._producer_paused = False
         self._shutting = False
@@ -279,7 +282,7 @@ class StreamTransport:
     @property
     def is_sending(self) -> bool:
         """Whether written bytes still wait to be sent."""
-        return bool(self._out)
+        return bool(self._out or self._fresh)
 
     def fileno(self) -> int:
         """The number of the socket."""
@@ -300,29 +303,49 @@ class StreamTransport:
     # Transport
 
     def write(self, octets: bytes) -> None:
-        """Send *octets*, now if the socket takes them."""
+        """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""
         if self._ended or self._ending is not None or self._shutting or not octets or self._write_failure:
             return
-        if not self._out:
-            try:
-                sent = self._send_first(octets)
-            except OSError as problem:
-                self.send_failed(problem)
-                return
-            if sent == len(octets):
-                return
+        if self._out:
+            self._out.append(memoryview(octets))
+            self._out_size += len(octets)
+            self._tell_producer()
+        elif not self._plane.in_batch:
+            self._send(octets)
+        elif self._fresh:
+            self._fresh += octets
+            if len(self._fresh) > HIGH_WATER:
+                self.send_fresh()
+        else:
+            self._fresh = octets
+            self._plane.mark(self)
+
+    def send_fresh(self) -> None:
+        """Send what was written in this batch."""
+        octets, self._fresh = self._fresh, b""
+        if octets and not self._ended:
+            self._send(octets)
+
+    def _send(self, octets: bytes) -> None:
+        try:
+            sent = self._send_first(octets)
+        except OSError as problem:
+            self.send_failed(problem)
+            return
+        if sent != len(octets):
             self._out.append(memoryview(octets)[sent:])
             self._out_size = len(octets) - sent
             self.update()
-        else:
-            self._out.append(memoryview(octets))
-            self._out_size += len(octets)
+            self._tell_producer()
+
+    def _tell_producer(self) -> None:
         if self._out_size > HIGH_WATER and self._producer is not None and not self._producer_paused:
             self._producer_paused = True
             self._producer.pauseProducing()
 
     def loseConnection(self) -> None:
         """Send what waits, then close."""
+        self.send_fresh()
         if self._ended or self._ending is not None:
             return
         self._ending = DONE
@@ -334,6 +357,7 @@ class StreamTransport:
 
     def loseWriteConnection(self) -> None:
         """Send what waits, then end our side only."""
+        self.send_fresh()
         if self._ended or self._ending is not None or self._shutting:
             return
         self._shutting = True

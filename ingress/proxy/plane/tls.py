@@ -116,12 +116,12 @@ class TLSTransport(StreamTransport):
         self._end(DONE)
 
     def _send_first(self, octets: bytes) -> int:
-        return self._send(memoryview(octets))
+        return self._encrypt(memoryview(octets))
 
     def _send_waiting(self) -> int:
-        return self._send(self._out[0])
+        return self._encrypt(self._out[0])
 
-    def _send(self, view: memoryview) -> int:
+    def _encrypt(self, view: memoryview) -> int:
         """Send record by record, as OpenSSL takes them, for as long as the socket does."""
         sent = 0
         total = min(len(view), _MAX_SEND)
