@@ -31,31 +31,10 @@ is_length = re.compile(rb"[0-9]{1,18}").fullmatch
 
 
 _CONTROLS = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
-_names: dict[bytes, bytes] = {}
-"""Names that are tokens, as they were written, in lower case."""
 
 
 class FieldError(ValueError):
     """A field line that cannot be read in exactly one way."""
-
-
-def split_field(line: bytes) -> tuple[bytes, bytes]:
-    """Split a field line into its lower-case name and its value without outer whitespace.
-
-    RFC 9110 section 5.1 and 5.5: a token, a colon right behind it, and a value of visible
-    characters, spaces and tabs.
-    """
-    name, colon, value = line.partition(b":")
-    lower = _names.get(name)
-    if lower is None:
-        if not is_token(name):
-            raise FieldError("bad field name")
-        lower = name.lower()
-        if len(_names) < MEMO_NAMES and len(name) <= MEMO_NAME:
-            _names[name] = lower
-    if not colon or len(value.translate(None, _CONTROLS)) != len(value):
-        raise FieldError("bad field line")
-    return lower, value.strip(b" \t")
 
 
 def split_list(value: bytes) -> list[bytes]:
@@ -104,16 +83,55 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
     def __init__(self, sort: Callable[[bytes], int]) -> None:
         super().__init__()
         self._sort = sort
-        self._sightings = Sightings(MEMO_ENTRIES)
+        self._names: dict[bytes, tuple[int, bytes]] = {}
+        """Names that are tokens, as they were written: their sort, and they in lower case."""
+        self._seen: set[int] = set()
+        """Lines that came once, by their hash, as ``Sightings`` does it."""
 
     def __missing__(self, line: bytes) -> tuple[int, bytes, bytes]:
-        name, value = split_field(line)
-        entry = self._sort(name), name, value
-        if len(line) <= MEMO_LINE and self._sightings.again(line):
-            if len(self) >= MEMO_ENTRIES:
-                self.clear()
-            self[line] = entry
+        entry = self.read(line)
+        if len(line) <= MEMO_LINE:
+            mark = hash(line)
+            if mark in self._seen:
+                if len(self) >= MEMO_ENTRIES:
+                    self.clear()
+                self[line] = entry
+            else:
+                if len(self._seen) >= MEMO_ENTRIES:
+                    self._seen.clear()
+                self._seen.add(mark)
         return entry
+
+    def read(self, line: bytes) -> tuple[int, bytes, bytes]:
+        """Read a line and remember nothing of it but its name.
+
+        RFC 9110 section 5.1 and 5.5: a token, a colon right behind it, and a value of
+        visible characters, spaces and tabs.
+        """
+        name, colon, value = line.partition(b":")
+        known = self._names.get(name)
+        if known is None:
+            known = self._read_name(name)
+        if not colon or len(value.translate(None, _CONTROLS)) != len(value):
+            raise FieldError("bad field line")
+        return known[0], known[1], value.strip(b" \t")
+
+    def _read_name(self, name: bytes) -> tuple[int, bytes]:
+        if not is_token(name):
+            raise FieldError("bad field name")
+        lower = name.lower()
+        known = self._sort(lower), lower
+        if len(self._names) < MEMO_NAMES and len(name) <= MEMO_NAME:
+            self._names[name] = known
+        return known
+
+
+_any_lines = FieldLines(lambda name: FORWARD)
+
+
+def split_field(line: bytes) -> tuple[bytes, bytes]:
+    """Split a field line into its lower-case name and its value without outer whitespace."""
+    return _any_lines.read(line)[1:]
 
 
 @lru_cache(maxsize=256)

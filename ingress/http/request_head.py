@@ -204,7 +204,10 @@ def _parse(block: bytes) -> RequestHead:
                 head.request_id = value
     except FieldError as error:
         raise HeadError(400, str(error)) from error
-    _decide_host(head, hosts)
+    if len(hosts) == 1 and hosts[0] and not head.authority:
+        head.authority = hosts[0]
+    else:
+        _decide_host(head, hosts)
     head.chunked = False
     head.content_length = -1
     if lengths or codings:

@@ -31,12 +31,13 @@ _BATCH_LINES = 512
 _WAITING_BATCHES = 64
 
 _unsafe = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
+_SAFE = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
 
 
 def escape(field: bytes) -> bytes:
     """Return *field*, cut to ``MAX_FIELD``, with everything but plain visible ASCII as ``\\xHH``."""
     field = field[:MAX_FIELD]
-    if _unsafe.search(field) is None:
+    if not field.translate(None, _SAFE):
         return field
     return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
 
