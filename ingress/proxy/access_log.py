@@ -42,6 +42,24 @@ def escape(field: bytes) -> bytes:
     return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
 
 
+# Formatting costs more than all else of a line, so what comes again is looked up.
+_MILLISECONDS = tuple(b"%.3f" % (milliseconds / 1000) for milliseconds in range(1000))
+
+
+@lru_cache(maxsize=1)
+def _stamp_of_second(second: int) -> bytes:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
+
+
+def _stamp(millisecond: int) -> bytes:
+    return b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int) -> bytes:
+    return b"%d" % value
+
+
 @lru_cache(maxsize=4096)
 def _text_of(value: object) -> bytes:
     return b"-" if value is None else escape(str(value).encode())
@@ -66,7 +84,7 @@ class AccessLog:
         self._flushing: IDelayedCall | None = None
         self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
         self._thread = Thread(target=self._write_batches, name="access-log", daemon=True)
-        self._second = -1
+        self._millisecond = -1
         self._stamp = b""
         self._failed = False
 
@@ -101,24 +119,25 @@ class AccessLog:
 
         *method* is a token; *endpoint* and *ingress* are values that never change.
         """
-        second = int(now)
-        if second != self._second:
-            self._second = second
-            self._stamp = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
+        millisecond = int(now * 1000)
+        if millisecond != self._millisecond:
+            self._millisecond = millisecond
+            self._stamp = _stamp(millisecond)
+        elapsed = int(seconds * 1000 + 0.5)
         self._lines.append(
-            b'%b.%03dZ %b %b %b "%b" %d %d %.3f %b %b\n'
-            % (
-                self._stamp,
-                (now - second) * 1000,
-                peer,
-                method[:32] or b"-",
-                escape(host) or b"-",
-                escape(target),
-                status,
-                sent,
-                seconds,
-                _text_of(endpoint),
-                _text_of(ingress),
+            b" ".join(
+                (
+                    self._stamp,
+                    peer,
+                    method[:32] or b"-",
+                    escape(host) or b"-",
+                    b'"%b"' % escape(target),
+                    _number(status),
+                    _number(sent),
+                    _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
+                    _text_of(endpoint),
+                    _text_of(ingress),
+                )
             )
         )
         if len(self._lines) >= _BATCH_LINES:
@@ -139,7 +158,7 @@ class AccessLog:
         if not lines:
             return
         try:
-            self._batches.put_nowait(b"".join(lines))
+            self._batches.put_nowait(b"\n".join(lines) + b"\n")
         except Full:
             self._dropped(len(lines))
 

@@ -57,7 +57,7 @@ class ProxySite:
 
     def new_request_id(self) -> bytes:
         """Return 32 hexadecimal digits that no other request has."""
-        return b"%032x" % self._random_bits(128)
+        return self._random_bits(128).to_bytes(16, "big").hex().encode()
 
     def mount(self, prefix: bytes, root: IResource) -> None:
         """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""

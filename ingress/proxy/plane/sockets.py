@@ -39,3 +39,40 @@ def reset_on_close(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
         pass  # The peer was quicker; there is nothing left to reset.
+
+
+class ConnectedSocket:
+    """What a transport is asked about its socket, and to set on it."""
+
+    __slots__ = ("_fileno", "_peer", "_sock", "_was_accepted")
+
+    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
+        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        self._sock = sock
+        self._fileno = sock.fileno()
+        self._peer = peer
+        self._was_accepted = peer is not None
+
+    def fileno(self) -> int:
+        """The number of the socket."""
+        return self._fileno
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Set TCP_NODELAY, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, enabled)
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Set SO_KEEPALIVE, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, enabled)
+
+    def getPeer(self) -> IAddress:
+        """The address of the other side."""
+        if self._peer is None:
+            self._peer = ask_address(self._sock.getpeername)
+        return self._peer
+
+    def getHost(self) -> IAddress:
+        """Our own address."""
+        return ask_address(self._sock.getsockname)

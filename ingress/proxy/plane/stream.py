@@ -19,7 +19,7 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
-from ingress.proxy.plane.sockets import ask_address, has_unread, reset_on_close
+from ingress.proxy.plane.sockets import ConnectedSocket, has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.transports import KernelCopy
 
@@ -32,7 +32,7 @@ _MAX_PIECES = 32
 DONE = Failure(main.CONNECTION_DONE)
 
 
-class StreamTransport:
+class StreamTransport(ConnectedSocket):
     """One connected socket, in the plane from ``start`` to its end."""
 
     __slots__ = (
@@ -40,11 +40,9 @@ class StreamTransport:
         "_ended",
         "_ending",
         "_events",
-        "_fileno",
         "_fresh",
         "_out",
         "_out_size",
-        "_peer",
         "_plane",
         "_producer",
         "_producer_paused",
@@ -53,10 +51,8 @@ class StreamTransport:
         "_read_size",
         "_reading",
         "_shutting",
-        "_sock",
         "_splice_in",
         "_splice_out",
-        "_was_accepted",
         "_write_failure",
     )
 
@@ -64,12 +60,9 @@ class StreamTransport:
         self, plane: Plane, sock: socket.socket, protocol: Protocol, peer: IAddress | None = None
     ) -> None:
         """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        super().__init__(sock, peer)
         self._plane = plane
-        self._sock = sock
-        self._fileno = sock.fileno()
         self._protocol = protocol
-        self._was_accepted = peer is not None
-        self._peer = peer
         self._events = 0
         self._reading = True
         self._read_ended = False
@@ -284,10 +277,6 @@ class StreamTransport:
         """Whether written bytes still wait to be sent."""
         return bool(self._out or self._fresh)
 
-    def fileno(self) -> int:
-        """The number of the socket."""
-        return self._fileno
-
     def splice_over(self, splice: Splice) -> None:
         """Receive and send again by ourselves."""
         if self._splice_in is splice:
@@ -400,23 +389,3 @@ class StreamTransport:
         """Let nobody know."""
         self._producer = None
         self._producer_paused = False
-
-    def setTcpNoDelay(self, enabled: bool) -> None:
-        """Set TCP_NODELAY, unless the socket has it from its listener."""
-        if not self._was_accepted:
-            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, enabled)
-
-    def setTcpKeepAlive(self, enabled: bool) -> None:
-        """Set SO_KEEPALIVE, unless the socket has it from its listener."""
-        if not self._was_accepted:
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, enabled)
-
-    def getPeer(self) -> IAddress:
-        """The address of the other side."""
-        if self._peer is None:
-            self._peer = ask_address(self._sock.getpeername)
-        return self._peer
-
-    def getHost(self) -> IAddress:
-        """Our own address."""
-        return ask_address(self._sock.getsockname)
