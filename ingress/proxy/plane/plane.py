@@ -22,8 +22,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-MAX_EVENTS = 256
-"""Events of one batch; then everything else of the reactor has its turn."""
+BATCH = 16
+"""Events that are told before what was written meanwhile is sent: enough to find most readers
+awake, and few enough for upstream to begin while others are still told."""
+MAX_BATCHES = 16
+"""Batches of one turn; then everything else of the reactor has its own."""
 
 CAN_SPLICE = hasattr(os, "splice")
 
@@ -159,8 +162,12 @@ class Plane:
         return "plane"
 
     def doRead(self) -> None:
-        """Work off one batch of events."""
-        self._work(self._epoll.poll(0, MAX_EVENTS))
+        """Work off the events there are, batch by batch."""
+        for _ in range(MAX_BATCHES):
+            events = self._epoll.poll(0, BATCH)
+            self._work(events)
+            if len(events) < BATCH:
+                break
 
     def connectionLost(self, reason: Failure) -> None:
         """The reactor is going away."""
