@@ -20,21 +20,29 @@ ROOT = Path(ingress.__file__).parents[1]
 TWISTD = "from twisted.scripts.twistd import run; run()"
 
 
+# Not the generator that other tests seed, and never the same port twice.
+_random = random.SystemRandom()
+_given: set[int] = set()
+
+
 def free_port() -> int:
     """
-    Return a TCP port of 127.0.0.1 that nobody listens on.
+    Return a TCP port of 127.0.0.1 that nobody listens on, each only once.
 
     It lies below the ports that systems give to outgoing connections, so that none of
     those takes it before the process does.
     """
     while True:
-        port = random.randrange(15000, 30000)
+        port = _random.randrange(15000, 30000)
+        if port in _given:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return port
+        _given.add(port)
+        return port
 
 
 class ControllerProcess(ProcessProtocol):
