@@ -1,13 +1,10 @@
 """The error families; nothing else crosses the border of a room.
 
 ``StartError`` ends the process in one line, ``KubernetesError`` is the API
-server's "no", ``ProxyError`` is an exchange that failed.  What is wrong with an
-object of a user is no exception at all but a ``Problem`` (``ingress.model.problems``).
+server's "no".  What is wrong with an object of a user is no exception at all but a
+``Problem`` (``ingress.model.problems``), and an exchange that failed tells so by its
+state (``ingress.proxy.exchange``).
 """
-
-from enum import Enum
-
-from attrs import define
 
 
 class StartError(Exception):
@@ -29,26 +26,3 @@ class KubernetesError(Exception):
         self.reason = reason
         self.message = message
         self.retry_after_seconds = retry_after_seconds
-
-
-class Side(Enum):
-    """Which side of an exchange failed."""
-
-    DOWNSTREAM = "downstream"
-    UPSTREAM = "upstream"
-    INTERNAL = "internal"
-
-
-@define
-class ProxyError(Exception):
-    """An exchange failed: on which *side*, with which *status* for downstream, and why.
-
-    *status* 0 means that downstream can be told nothing any more.
-    """
-
-    side: Side
-    status: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.side.value}: {self.message}"

@@ -21,6 +21,7 @@ from typing import Any
 from attrs import frozen
 
 from bench import machine
+from bench.processes import free_ports
 from bench.watch import objects
 from bench.watch.traffic import Client, Load, quantile, start_pod
 
@@ -142,7 +143,7 @@ class Bench:
         )
         port = int(await self._server.line())
         self._control = Client(port)
-        self._http, https, admin = [await _free_port() for _ in range(3)]
+        self._http, https, admin = free_ports(3)
         options = {"http": self._http, "https": https, "admin": admin}
         self._controller = await self._child(
             1,
@@ -309,14 +310,6 @@ def _have_core(core: int) -> None:
     except OSError:
         # The figures then contain what else the machine does.
         pass
-
-
-async def _free_port() -> int:
-    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
-    port: int = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return port
 
 
 def verdict(goal: Goal, value: float) -> str:
