@@ -24,6 +24,9 @@ class Expiring(Protocol):
     def expire(self) -> None:
         """End what took too long; called once the deadline is past."""
 
+    def abort(self) -> None:
+        """End the connection at once; called when ``expire`` failed."""
+
 
 class Sweep:
     """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds."""
@@ -67,5 +70,6 @@ class Sweep:
                 if watched.deadline <= now:
                     watched.expire()
             except Exception:
-                # One connection's fault must not stop the clock of all others.
+                # One connection's fault must not stop the clock of all others, nor leave it open for ever.
                 self.log.failure("a deadline could not be kept: {watched}", watched=repr(watched))
+                watched.abort()

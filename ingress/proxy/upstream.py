@@ -145,6 +145,10 @@ class UpstreamConnection(Protocol):
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
+    def abort(self) -> None:
+        """End the connection at once; the exchange, if any, is told when it is lost."""
+        self.transport.abortConnection()
+
     def expire(self) -> None:
         """Called by the sweep: idle, silent or closing for too long."""
         self.deadline = NEVER

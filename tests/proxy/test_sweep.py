@@ -17,6 +17,10 @@ class Waiting:
         self.deadline = deadline
         self.then = then
         self.expired = 0
+        self.aborted = 0
+
+    def abort(self) -> None:
+        self.aborted += 1
 
     def expire(self) -> None:
         self.expired += 1
@@ -67,7 +71,7 @@ class SweepTests(SynchronousTestCase):
         self.assertEqual(first.expired + second.expired, 1)
 
     def test_fault(self) -> None:
-        """A fault in one does not keep the others, nor the next tick, from being looked after."""
+        """A fault in one ends that one, and keeps neither the others nor the next tick from being looked after."""
 
         def fail() -> None:
             raise RuntimeError("a bug")
@@ -78,6 +82,7 @@ class SweepTests(SynchronousTestCase):
         self.clock.pump([1, 1, 1])
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
         self.assertEqual([each.expired for each in (*others, broken, late)], [1] * 7)
+        self.assertEqual([each.aborted for each in (*others, broken, late)], [0] * 5 + [1, 0])
 
     def test_date(self) -> None:
         """The date that answers carry is that of the last tick."""
