@@ -1,0 +1,70 @@
+"""Client certificates: what a TLS host asks of its visitors, and what a connection showed.
+
+``ClientAuthentication`` is decided for a host by translation and enforced twice, by two
+rooms that do not know each other: the handshake asks for the certificate and judges it,
+and the policy of the host's routes lets no request pass that came over a connection with
+other terms than its own.  A handshake with a bad certificate is not ended: as in nginx the
+visitor gets an answer that says what is wrong.
+
+CA certificates and revocation lists are public, but long; no repr shows them.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from attrs import field, frozen
+
+from ingress.model.objects import ObjectKey
+
+DEFAULT_DEPTH: Final = 1
+"""How many certificates may stand between that of the visitor and the trusted one, as in ingress-nginx."""
+VERIFIED: Final = 0
+"""OpenSSL's ``X509_V_OK``: the ``error`` of a certificate that was verified."""
+
+
+class VerifyClient(StrEnum):
+    """How much a host insists on a certificate; the words are those of ``auth-tls-verify-client``."""
+
+    REQUIRED = "on"
+    """No request passes without a certificate that was verified."""
+    OPTIONAL = "optional"
+    """None is fine; one that is shown has to be verified."""
+    OPTIONAL_NO_CA = "optional_no_ca"
+    """None is fine, and so is one of an unknown issuer; upstream is told, and has to judge."""
+
+
+@frozen(cache_hash=True)
+class ClientAuthentication:
+    """What the handshakes of a host ask for.  Equal terms, and no others, may stand in for each other.
+
+    *ca_pem* holds at least one certificate, and all of them are trusted; *crl_pem* is empty or
+    holds revocation lists, and then every certificate of a chain must have one.  Both were
+    read once by whoever made the value.  *depth* is OpenSSL's verify depth.
+    """
+
+    secret: ObjectKey
+    """Where CA certificates and revocation lists come from."""
+    ca_pem: bytes = field(repr=False)
+    crl_pem: bytes = field(default=b"", repr=False)
+    mode: VerifyClient = VerifyClient.REQUIRED
+    depth: int = DEFAULT_DEPTH
+
+
+@frozen
+class ClientEvidence:
+    """What a TLS connection proved about its visitor.
+
+    *authentication* are the terms that its handshake had, None where it asked for nothing.
+    *certificate* is the visitor's own in DER, empty where none was shown.  *error* is
+    ``VERIFIED``, or else OpenSSL's number (``X509_V_ERR_...``) for what is wrong with the
+    certificate, and *reason* says the same in words; neither means anything without one.
+    """
+
+    authentication: ClientAuthentication | None = None
+    certificate: bytes = field(default=b"", repr=False)
+    error: int = VERIFIED
+    reason: str = ""
+
+
+NO_EVIDENCE: Final = ClientEvidence()
+"""What a connection proves that was asked for nothing, or that has no TLS."""
