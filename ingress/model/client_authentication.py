@@ -20,6 +20,9 @@ DEFAULT_DEPTH: Final = 1
 """How many certificates may stand between that of the visitor and the trusted one, as in ingress-nginx."""
 VERIFIED: Final = 0
 """OpenSSL's ``X509_V_OK``: the ``error`` of a certificate that was verified."""
+UNKNOWN_ISSUER: Final = frozenset({2, 18, 19, 20, 21})
+"""The errors which say that the issuer is not among the trusted ones, and nothing worse: no
+issuer found (2, 20, 21), signed by itself (18), signed by a root that is not trusted (19)."""
 
 
 class VerifyClient(StrEnum):
@@ -58,6 +61,7 @@ class ClientEvidence:
     *certificate* is the visitor's own in DER, empty where none was shown.  *error* is
     ``VERIFIED``, or else OpenSSL's number (``X509_V_ERR_...``) for what is wrong with the
     certificate, and *reason* says the same in words; neither means anything without one.
+    Of several errors it is the gravest, see ``graver``.
     """
 
     authentication: ClientAuthentication | None = None
@@ -67,4 +71,13 @@ class ClientEvidence:
 
 
 NO_EVIDENCE: Final = ClientEvidence()
-"""What a connection proves that was asked for nothing, or that has no TLS."""
+"""What a TLS connection proves that was asked for nothing."""
+
+
+def graver(known: int, found: int) -> int:
+    """Return which of two errors of one certificate to keep: that of its issuer hides no other.
+
+    OpenSSL goes on after an error, and a certificate of an unknown issuer may be expired
+    or revoked besides.
+    """
+    return found if known == VERIFIED or (known in UNKNOWN_ISSUER and found != VERIFIED) else known
