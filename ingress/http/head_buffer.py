@@ -8,34 +8,37 @@ from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE, has_bare_line_feed
 from ingress.http.request_head import HeadError
 
 
-class HeadBuffer:
+def only_head(received: bytes) -> bytes | None:
+    """Return the head that *received* is, without the empty line that ends it; None if it is not just that.
+
+    Nearly every request without a body comes so, and needs no buffer.
+    """
+    size = len(received) - 4
+    if 0 < size <= MAX_HEAD and received.find(b"\r\n\r\n") == size and received[:2] != b"\r\n":
+        return received[:size]
+    return None
+
+
+class HeadBuffer(bytearray):
     """Bytes of requests that were not begun yet; the last one may be incomplete."""
 
-    __slots__ = ("_octets", "_searched", "_skipped")
+    __slots__ = ("_searched", "_skipped")
 
     def __init__(self) -> None:
-        self._octets = bytearray()
         self._searched = 0
         """How much is known to hold neither the end of a head nor a bare LF."""
         self._skipped = False
         """Whether the one empty line before a request was met."""
 
-    def __len__(self) -> int:
-        return len(self._octets)
-
-    def add(self, received: bytes) -> None:
-        """Append what came in."""
-        self._octets += received
-
     def clear(self) -> None:
         """Forget everything."""
-        self._octets.clear()
+        super().clear()
         self._searched = 0
         self._skipped = False
 
     def take(self) -> bytes:
         """Take everything out: what follows a head need not be another head."""
-        taken = bytes(self._octets)
+        taken = bytes(self)
         self.clear()
         return taken
 
@@ -44,27 +47,26 @@ class HeadBuffer:
 
         Raises ``HeadError`` with 400, 414 or 431 for what cannot become a head within bounds.
         """
-        octets = self._octets
-        while octets.startswith(b"\r\n"):
+        while self.startswith(b"\r\n"):
             # RFC 9112 section 2.2: an empty line before a request is ignored; one will do.
             if self._skipped:
                 raise HeadError(400, "empty lines instead of a request")
             self._skipped = True
             self._searched = 0
-            del octets[:2]
-        end = octets.find(b"\r\n\r\n", self._searched)
+            del self[:2]
+        end = self.find(b"\r\n\r\n", self._searched)
         if 0 <= end <= MAX_HEAD:
-            head = bytes(octets[:end])
-            del octets[: end + 4]
+            head = bytes(self[:end])
+            del self[: end + 4]
             self._searched = 0
             self._skipped = False
             return head
         # The last bytes may be part of a line ending, which does not count.
-        if len(octets) > MAX_REQUEST_LINE + 1 and octets.find(b"\r\n", 0, MAX_REQUEST_LINE + 2) < 0:
+        if len(self) > MAX_REQUEST_LINE + 1 and self.find(b"\r\n", 0, MAX_REQUEST_LINE + 2) < 0:
             raise HeadError(414, "request line too long")
-        if len(octets) > MAX_HEAD + 3:
+        if len(self) > MAX_HEAD + 3:
             raise HeadError(431, "head too large")
-        if has_bare_line_feed(octets, self._searched):
+        if has_bare_line_feed(self, self._searched):
             raise HeadError(400, "bare LF in the head")
-        self._searched = max(0, len(octets) - 3)
+        self._searched = max(0, len(self) - 3)
         return None

@@ -96,16 +96,20 @@ class RequestHead:
     *forward* the field lines that go on, each with its CRLF.  *content_length* is
     -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
     *forwarded* is what the peer says about the client, by lower-case name: believed
-    of a proxy of ours, and of nobody else (``ingress.http.forwarding``).
+    of a proxy of ours, and of nobody else (``ingress.http.forwarding``).  *has_body* says
+    that body bytes follow.  *destination* is for whoever routes the request to note host
+    and path in their normal forms: a head that comes again has them already.
     """
 
     __slots__ = (
         "authority",
         "chunked",
         "content_length",
+        "destination",
         "expect_continue",
         "forward",
         "forwarded",
+        "has_body",
         "keep_alive",
         "method",
         "minor",
@@ -123,16 +127,13 @@ class RequestHead:
     forward: bytes
     content_length: int
     chunked: bool
+    has_body: bool
     keep_alive: bool
     expect_continue: bool
     upgrade: bytes
     forwarded: Mapping[bytes, bytes]
     request_id: bytes
-
-    @property
-    def has_body(self) -> bool:
-        """Whether body bytes follow the head."""
-        return self.chunked or self.content_length > 0
+    destination: tuple[bytes, bytes] | None
 
     def __repr__(self) -> str:
         return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
@@ -177,6 +178,7 @@ def _parse(block: bytes) -> RequestHead:
     options: frozenset[bytes] = frozenset()
     upgrade = expect = b""
     head.request_id = b""
+    head.destination = None
     forwarded: dict[bytes, bytes] = {}
     read = _lines
     try:
@@ -208,7 +210,7 @@ def _parse(block: bytes) -> RequestHead:
         head.authority = hosts[0]
     else:
         _decide_host(head, hosts)
-    head.chunked = False
+    head.chunked = head.has_body = False
     head.content_length = -1
     if lengths or codings:
         _decide_framing(head, lengths, codings)
@@ -283,11 +285,12 @@ def _decide_framing(head: RequestHead, lengths: list[bytes], codings: list[bytes
             last = codings[-1].lower().rpartition(b",")[2].strip(b" \t")
             status = 501 if len(codings) == 1 and last == b"chunked" and b"," in codings[0] else 400
             raise HeadError(status, "transfer coding other than chunked")
-        head.chunked = True
+        head.chunked = head.has_body = True
     elif lengths:
         if len(lengths) > 1 or not is_length(lengths[0]):
             raise HeadError(400, "bad Content-Length")
         head.content_length = int(lengths[0])
+        head.has_body = head.content_length > 0
 
 
 def _decide_expectation(head: RequestHead, expect: bytes) -> None:
@@ -318,7 +321,8 @@ def _unreadable() -> RequestHead:
     head.forwarded = {}
     head.minor = 1
     head.content_length = -1
-    head.chunked = head.keep_alive = head.expect_continue = False
+    head.chunked = head.has_body = head.keep_alive = head.expect_continue = False
+    head.destination = None
     return head
 
 

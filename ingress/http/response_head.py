@@ -51,7 +51,8 @@ class ResponseHead:
     """One response head, read once and never changed.
 
     *start* is the status line and the field lines that go on, each with its CRLF.
-    *content_length* is -1 when absent.  *has_body* is about the status alone: what
+    *is_complete* says that nothing has to be added to it for HTTP/1.1 downstream: it has
+    its length, ``Date`` and ``Server``.  *content_length* is -1 when absent.  *has_body* is about the status alone: what
     answers a HEAD request has no body whatever the head says.
     """
 
@@ -61,6 +62,7 @@ class ResponseHead:
         "has_body",
         "has_date",
         "has_server",
+        "is_complete",
         "keep_alive",
         "start",
         "status",
@@ -75,6 +77,7 @@ class ResponseHead:
         self.has_body = status >= 200 and status not in (204, 304)
         self.has_date = False
         self.has_server = False
+        self.is_complete = False
         self.keep_alive = True
         self.upgrade = b""
 
@@ -148,6 +151,7 @@ def _parse(block: bytes) -> ResponseHead:
         forward.append(b"Content-Length: %d" % head.content_length)
     forward.append(b"")
     head.start = b"\r\n".join(forward)
+    head.is_complete = head.has_body and head.content_length >= 0 and head.has_date and head.has_server
     head.keep_alive = head.keep_alive and (b"close" not in options if is_1_1 else b"keep-alive" in options)
     return head
 

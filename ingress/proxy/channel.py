@@ -11,17 +11,17 @@ connection, for where the next request would begin is then unknown.
 from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.http.answer import Framing, downstream_head, frame, framing_of
-from ingress.http.body import BodyError, ChunkedDecoder, CloseDecoder, Decoder, LengthDecoder
+from ingress.http.body import BodyError
 from ingress.http.forwarding import Origin, origin_of_peer
-from ingress.http.head_buffer import HeadBuffer
+from ingress.http.head_buffer import HeadBuffer, only_head
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
 from ingress.proxy import limits
+from ingress.proxy.answering import AnsweringConnection
 from ingress.proxy.channel_state import (
     CLOSED,
     EXCHANGE,
@@ -32,30 +32,29 @@ from ingress.proxy.channel_state import (
     wants_reading,
 )
 from ingress.proxy.exchange import Exchange
+from ingress.proxy.request_body import RequestBody
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import KernelCopy, Transport, peer_address, splice
+from ingress.proxy.transports import KernelCopy, peer_address
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
 
-_NOWHERE = Origin(b"", b"http", 0, b"")
+_NOBODY = Origin(b"", b"http", 0, b"")
+_NOWHERE = (b"", b"")
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
-class DownstreamChannel(Protocol):
+class DownstreamChannel(AnsweringConnection):
     """The downstream half of exchanges, speaking HTTP/1.1."""
 
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
-
     def __init__(self, site: "ProxySite", secure: bool) -> None:
+        super().__init__(site)
         self.deadline = NEVER
         self.state = HEAD
-        self._site = site
-        self._sweep = site.sweep
         self._secure = secure
-        self._origin = _NOWHERE
+        self._origin = _NOBODY
         self._is_proxied = False
         """Whether the peer is a proxy of ours, which says who the client is."""
         self._buffer = HeadBuffer()
@@ -63,13 +62,8 @@ class DownstreamChannel(Protocol):
         self._requests = 0
         self._half_closed = False
         self._linger_until = 0.0
-        # The exchange under way
-        self._exchange: Exchange | None = None
-        self._decoder: Decoder | None = None
-        """Reads the request body; None once the request is whole."""
-        self._minor = 1
-        self._keep_alive = True
-        self._framing = Framing.NONE
+        self._is_broken = False
+        """Whether what was received could not be read, so that nobody knows where the next request begins."""
         # Back-pressure
         self._reading = True
         self._request_paused = False
@@ -104,7 +98,7 @@ class DownstreamChannel(Protocol):
     def readConnectionLost(self) -> None:
         """Downstream sends no more; it may still wait for its answer (half-close)."""
         self._half_closed = True
-        if self.state is EXCHANGE and self._decoder is not None and self._exchange is not None:
+        if self.state is EXCHANGE and self._body is not None and self._exchange is not None:
             # The request will never be whole, and upstream must not take it for one.
             self._keep_alive = False
             self._exchange.request_broken(400, "request body breaks off")
@@ -151,15 +145,20 @@ class DownstreamChannel(Protocol):
     def dataReceived(self, received: bytes) -> None:
         state = self.state
         if state is HEAD:
-            if not self._buffer:
+            buffer = self._buffer
+            if not buffer:
+                block = only_head(received)
+                if block is not None and not self._full and not self._advancing:
+                    self._begin(block)
+                    return
                 self.deadline = self._sweep.now + limits.HEAD_SECONDS
-            self._buffer.add(received)
+            buffer += received
             self._advance()
         elif state is EXCHANGE:
-            if self._decoder is not None:
-                self._take_body(self._decoder, received)
-            else:
-                self._buffer.add(received)
+            if self._body is not None:
+                self._take_body(self._body, received)
+            elif not self._is_broken:
+                self._buffer += received
                 self._update_reading()
         elif state is TUNNEL:
             if self._exchange is not None:
@@ -191,16 +190,19 @@ class DownstreamChannel(Protocol):
         head = UNREADABLE
         try:
             head = parse_request_head(block)
-            host = normal_host(head.authority)[0] if head.authority else b""
-            path = normal_path(head.path) if head.path != b"*" else b"/"
+            if head.destination is None:
+                head.destination = (
+                    normal_host(head.authority)[0] if head.authority else b"",
+                    normal_path(head.path) if head.path != b"*" else b"/",
+                )
         except HeadError as error:
             self._refuse(error.status, str(error))
         except (HostError, PathError) as error:
             self._refuse(400, str(error), head)
         else:
-            self._start(head, host, path)
+            self._start(head, head.destination)
 
-    def _start(self, head: RequestHead, host: bytes, path: bytes) -> None:
+    def _start(self, head: RequestHead, destination: tuple[bytes, bytes]) -> None:
         self.state = EXCHANGE
         self.deadline = NEVER
         self._minor = head.minor
@@ -210,54 +212,59 @@ class DownstreamChannel(Protocol):
         origin = self._origin
         if self._is_proxied:
             origin = self._site.trusted_proxies.origin(origin, head)
-        exchange = Exchange(self._site, self, head, host, path, origin)
+        exchange = Exchange(self._site, self, head, destination, origin)
         self._exchange = exchange
-        if not head.has_body:
-            exchange.request_ended()
-        else:
-            self._decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
+        if head.has_body:
+            self._body = RequestBody(head, self._sweep.now)
             # What came with the head goes upstream with it, in one write.
-            self._take_body(self._decoder, self._buffer.take())
-            if self._half_closed and self._decoder is not None and self._exchange is exchange:
+            self._take_body(self._body, self._buffer.take())
+            if self._half_closed and self._body is not None and self._exchange is exchange:
                 exchange.request_broken(400, "request body breaks off")
-        if self._exchange is exchange:
-            self._site.resource_for(exchange).render(exchange)
+            if self._exchange is not exchange:
+                return
+        self._site.resource_for(exchange).render(exchange)
 
-    def _take_body(self, decoder: Decoder, received: bytes) -> None:
-        """Take the framing off a piece of the request body and hand it to the exchange."""
+    def _take_body(self, body: RequestBody, received: bytes) -> None:
+        """Hand what *received* holds of the request body to the exchange."""
         exchange = self._exchange
         if exchange is None:
             return
-        self.deadline = self._sweep.now + limits.BODY_GAP_SECONDS
         try:
-            piece = b"".join(decoder.feed(received))
+            piece = body.feed(received)
         except BodyError as error:
             self._keep_alive = False
             exchange.request_broken(400, str(error))
             return
-        if decoder.finished:
-            self._decoder = None
+        if body.finished:
+            self._body = None
             self.deadline = NEVER
-            self._buffer.add(decoder.rest)
+            self._buffer += body.rest
+        else:
+            self._await_more(body)
         if piece:
             exchange.request_body(piece)
-        if decoder.finished:
+        if body.finished:
             exchange.request_ended()
             self._update_reading()
-        elif (
-            isinstance(decoder, LengthDecoder)
-            and decoder.left >= limits.SPLICE_BYTES
-            and not self._request_paused
-        ):
-            exchange.splice_request(KernelCopy(self.transport, decoder.left, self._moved, self._spliced))
+        elif not self._request_paused and body.left_to_splice:
+            exchange.splice_request(
+                KernelCopy(self.transport, body.left_to_splice, self._moved, self._spliced)
+            )
+
+    def _await_more(self, body: RequestBody) -> None:
+        """Give the sender of *body* its time for the next piece, or have the sweep end it now."""
+        now = self._sweep.now
+        self.deadline = now if body.is_too_slow(now) else now + limits.BODY_GAP_SECONDS
 
     def _moved(self, count: int) -> None:
         """So much of a spliced request body went upstream."""
-        self.deadline = self._sweep.now + limits.BODY_GAP_SECONDS
+        if self._body is not None:
+            self._body.moved(count)
+            self._await_more(self._body)
 
     def _spliced(self) -> None:
         """All of a spliced request body went upstream."""
-        self._decoder = None
+        self._body = None
         if self._exchange is not None:
             self._exchange.request_ended()
         self._update_reading()
@@ -267,72 +274,38 @@ class DownstreamChannel(Protocol):
         self._keep_alive = False
         self._minor = 1
         # Whatever follows is of no use, but must be taken for our reply to arrive.
-        self._decoder = CloseDecoder()
+        self._is_broken = True
         self._buffer.clear()
         self.state = EXCHANGE
-        self._exchange = Exchange(self._site, self, head, b"", b"", self._origin)
+        self._exchange = Exchange(self._site, self, head, _NOWHERE, self._origin)
         self._exchange.fail(status, why)
 
     # DownstreamHalf
 
-    def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
-        """Send the head, and what there is of the body with it in one write."""
-        assert self._exchange is not None
-        self._framing = framing_of(head, self._exchange.head.method, self._minor)
-        if (
-            self._site.draining
-            or self._framing is Framing.UNTIL_CLOSE
-            or (ended and self._decoder is not None)
-        ):
-            self._keep_alive = False
-        answer = downstream_head(head, self._framing, self._minor, self._keep_alive, self._sweep.date)
-        self.transport.write(answer + frame(self._framing, body, ended, trailers))
-
-    def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
-        """Send more of the body."""
-        framed = frame(self._framing, piece, ended, trailers)
-        if framed:
-            self.transport.write(framed)
-
-    def splice_body(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of a body of known length, if that is possible."""
-        return self._framing is Framing.LENGTH and splice(self.transport, copy)
-
-    def send_interim(self, head: ResponseHead) -> None:
-        """Send a 1xx head; HTTP/1.0 has none (RFC 9110 section 15.2)."""
-        if self._minor:
-            self.transport.write(head.start + b"\r\n")
-
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Send the 101 head and turn into a pipe."""
         self.state = TUNNEL
-        upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
-        self.transport.write(head.start + upgrade + first)
+        self.send_switch(head, first)
         ahead = self._buffer.take()
         self._update_reading()
         if ahead and self._exchange is not None:
             self._exchange.tunnel_from_downstream(ahead)
 
-    def send_raw(self, octets: bytes) -> None:
-        """Send bytes of a tunnel."""
-        self.transport.write(octets)
-
-    def cut(self) -> None:
-        """Break the answer off, so that downstream can see that it is not whole."""
-        self._keep_alive = False
-        self._decoder = None
-        if self._framing is Framing.UNTIL_CLOSE:
-            # A regular close would look like the end of the body; a reset does not.
-            self.transport.abortConnection()
-
     def finished(self) -> None:
         """The exchange is over: go on with the next request, or close."""
         self._exchange = None
         self._request_paused = False
-        if self.state is EXCHANGE and self._decoder is not None and not self._half_closed:
+        is_whole = self._body is None and not self._is_broken
+        if self.state is not EXCHANGE:
+            self._close()
+        elif not is_whole and not self._half_closed:
             self._linger()
-        elif self.state is EXCHANGE and self._keep_alive:
+        elif self._keep_alive:
             self.state = HEAD
+            if self._reading and not self._full and not self._buffer and not self._half_closed:
+                # What ``_update_reading`` would find nearly always.
+                self.deadline = self._sweep.now + limits.IDLE_SECONDS
+                return
             self._update_reading()
             if self._buffer or self._half_closed:
                 self._advance()
@@ -359,11 +332,13 @@ class DownstreamChannel(Protocol):
         """Go on bringing the request."""
         if self._request_paused:
             self._request_paused = False
+            if self._body is not None:
+                self._body.restart_window(self._sweep.now)
             self._update_reading()
 
     def _update_reading(self) -> None:
         """Read while somebody can take it, and set until when downstream has to act."""
-        in_body = self._decoder is not None
+        in_body = self._body is not None
         ahead = len(self._buffer)
         if self.state is not LINGERING and self.state is not CLOSED:
             # A closing has a bound of its own.

@@ -68,61 +68,39 @@ _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
 class Exchange:
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
-    __slots__ = (
-        "_attempts",
-        "_balancer",
-        "_body_size",
-        "_downstream",
-        "_held",
-        "_held_size",
-        "_max_body_bytes",
-        "_origin",
-        "_request_ended",
-        "_request_id",
-        "_route",
-        "_sent",
-        "_site",
-        "_started",
-        "_tried",
-        "_upstream",
-        "endpoint",
-        "head",
-        "host",
-        "path",
-        "state",
-        "status",
-    )
+    # What most exchanges never change stands here, and costs each of them nothing.
+    state = _WAITING
+    status = 0
+    endpoint: Endpoint | None = None
+    _route: Route | None = None
+    _balancer: RoundRobin | None = None
+    _upstream: UpstreamHalf | None = None
+    _attempts = 0
+    _tried: frozenset[Endpoint] = frozenset()
+    _held: list[bytes] | None = None
+    """Pieces of the request body that may be sent once more; None once that may not be."""
+    _held_size = 0
+    _body_size = 0
+    _max_body_bytes = 0
+    _request_id = b""
+    _sent = 0
 
     def __init__(
         self,
         site: "ProxySite",
         downstream: DownstreamHalf,
         head: RequestHead,
-        host: bytes,
-        path: bytes,
+        destination: tuple[bytes, bytes],
         origin: Origin,
     ) -> None:
+        """*destination* is host and path in their normal forms."""
         self._site = site
         self._downstream = downstream
         self.head = head
-        self.host = host
-        self.path = path
+        self.host, self.path = destination
         self._origin = origin
-        self.state = _WAITING
-        self.status = 0
-        self.endpoint: Endpoint | None = None
-        self._route: Route | None = None
-        self._balancer: RoundRobin | None = None
-        self._upstream: UpstreamHalf | None = None
-        self._attempts = 0
-        self._tried: set[Endpoint] = set()
-        self._held: list[bytes] | None = []
-        self._held_size = 0
-        self._body_size = 0
-        self._max_body_bytes = 0
-        self._request_ended = False
-        self._request_id = b""
-        self._sent = 0
+        self._request_ended = not head.has_body
+        self._held = []
         self._started = site.clock.seconds()
 
     def __repr__(self) -> str:
@@ -194,11 +172,11 @@ class Exchange:
         self.state = _AWAITING
         self._upstream = upstream
         head = upstream_head(self.head, self._request_id, self._origin)
-        held = self._held or []
+        held = b"".join(self._held) if self._held else b""
         if not self._request_ended:
             # Before the first write, which may fill upstream and pause the request again.
             self._downstream.resume_request()
-        upstream.begin(self, head, b"".join(held), self._request_ended)
+        upstream.begin(self, head, held, self._request_ended)
         if self._held_size > MAX_HELD or not upstream.is_reused or self.head.method not in _IDEMPOTENT:
             self._held = None
         return True
@@ -210,7 +188,7 @@ class Exchange:
         assert self.endpoint is not None
         assert self._balancer is not None
         self._site.metrics.upstream_failed()
-        self._tried.add(self.endpoint)
+        self._tried |= {self.endpoint}
         another = self._balancer.pick(self._tried) if self._attempts < MAX_ATTEMPTS else None
         if another is not None:
             self._site.metrics.attempt_repeated()

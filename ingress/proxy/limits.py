@@ -12,6 +12,9 @@ MAX_REQUESTS = 1000
 """On one connection; nginx ``keepalive_requests`` 1000."""
 BODY_GAP_SECONDS = 30.0
 """Between two pieces of a request body; nginx 60 s."""
+BODY_RATE_SECONDS = 30.0
+BODY_RATE_BYTES = 30_000
+"""What must come of a request body in that time while upstream takes it: 1 kB a second."""
 SEND_GAP_SECONDS = 60.0
 """How long downstream may leave a full buffer of its answer untaken; nginx ``send_timeout`` 60 s."""
 LINGER_GAP_SECONDS = 5.0

@@ -232,6 +232,11 @@ class UpstreamConnection(Protocol):
                 return
         self._buffer = b""
         self._keep_alive = head.keep_alive
+        if head.content_length == len(received) and head.has_body and exchange.head.method != b"HEAD":
+            # Nearly every answer comes whole.
+            self._release(is_clean=True)
+            exchange.upstream_head(head, received, True, [])
+            return
         if exchange.head.method == b"HEAD" or not head.has_body:
             self._decoder = LengthDecoder(0)
         elif head.chunked:

@@ -30,7 +30,7 @@ def parse_one(octets: bytes) -> None:
 
 def _request(octets: bytes) -> None:
     buffer = HeadBuffer()
-    buffer.add(octets)
+    buffer.extend(octets)
     try:
         block = buffer.next_head()
         head = parse_request_head(block if block is not None else octets)

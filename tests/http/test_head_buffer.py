@@ -1,9 +1,11 @@
 """Tests for ``ingress.http.head_buffer``."""
 
+from hypothesis import given
+from hypothesis.strategies import binary
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
-from ingress.http.head_buffer import HeadBuffer
+from ingress.http.head_buffer import HeadBuffer, only_head
 from ingress.http.request_head import HeadError
 
 GET = b"GET / HTTP/1.1\r\nHost: a.test"
@@ -15,7 +17,7 @@ def feed(*pieces: bytes) -> list[bytes | int]:
     buffer = HeadBuffer()
     found: list[bytes | int] = []
     for piece in pieces:
-        buffer.add(piece)
+        buffer.extend(piece)
         try:
             while (head := buffer.next_head()) is not None:
                 found.append(head)
@@ -72,18 +74,50 @@ class HeadBufferTests(SynchronousTestCase):
     def test_take(self) -> None:
         """What follows a head can be taken out as it is."""
         buffer = HeadBuffer()
-        buffer.add(GET + END + b"\r\nbody")
+        buffer.extend(GET + END + b"\r\nbody")
         self.assertEqual(buffer.next_head(), GET)
         self.assertEqual((buffer.take(), len(buffer)), (b"\r\nbody", 0))
-        buffer.add(b"\r\n" + GET + END)
+        buffer.extend(b"\r\n" + GET + END)
         self.assertEqual(buffer.next_head(), GET)
 
     def test_clear(self) -> None:
         """A cleared buffer has forgotten everything."""
         buffer = HeadBuffer()
-        buffer.add(b"\r\n" + GET)
+        buffer.extend(b"\r\n" + GET)
         self.assertIsNone(buffer.next_head())
         buffer.clear()
         self.assertEqual(len(buffer), 0)
-        buffer.add(b"\r\n" + GET + END)
+        buffer.extend(b"\r\n" + GET + END)
         self.assertEqual(buffer.next_head(), GET)
+
+
+class OnlyHeadTests(SynchronousTestCase):
+    """Tests for ``only_head``."""
+
+    def test_one_head(self) -> None:
+        """Bytes that are one head and nothing else need no buffer."""
+        self.assertEqual(only_head(GET + END), GET)
+
+    def test_everything_else(self) -> None:
+        """What is not complete, goes on, begins with an empty line or is too large goes through the buffer."""
+        for received in (
+            b"",
+            END,
+            GET,
+            GET + END[:3],
+            GET + END + b"x",
+            b"\r\n" + GET + END,
+            b"x" * MAX_HEAD + b"x" + END,
+        ):
+            self.assertIsNone(only_head(received), received[:40])
+
+    @given(binary(max_size=20), binary(max_size=20))
+    def test_same_as_the_buffer(self, before: bytes, behind: bytes) -> None:
+        """Whatever is taken for a head is the head that the buffer finds, and nothing is left behind it."""
+        received = before + b"\r\n" + behind + END
+        head = only_head(received)
+        if head is not None:
+            buffer = HeadBuffer()
+            buffer.extend(received)
+            self.assertEqual(buffer.next_head(), head)
+            self.assertFalse(buffer)

@@ -6,6 +6,7 @@ from tests.proxy.playing import GET, OK, ProxyCase, body_of, fields_of
 
 GET_1_0 = b"GET / HTTP/1.0\r\nHost: shop.test\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 10\r\n\r\n"
+LARGE_POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 900000\r\n\r\n"
 
 
 class KeepAliveTests(ProxyCase):
@@ -461,15 +462,43 @@ class DeadlineTests(ProxyCase):
     def test_body_gap(self) -> None:
         """A body that stops for 30 seconds is answered by 408, and upstream is aborted."""
         down = self.stage.open()
-        down.say(POST + b"0")
+        down.say(LARGE_POST)
         for _ in range(3):
             self.reactor.pass_time(25)
-            down.say(b"1")
+            down.say(b"1" * 30_000)
         self.assertEqual(down.received, b"")
         self.reactor.pass_time(32)
         self.assert_status(down.received, 408)
         self.assertTrue(self.upstream().saw_reset)
         self.assert_ended(408)
+
+    def test_body_rate(self) -> None:
+        """A body that never stops, but comes at less than 1 kB a second, is answered by 408 all the same."""
+        down = self.stage.open()
+        down.say(LARGE_POST)
+        for _ in range(5):
+            self.reactor.pass_time(5)
+            down.say(b"1")
+        self.assertEqual(down.received, b"")
+        for _ in range(3):
+            self.reactor.pass_time(5)
+            down.say(b"1")
+        self.assert_status(down.received, 408)
+        self.assertTrue(self.upstream().saw_reset)
+
+    def test_body_rate_while_upstream_is_slow(self) -> None:
+        """The time in which upstream takes nothing is not held against the sender of a body."""
+        down = self.stage.open()
+        down.say(LARGE_POST)
+        self.upstream().widen(0)
+        down.say(b"1" * 100_000)
+        self.reactor.pass_time(50)
+        self.assertEqual(down.received, b"")
+        self.upstream().widen()
+        self.reactor.pass_time(5)
+        down.say(b"1")
+        self.assertEqual(down.received, b"")
+        self.assertFalse(self.upstream().closed)
 
     def test_answer_may_take_time(self) -> None:
         """Waiting for upstream is not held against downstream."""

@@ -96,20 +96,6 @@ class StreamTransport(ConnectedSocket):
 
     # What a kind of connection does in its own way
 
-    def _receive(self) -> bytes | None:
-        """Return what came, empty at the peer's end, None when there is nothing yet."""
-        try:
-            return self._sock.recv(self._read_size)
-        except (BlockingIOError, InterruptedError):
-            return None
-
-    def _send_first(self, octets: bytes) -> int:
-        """Send as much of *octets* as is taken at once; return how much that was."""
-        try:
-            return self._sock.send(octets)
-        except (BlockingIOError, InterruptedError):
-            return 0
-
     def _send_waiting(self) -> int:
         """Send as much as is taken of what waits; return how much that was."""
         pieces = [piece for piece, _ in zip(self._out, range(_MAX_PIECES), strict=False)]
@@ -129,6 +115,9 @@ class StreamTransport(ConnectedSocket):
 
     def ready(self, events: int) -> None:
         """Act on what the plane found."""
+        if events == READ and self._reading and not self._read_ended and not self._ended:
+            self._read()
+            return
         if events & WRITE and not self._ended:
             self._flush()
         if events & ~WRITE and not self._ended:
@@ -151,7 +140,9 @@ class StreamTransport(ConnectedSocket):
             self._splice_in.pump()
             return
         try:
-            received = self._receive()
+            received = self._sock.recv(self._read_size)
+        except (BlockingIOError, InterruptedError):
+            return
         except OSError as problem:
             self._end(Failure(error.ConnectionLost(str(problem))))
             return
@@ -162,7 +153,7 @@ class StreamTransport(ConnectedSocket):
             elif size < _SMALL_READ:
                 self._read_size = _SMALL_READ
             self._protocol.dataReceived(received)
-        elif received is not None:
+        else:
             self._end_of_input()
 
     def _end_of_input(self) -> None:
@@ -311,21 +302,29 @@ class StreamTransport(ConnectedSocket):
 
     def send_fresh(self) -> None:
         """Send what was written in this batch."""
-        octets, self._fresh = self._fresh, b""
-        if octets and not self._ended:
-            self._send(octets)
+        octets = self._fresh
+        if octets:
+            self._fresh = b""
+            if not self._ended:
+                self._send(octets)
 
     def _send(self, octets: bytes) -> None:
+        """Send as much of *octets* as is taken at once, and let the rest wait."""
         try:
-            sent = self._send_first(octets)
+            sent = self._sock.send(octets)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
         except OSError as problem:
             self.send_failed(problem)
             return
         if sent != len(octets):
-            self._out.append(memoryview(octets)[sent:])
-            self._out_size = len(octets) - sent
-            self.update()
-            self._tell_producer()
+            self._let_wait(memoryview(octets)[sent:])
+
+    def _let_wait(self, rest: memoryview) -> None:
+        self._out.append(rest)
+        self._out_size = len(rest)
+        self.update()
+        self._tell_producer()
 
     def _tell_producer(self) -> None:
         if self._out_size > HIGH_WATER and self._producer is not None and not self._producer_paused:

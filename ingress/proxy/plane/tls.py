@@ -9,8 +9,10 @@ the socket can be written, and a write until something was read.
 import socket
 
 from OpenSSL import SSL
+from twisted.internet import error
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
@@ -54,7 +56,19 @@ class TLSTransport(StreamTransport):
     def _wants_write(self) -> bool:
         return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
 
+    def _read(self) -> None:
+        try:
+            received = self._receive()
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+            return
+        if received:
+            self._protocol.dataReceived(received)
+        elif received is not None:
+            self._end_of_input()
+
     def _receive(self) -> bytes | None:
+        """Return what came, empty at the peer's end, None when there is nothing yet."""
         if self._write_needs_read:
             self._write_needs_read = False
             self._plane.later(self._send_again, self)
@@ -115,8 +129,15 @@ class TLSTransport(StreamTransport):
         # TLS has no half-close that peers could rely on: the end of one side is the end.
         self._end(DONE)
 
-    def _send_first(self, octets: bytes) -> int:
-        return self._encrypt(memoryview(octets))
+    def _send(self, octets: bytes) -> None:
+        view = memoryview(octets)
+        try:
+            sent = self._encrypt(view)
+        except OSError as problem:
+            self.send_failed(problem)
+            return
+        if sent != len(octets):
+            self._let_wait(view[sent:])
 
     def _send_waiting(self) -> int:
         return self._encrypt(self._out[0])

@@ -1,0 +1,91 @@
+"""The answering side of a downstream connection that speaks HTTP/1.1.
+
+What ``channel`` builds upon: it reads requests and knows when one is over, this
+writes the answers.  Nothing here decides what is answered.
+"""
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.protocol import Protocol
+
+from ingress.http.answer import Framing, downstream_head, frame, framing_of
+from ingress.http.response_head import ResponseHead
+from ingress.proxy.exchange import Exchange
+from ingress.proxy.request_body import RequestBody
+from ingress.proxy.transports import KernelCopy, Transport, splice
+
+if TYPE_CHECKING:
+    from ingress.proxy.site import ProxySite
+
+
+class AnsweringConnection(Protocol):
+    """Writes the answers of one connection, one exchange at a time."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+
+    def __init__(self, site: "ProxySite") -> None:
+        self._site = site
+        self._sweep = site.sweep
+        self._exchange: Exchange | None = None
+        """The exchange under way."""
+        self._body: RequestBody | None = None
+        """What reads its request body; None once the request is whole."""
+        self._minor = 1
+        self._keep_alive = True
+        """Whether another request may follow this one."""
+        self._framing = Framing.NONE
+
+    def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send the head, and what there is of the body with it in one write."""
+        exchange = self._exchange
+        assert exchange is not None
+        if self._site.draining:
+            self._keep_alive = False
+        if (
+            ended
+            and head.is_complete
+            and self._keep_alive
+            and self._minor
+            and self._body is None
+            and exchange.head.method != b"HEAD"
+        ):
+            # Nearly every answer: nothing is to be added, and its body is here.
+            self.transport.write(b"%b\r\n%b" % (head.start, body))
+            return
+        self._framing = framing_of(head, exchange.head.method, self._minor)
+        if self._framing is Framing.UNTIL_CLOSE or (ended and self._body is not None):
+            self._keep_alive = False
+        answer = downstream_head(head, self._framing, self._minor, self._keep_alive, self._sweep.date)
+        self.transport.write(answer + frame(self._framing, body, ended, trailers))
+
+    def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send more of the body."""
+        framed = frame(self._framing, piece, ended, trailers)
+        if framed:
+            self.transport.write(framed)
+
+    def splice_body(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of a body of known length, if that is possible."""
+        return self._framing is Framing.LENGTH and splice(self.transport, copy)
+
+    def send_interim(self, head: ResponseHead) -> None:
+        """Send a 1xx head; HTTP/1.0 has none (RFC 9110 section 15.2)."""
+        if self._minor:
+            self.transport.write(head.start + b"\r\n")
+
+    def send_switch(self, head: ResponseHead, first: bytes) -> None:
+        """Send the 101 head and the first bytes of what follows it."""
+        upgrade = b"Connection: Upgrade\r\nUpgrade: %b\r\n\r\n" % head.upgrade
+        self.transport.write(head.start + upgrade + first)
+
+    def send_raw(self, octets: bytes) -> None:
+        """Send bytes of a tunnel."""
+        self.transport.write(octets)
+
+    def cut(self) -> None:
+        """Break the answer off, so that downstream can see that it is not whole."""
+        self._keep_alive = False
+        self._body = None
+        if self._framing is Framing.UNTIL_CLOSE:
+            # A regular close would look like the end of the body; a reset does not.
+            self.transport.abortConnection()
