@@ -32,11 +32,12 @@ Invariants:
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.cluster.store import Store
+from ingress.cluster.store import Changes, Store
 from ingress.metrics import Metrics
 from ingress.model.objects import Batch, Kind, ObjectKey
 from ingress.model.problems import Problem
@@ -71,11 +72,21 @@ _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
 
 
+class Follower(Protocol):
+    """Who wants to know of each change, from the first sync on; it must be quick and raise nothing."""
+
+    def objects_changed(self, changes: Changes) -> None:
+        """Learn what is different in the store now."""
+
+    def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
+        """Learn which problems are new in the snapshot just published, and which are solved."""
+
+
 class Controller:
     """Keeps the published snapshot in line with the store.
 
     *publish* makes a snapshot current; *clock* delays; *now* returns the current time
-    with its zone, by which certificates are judged.
+    with its zone, by which certificates are judged.  *follower* is told of changes.
     """
 
     def __init__(
@@ -86,6 +97,7 @@ class Controller:
         clock: IReactorTime,
         metrics: Metrics,
         now: Callable[[], datetime],
+        follower: Follower | None = None,
     ) -> None:
         self._store = store
         self._options = options
@@ -93,6 +105,7 @@ class Controller:
         self._clock = clock
         self._metrics = metrics
         self._now = now
+        self._follower = follower
         self._is_running = False
         self._published: Snapshot | None = None
         # The translation that the published snapshot is of, and the one that rounds work
@@ -125,6 +138,8 @@ class Controller:
         if self._translation.is_marked or (changes.services and self._published is None):
             self._changed_since = True
             self._schedule_round()
+        if self._follower is not None:
+            self._follower.objects_changed(changes)
 
     def synced(self) -> None:
         """Begin with the first snapshot, at once."""
@@ -202,6 +217,8 @@ class Controller:
             return
         self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
         _log_problems(came, went)
+        if self._follower is not None:
+            self._follower.problems_changed(came, went)
         self._log_published(snapshot)
         if before is None:
             self._log_services_without_endpoints(snapshot, self._store.state())

@@ -1,6 +1,6 @@
 """From changed objects to a published snapshot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from attrs import evolve
@@ -9,7 +9,7 @@ from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
-from ingress.cluster.store import Store
+from ingress.cluster.store import Changes, Store
 from ingress.controller import (
     LONGEST_REST_SECONDS,
     PROBLEMS_LOGGED,
@@ -38,6 +38,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.model.standing import Standing
 from ingress.model.state import ClusterState
 from ingress.settings import ManualEndpoint
 from ingress.translate.options import TranslateOptions
@@ -767,3 +768,60 @@ class ManualEndpointTests(ControllerTestCase):
         self.controller.changed(gone(Kind.ENDPOINT_SLICE, "shop-1"))
         self.clock.advance(0)
         self.assertEqual(self.published[-1].backends[SHOP], BackendState((Endpoint("127.0.0.1", 9000),)))
+
+
+class Recorder:
+    """A follower that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.changes: list[Changes] = []
+        self.came: list[Problem] = []
+        self.went: list[Problem] = []
+
+    def objects_changed(self, changes: Changes) -> None:
+        self.changes.append(changes)
+
+    def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
+        self.came += came
+        self.went += went
+
+
+class FollowerTests(ControllerTestCase):
+    """Whoever wants to know what changes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.follower = Recorder()
+        self.controller = Controller(
+            self.store,
+            self.options,
+            self.published.append,
+            self.clock,
+            self.metrics,
+            lambda: NOW,
+            self.follower,
+        )
+
+    def test_objects(self) -> None:
+        """It learns what is different, from the first sync on."""
+        self.start()
+        self.assertEqual(self.follower.changes, [])
+        self.controller.changed(batch(service("shop")))
+        self.assertEqual(self.follower.changes, [Changes(((Kind.SERVICE, key("shop")),))])
+
+    def test_standing(self) -> None:
+        """It learns of a change of the standing alone, and that costs no round."""
+        self.start_shop()
+        value = self.store.state().ingresses[key("shop")]
+        object_id = (Kind.INGRESS, key("shop"))
+        self.controller.changed({object_id: Projection(value, (), Standing("u"))})
+        self.assertEqual(self.follower.changes[-1].standings, (object_id,))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_problems(self) -> None:
+        """It learns which problems came, those of the first snapshot among them, and which went."""
+        self.start(ingress("shop", "shop.test"))
+        self.assertEqual([problem.reason for problem in self.follower.came], [Reason.SERVICE_NOT_FOUND])
+        self.controller.changed(batch(service("shop")))
+        self.clock.advance(0)
+        self.assertEqual(self.follower.went, self.follower.came)

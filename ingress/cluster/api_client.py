@@ -12,13 +12,14 @@ loading, and a ``KubernetesError`` afterwards.
 
 import http.client
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import urllib3
+from attrs import frozen
 from twisted.logger import Logger
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, ReadTimeoutError
 
@@ -43,6 +44,10 @@ log = Logger()
 _CHUNK_BYTES = 64 * 1024
 _RENEWAL_PAUSE_SECONDS = 10.0
 
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+"""A patch in which null removes a field and a list replaces a list (RFC 7396)."""
+
 
 def user_agent() -> str:
     """The ``User-Agent`` of our requests; without a version when run from bare sources."""
@@ -50,6 +55,21 @@ def user_agent() -> str:
         return f"txingress/{version('txingress')}"
     except PackageNotFoundError:
         return "txingress"
+
+
+@frozen
+class ApiRequest:
+    """One request; *body* is JSON of the media type *content_type*.
+
+    *timeouts* are the seconds for connecting and for each silence; None for those of the access.
+    """
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: Mapping[str, Any] | None = None
+    content_type: str = JSON
+    timeouts: tuple[float, float] | None = None
 
 
 class ApiAccess:
@@ -75,11 +95,14 @@ class ApiAccess:
         self._configuration: Configuration | None = None
         self._generation = 0
         self._renewed = 0.0
+        self.namespace = ""
+        """The namespace that we are in, or that the kubeconfig names; known once loaded."""
 
     def load(self) -> str:
         """Load the configuration; return the API server's address.  Raises ``StartError``."""
         with self._lock:
             configuration = self._read()
+            self.namespace = self._credentials.namespace()
             if not configuration.verify_ssl:
                 log.warn("the certificate of the API server {host} is not verified", host=configuration.host)
                 urllib3.disable_warnings(InsecureRequestWarning)
@@ -109,12 +132,19 @@ class ApiAccess:
 
             return self._generation, ApiClient(self._configuration)
 
-    def prepare(self, client: "ApiClient", path: str, query: list[tuple[str, str]]) -> "RequestSerialized":
-        """Make a GET request with its credentials, which may be read anew here, or by a plugin."""
-        headers = {"Accept": "application/json"}
+    def prepare(self, client: "ApiClient", request: ApiRequest) -> "RequestSerialized":
+        """Give *request* its credentials, which may be read anew here, or by a plugin."""
+        headers = {"Accept": JSON}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
         with self._lock:
             return client.param_serialize(
-                "GET", path, query_params=query, header_params=headers, auth_settings=["BearerToken"]
+                request.method,
+                request.path,
+                query_params=list(request.query),
+                header_params=headers,
+                body=request.body,
+                auth_settings=["BearerToken"],
             )
 
     def _read(self) -> "Configuration":
@@ -134,20 +164,26 @@ class ApiConnection:
         self._client: ApiClient | None = None
 
     def get(self, path: str, query: list[tuple[str, str]]) -> "ApiResponse":
-        """Ask for *path*; return the answer when its head is there and says success.
+        """Ask for *path*, as ``send`` does."""
+        return self.send(ApiRequest("GET", path, tuple(query)))
 
-        The caller closes the answer.  Raises ``KubernetesError``.
+    def send(self, request: ApiRequest) -> "ApiResponse":
+        """Send *request*; return the answer when its head is there and says success.
+
+        The caller closes the answer.  Raises ``KubernetesError``.  Nothing is repeated: whether
+        a write that failed was done all the same is for the caller to find out.
         """
         if self._interruption.is_interrupted:
             raise KubernetesError(0, BROKEN, "interrupted")
         client = self._present_client()
         try:
-            prepared = self._access.prepare(client, path, query)
+            prepared = self._access.prepare(client, request)
         except Exception as error:
             # The loaders of the package raise whatever an unreadable file or a bad plugin brings up.
             raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
+        timeouts = request.timeouts or self._access.timeouts
         try:
-            answer = client.call_api(*prepared, _request_timeout=self._access.timeouts).response
+            answer = client.call_api(*prepared, _request_timeout=timeouts).response
         except ReadTimeoutError:
             raise KubernetesError(0, UNREACHABLE, "no answer in time") from None
         except Exception as error:
@@ -180,7 +216,7 @@ class ApiConnection:
             self._generation, self._client = new
             self._client.user_agent = user_agent()
             self._client.rest_client.pool_manager.pool_classes_by_scheme = pool_classes(self._interruption)
-        assert self._client is not None, "load() comes before get()"
+        assert self._client is not None, "load() comes before send()"
         return self._client
 
 

@@ -8,6 +8,7 @@ Error messages never quote a kubeconfig: it holds keys and tokens.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 log = Logger()
 
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -57,16 +59,42 @@ class CredentialSource:
         _log_proxy(configuration)
         return configuration
 
+    def namespace(self) -> str:
+        """The namespace that we are in: by ``POD_NAMESPACE``, else by where the credentials come from.
+
+        A service account says it in a file, a kubeconfig in its context; ``default`` when nobody does.
+        """
+        named = self.environ.get("POD_NAMESPACE", "")
+        files = self._kubeconfig_files()
+        try:
+            if not named and files:
+                named = _namespace_of_context(files, self.context)
+            elif not named and self._is_in_pod():
+                named = (self.service_account_directory / "namespace").read_text(encoding="utf-8").strip()
+        except Exception as error:
+            # What the package raises at a kubeconfig that it could load a moment ago is anybody's guess.
+            log.warn("the namespace we are in cannot be read: {reason}", reason=type(error).__name__)
+        return named if _NAMESPACE.fullmatch(named) else "default"
+
+    def _kubeconfig_files(self) -> str:
+        """The kubeconfig to use, several with colons between them; empty for none."""
+        files = self.kubeconfig or self.environ.get("KUBECONFIG")
+        home = self.environ.get("HOME")
+        if files or self._is_in_pod() or not home:
+            return files or ""
+        at_home = Path(home) / ".kube" / "config"
+        return str(at_home) if at_home.is_file() else ""
+
+    def _is_in_pod(self) -> bool:
+        return self.context is None and bool(self.environ.get("KUBERNETES_SERVICE_HOST"))
+
     def _fill(self, configuration: "Configuration") -> str:
         """Load from the first place that there is; return what to call it."""
-        files = self.kubeconfig or self.environ.get("KUBECONFIG")
+        files = self._kubeconfig_files()
         if files:
             return self._fill_from_kubeconfig(configuration, files)
-        if self.context is None and self.environ.get("KUBERNETES_SERVICE_HOST"):
+        if self._is_in_pod():
             return self._fill_from_service_account(configuration)
-        home = self.environ.get("HOME")
-        if home and (Path(home) / ".kube" / "config").is_file():
-            return self._fill_from_kubeconfig(configuration, str(Path(home) / ".kube" / "config"))
         if self.server is not None and self.context is None:
             configuration.host = self.server
             return "without credentials"
@@ -115,6 +143,15 @@ class CredentialSource:
         except (ConfigException, OSError) as error:
             raise StartError(f"service account of the pod: {one_line(str(error))}") from None
         return "service account of the pod"
+
+
+def _namespace_of_context(files: str, context: str | None) -> str:
+    """The namespace of a context of a kubeconfig, by default of its current one; empty when it has none."""
+    from kubernetes.config import list_kube_config_contexts
+
+    contexts, current = list_kube_config_contexts(files)
+    chosen = current if context is None else next(one for one in contexts if one["name"] == context)
+    return str(chosen["context"].get("namespace") or "")
 
 
 def _refine(configuration: "Configuration", server: str | None) -> None:

@@ -17,6 +17,7 @@ from sys import intern
 
 from ingress.cluster.fields import FieldReader, RawObject, is_object, shape_of
 from ingress.cluster.project_ingress import project_ingress
+from ingress.cluster.standing import standing_of
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -100,7 +101,7 @@ def project(
         value = _ingress_class(raw, metadata, reader)
     else:
         reader.report("kind", f"{kind} is not a kind of cluster objects")
-    return key, Projection(value, tuple(reader.problems))
+    return key, Projection(value, tuple(reader.problems), standing_of(kind, raw, metadata))
 
 
 def _metadata(raw: object, reader: FieldReader) -> RawObject | None:

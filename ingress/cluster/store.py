@@ -27,6 +27,7 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.model.standing import NO_STANDING, Standing
 from ingress.model.state import ClusterState
 
 _K = TypeVar("_K")
@@ -42,6 +43,8 @@ class Changes:
     EndpointSlice is here for its problems alone."""
     services: frozenset[ObjectKey] = frozenset()
     """Services with other endpoints: an EndpointSlice that changed belonged to them, or does now."""
+    standings: tuple[ObjectId, ...] = ()
+    """Objects whose standing is different, which matters to nobody but who reports back."""
 
 
 class Store:
@@ -61,6 +64,7 @@ class Store:
         # The slices of each Service, sorted by name.
         self._slices_of: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
         self._changed_services: set[ObjectKey] = set()
+        self._standings: dict[ObjectId, Standing] = {}
 
     def changed(self, batch: Batch) -> Changes:
         """Apply *batch*; return what is different now."""
@@ -68,7 +72,10 @@ class Store:
             object_id for object_id, projection in batch.items() if self._apply(object_id, projection)
         )
         services, self._changed_services = frozenset(self._changed_services), set()
-        return Changes(objects, services)
+        standings = tuple(
+            object_id for object_id, projection in batch.items() if self._put_standing(object_id, projection)
+        )
+        return Changes(objects, services, standings)
 
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
@@ -79,6 +86,7 @@ class Store:
             slices=self._slices_of,
             secrets=self._secrets,
             problems_of=self._problems,
+            standings=self._standings,
         )
 
     def _apply(self, object_id: ObjectId, projection: Projection | None) -> bool:
@@ -118,6 +126,16 @@ class Store:
             case Kind.MANIFEST:
                 assert value is None
                 return False
+
+    def _put_standing(self, object_id: ObjectId, projection: Projection | None) -> bool:
+        """Keep the standing of an object that anybody may want to report about; return whether it changed."""
+        standing = None if projection is None else projection.standing
+        if standing == NO_STANDING or (
+            object_id[0] is Kind.ENDPOINT_SLICE and object_id not in self._problems
+        ):
+            # There are many slices, each with a uid, and a problem of one is rare.
+            standing = None
+        return _replace(self._standings, object_id, standing)
 
     def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> None:
         before = self._slices.get(key)

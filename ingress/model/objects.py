@@ -2,7 +2,7 @@
 
 A projection holds what routing needs and nothing else (no ``resourceVersion``,
 no ``managedFields``, no status), so two projections are equal exactly when a
-change of the object cannot matter to us.  Values are kept as they were written;
+change of the object cannot matter to what is served.  Values are kept as they were written;
 whether they make sense is for ``ingress.translate`` to judge.
 
 Sources: ``networking.k8s.io/v1`` (Ingress, IngressClass), core ``v1`` (Service,
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from attrs import Factory, field, frozen
 
 from ingress.model.problems import Problem
+from ingress.model.standing import NO_STANDING, Standing
 
 
 class Kind(StrEnum):
@@ -180,7 +181,9 @@ class Secret:
     key: ObjectKey
     type: str
     content: Mapping[str, bytes] = field(repr=False)
-    """Decoded values of the keys that somebody may need: ``tls.crt`` and ``tls.key``."""
+    """Decoded values of the keys that somebody may need, as far as the Secret has them."""
+    asked: frozenset[str] = field(default=TLS_KEYS, eq=False, repr=False)
+    """The keys that were looked for: only of these does their absence mean anything."""
 
 
 ClusterObject = Ingress | IngressClass | Service | EndpointSlice | Secret
@@ -189,10 +192,14 @@ ObjectId = tuple[Kind, ObjectKey]
 
 @frozen(weakref_slot=False)
 class Projection:
-    """What reading one object gave: its value, or None when it cannot be used, and why."""
+    """What reading one object gave: its value, or None when it cannot be used, and why.
+
+    The *standing* makes no difference between projections: it never matters to routing.
+    """
 
     value: ClusterObject | None
     problems: tuple[Problem, ...] = ()
+    standing: Standing = field(default=NO_STANDING, eq=False)
 
 
 Batch = Mapping[ObjectId, Projection | None]

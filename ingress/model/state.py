@@ -14,6 +14,7 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem
+from ingress.model.standing import Standing
 
 
 @frozen
@@ -22,7 +23,8 @@ class ClusterState:
 
     *slices* groups EndpointSlices by the Service they belong to.  *problems_of* has
     what reading an object brought up, where it brought up anything; translation adds
-    its own.  The mappings are the store's own: whoever looks at them in a later turn of
+    its own.  *standings* are for those who report back to the cluster; translation does not
+    look at them.  The mappings are the store's own: whoever looks at them in a later turn of
     the reactor sees what the store has then.
     """
 
@@ -32,6 +34,7 @@ class ClusterState:
     slices: Mapping[ObjectKey, tuple[EndpointSlice, ...]] = Factory(dict)
     secrets: Mapping[ObjectKey, Secret] = Factory(dict)
     problems_of: Mapping[ObjectId, tuple[Problem, ...]] = Factory(dict)
+    standings: Mapping[ObjectId, Standing] = Factory(dict)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -16,8 +16,8 @@ from tests.fakes.certificates import make_authority
 SECRET = "c2VjcmV0LXRva2Vu"
 
 
-class CredentialSourceTests(SynchronousTestCase):
-    """Finding the API server."""
+class CredentialCase(SynchronousTestCase):
+    """A folder for what credentials are read from."""
 
     def setUp(self) -> None:
         self.folder = Path(self.mktemp())
@@ -28,6 +28,13 @@ class CredentialSourceTests(SynchronousTestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return str(path)
+
+    def pod(self, environ: dict[str, str], **more: Any) -> CredentialSource:
+        return CredentialSource(environ=environ, service_account_directory=self.folder / "account", **more)
+
+
+class CredentialSourceTests(CredentialCase):
+    """Finding the API server."""
 
     def token(self, configuration: Any) -> str | None:
         """The header value that a request would carry."""
@@ -60,9 +67,6 @@ class CredentialSourceTests(SynchronousTestCase):
         self.assertEqual(CredentialSource(environ=environ).load().host, "http://home")
         environ["KUBERNETES_SERVICE_HOST"] = "10.0.0.1"
         self.assertIn("service account", self.refusal(self.pod(environ)))
-
-    def pod(self, environ: dict[str, str], **more: Any) -> CredentialSource:
-        return CredentialSource(environ=environ, service_account_directory=self.folder / "account", **more)
 
     def test_service_account(self) -> None:
         """In a pod, the mounted account is used; a line end after its token does no harm."""
@@ -170,3 +174,44 @@ class CredentialSourceTests(SynchronousTestCase):
         """A server that is no http or https URL is refused."""
         for server in ("localhost:6443", "ftp://x", "https://", "https://x:99999", "https://[::1"):
             self.assertIn("--server", self.refusal(CredentialSource(server=server, environ={})))
+
+
+class NamespaceTests(CredentialCase):
+    """The namespace that we are in."""
+
+    def context(self, namespace: str | None) -> str:
+        """A kubeconfig with two contexts, the current one with this namespace."""
+        config = yaml.safe_load(kubeconfig("http://here", None, None))
+        other = {**config["contexts"][0], "name": "other"}
+        other["context"] = {**other["context"], "namespace": "there"}
+        if namespace is not None:
+            config["contexts"][0]["context"]["namespace"] = namespace
+        config["contexts"].append(other)
+        return self.write(yaml.safe_dump(config))
+
+    def test_environment_first(self) -> None:
+        """POD_NAMESPACE comes before all others."""
+        source = CredentialSource(self.context("here"), environ={"POD_NAMESPACE": "mine"})
+        self.assertEqual(source.namespace(), "mine")
+
+    def test_of_the_kubeconfig(self) -> None:
+        """A kubeconfig says it in the context in use."""
+        path = self.context("here")
+        self.assertEqual(CredentialSource(path, environ={}).namespace(), "here")
+        self.assertEqual(CredentialSource(path, "other", environ={}).namespace(), "there")
+        self.assertEqual(CredentialSource(self.context(None), environ={}).namespace(), "default")
+
+    def test_of_the_service_account(self) -> None:
+        """A service account says it in its file, whose line end does no harm."""
+        environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        self.write("ours\n", "account/namespace")
+        self.assertEqual(self.pod(environ).namespace(), "ours")
+
+    def test_unknown(self) -> None:
+        """Where nobody says it, or nothing that can be a namespace, it is the default one."""
+        environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        self.assertEqual(self.pod(environ).namespace(), "default")
+        self.write("../kube-system", "account/namespace")
+        self.assertEqual(self.pod(environ).namespace(), "default")
+        self.assertEqual(CredentialSource(environ={}).namespace(), "default")
+        self.assertEqual(CredentialSource(self.write("[]"), environ={}).namespace(), "default")

@@ -17,6 +17,7 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.model.standing import Address, Standing
 from tests.fakes.certificates import issue, make_authority
 
 NOW = datetime.now(UTC)
@@ -205,3 +206,55 @@ class LastGoodSecretTests(SynchronousTestCase):
         self.now += timedelta(days=3650)
         self.store.changed({SECRET: Projection(self.bad)})
         self.assertIs_(self.bad)
+
+
+class StandingTests(SynchronousTestCase):
+    """What objects are and have beside their values."""
+
+    def setUp(self) -> None:
+        self.store = Store(lambda: NOW)
+
+    def put(self, standing: Standing, object_id: ObjectId = INGRESS, *problems: Problem) -> Changes:
+        value = Ingress(WEB) if object_id == INGRESS else None
+        return self.store.changed({object_id: Projection(value, problems, standing)})
+
+    def test_no_object_changes(self) -> None:
+        """A change of the standing alone is no change of the object, so nothing is translated."""
+        self.put(Standing("u"))
+        changes = self.put(Standing("u", (Address("192.0.2.1"),)))
+        self.assertEqual(changes, Changes((), frozenset(), (INGRESS,)))
+        self.assertEqual(self.store.state().standings[INGRESS].addresses, (Address("192.0.2.1"),))
+
+    def test_no_change(self) -> None:
+        """The same standing again is no change at all."""
+        self.put(Standing("u"))
+        self.assertEqual(self.put(Standing("u")), Changes())
+
+    def test_gone(self) -> None:
+        """The standing goes with the object."""
+        self.put(Standing("u"))
+        self.assertEqual(self.store.changed({INGRESS: None}).standings, (INGRESS,))
+        self.assertEqual(self.store.state().standings, {})
+
+    def test_nothing_to_keep(self) -> None:
+        """Objects of manifests have no standing, and EndpointSlices are kept with a problem alone."""
+        self.put(Standing())
+        a_slice: ObjectId = (Kind.ENDPOINT_SLICE, ObjectKey("shop", "web-1"))
+        self.put(Standing("u"), a_slice)
+        self.assertEqual(self.store.state().standings, {})
+        self.put(Standing("u"), a_slice, PROBLEM)
+        self.assertEqual(self.store.state().standings, {a_slice: Standing("u")})
+        self.put(Standing("u"), a_slice)
+        self.assertEqual(self.store.state().standings, {})
+
+    def test_of_a_secret_that_became_bad(self) -> None:
+        """A Secret whose last good version stays in use has the standing of its present version."""
+        good = Secret(
+            WEB,
+            "kubernetes.io/tls",
+            dict(zip(("tls.crt", "tls.key"), issue(make_authority(), ["a.test"]), strict=True)),
+        )
+        self.store.changed({SECRET: Projection(good, (), Standing("old"))})
+        self.store.changed({SECRET: Projection(Secret(WEB, "kubernetes.io/tls", {}), (), Standing("new"))})
+        state = self.store.state()
+        self.assertEqual((state.secrets[WEB], state.standings[SECRET]), (good, Standing("new")))

@@ -1,0 +1,112 @@
+"""A thread that sends one request after the other, for somebody in the reactor thread.
+
+What is asked waits in a queue; whoever asks bounds it.  Everything that a request can come to,
+a bug here included, arrives as an ``Outcome``.  Stopping breaks off the request under way, and
+from then on nothing arrives any more.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from attrs import frozen
+
+from ingress.cluster.api_client import ApiConnection, ApiRequest
+from ingress.cluster.api_status import BROKEN
+from ingress.errors import KubernetesError
+
+WITHHELD = "Withheld"
+"""The reason of a request that was not sent, because it was not permitted any more."""
+
+Outcome = Mapping[str, Any] | KubernetesError
+"""The object that the API server answered, or what went wrong (status 0: below HTTP)."""
+
+
+@frozen
+class _Asked:
+    request: ApiRequest
+    done: Callable[[Outcome], None]
+    is_permitted: Callable[[], bool]
+
+
+class ApiThread:
+    """Sends requests in a thread called *name*, which starts with the first of them.
+
+    *reactor* has ``callFromThread``, *connections* makes the connection of the thread.
+    """
+
+    def __init__(self, reactor: Any, connections: Callable[[], ApiConnection], name: str) -> None:
+        self._reactor = reactor
+        self._connections = connections
+        self._name = name
+        self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
+        self._thread: Thread | None = None
+        self._connection: ApiConnection | None = None
+        self._is_stopping = False
+
+    def ask(
+        self,
+        request: ApiRequest,
+        done: Callable[[Outcome], None],
+        is_permitted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Send *request* in its turn, and give *done* its outcome in the reactor thread.
+
+        *is_permitted* is called in the thread at the last moment before it is sent: the process may
+        have stood still since it was asked.
+        """
+        if self._is_stopping:
+            return
+        if self._thread is None:
+            self._connection = self._connections()
+            self._thread = Thread(target=self._work, args=(self._connection,), name=self._name, daemon=True)
+            self._thread.start()
+        self._queue.put(_Asked(request, done, is_permitted))
+
+    def stop(self) -> None:
+        """Send and deliver nothing from now on, and end the thread; returns at once."""
+        self._is_stopping = True
+        self._queue.put(None)
+        if self._connection is not None:
+            self._connection.interrupt()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the thread; return whether it ended in time.  Any thread."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _work(self, connection: ApiConnection) -> None:
+        """Thread: send one request after the other."""
+        while (asked := self._queue.get()) is not None and not self._is_stopping:
+            self._reactor.callFromThread(self._deliver, asked.done, _outcome(connection, asked))
+        connection.close()
+
+    def _deliver(self, done: Callable[[Outcome], None], outcome: Outcome) -> None:
+        if not self._is_stopping:
+            done(outcome)
+
+
+def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
+    """Thread: send one request."""
+    try:
+        if not asked.is_permitted():
+            return KubernetesError(0, WITHHELD, "not permitted any more")
+        response = connection.send(asked.request)
+        try:
+            answer = json.loads(response.read_all())
+        finally:
+            response.close()
+    except KubernetesError as error:
+        if error.status == 401:
+            connection.renew_credentials()
+        return error
+    except Exception as error:
+        # Not JSON, or a bug.
+        return KubernetesError(0, BROKEN, f"the answer cannot be read ({type(error).__name__})")
+    if not isinstance(answer, dict):
+        return KubernetesError(0, BROKEN, "the answer is no object")
+    return answer
