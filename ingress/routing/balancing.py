@@ -1,27 +1,35 @@
 """Balancing: which endpoint of a backend gets the next attempt.
 
-Decides and does nothing else: no connections, no clock, no health.
+``Balancer`` is what all algorithms have in common, and ``RoundRobin`` the simplest of
+them; the others have modules of their own, and ``ingress.routing.balancers`` makes them.
+Each decides and does nothing else: no connections and no health.  Clocks and chance
+are arguments.
 """
 
-from collections.abc import Container
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container
 
 from ingress.model.backends import Endpoint
 
+Clock = Callable[[], float]
+"""Returns seconds, of which only differences matter."""
+Chance = Callable[[], float]
+"""Returns a number from 0 up to and without 1, as ``random.Random.random`` does."""
 
-class RoundRobin:
-    """Hand out endpoints in turn, each as often as the others, give or take one.
 
-    When the endpoints change, the turn stays with the endpoint that had it, or
-    passes to the next one that is left.  Starting anew would favor the first
-    endpoint whenever a backend changes often.
-    """
+class Balancer(ABC):
+    """Picks an endpoint for each attempt, and keeps what it learned when the endpoints change."""
 
-    __slots__ = ("_endpoints", "_turn")
+    __slots__ = ("_endpoints",)
+
+    counts = False
+    """Whether it must be told when an attempt begins and ends; most need not, and requests then pay nothing."""
 
     def __init__(self, endpoints: tuple[Endpoint, ...] = ()) -> None:
         self._endpoints = endpoints
-        self._turn = 0
-        """Index of the endpoint that is next; may stand one past the last."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {len(self._endpoints)} endpoints>"
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -30,8 +38,43 @@ class RoundRobin:
 
     @endpoints.setter
     def endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
-        if endpoints == self._endpoints:
-            return
+        if endpoints != self._endpoints:
+            self._change(endpoints)
+
+    def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
+        """Take other *endpoints*; what is known of those that stay is kept."""
+        self._endpoints = endpoints
+
+    @abstractmethod
+    def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
+        """Choose an endpoint that is not in *exclude*; None means that none is left to try.
+
+        *key* is what consistent hashing goes by; all others pay no heed to it.
+        """
+
+    def began(self, endpoint: Endpoint) -> None:  # noqa: B027 - most need not know
+        """An attempt at *endpoint* begins (only if ``counts``)."""
+
+    def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:  # noqa: B027 - as above
+        """An attempt at *endpoint* ended after *seconds*, with an answer or not (only if ``counts``)."""
+
+
+class RoundRobin(Balancer):
+    """Hand out endpoints in turn, each as often as the others, give or take one.
+
+    When the endpoints change, the turn stays with the endpoint that had it, or
+    passes to the next one that is left.  Starting anew would favor the first
+    endpoint whenever a backend changes often.
+    """
+
+    __slots__ = ("_turn",)
+
+    def __init__(self, endpoints: tuple[Endpoint, ...] = ()) -> None:
+        super().__init__(endpoints)
+        self._turn = 0
+        """Index of the endpoint that is next; may stand one past the last."""
+
+    def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         upcoming = self._endpoints[self._turn :] + self._endpoints[: self._turn]
         places = {endpoint: place for place, endpoint in enumerate(endpoints)}
         self._endpoints = endpoints
@@ -41,11 +84,8 @@ class RoundRobin:
                 return
         self._turn = self._turn % len(endpoints) if endpoints else 0
 
-    def pick(self, exclude: Container[Endpoint] = ()) -> Endpoint | None:
-        """Choose the endpoint whose turn it is, passing over those in *exclude*.
-
-        None means that no endpoint is left to try.
-        """
+    def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
+        """Choose the endpoint whose turn it is, passing over those in *exclude*."""
         endpoints = self._endpoints
         count = len(endpoints)
         turn = self._turn
@@ -58,6 +98,3 @@ class RoundRobin:
                 self._turn = turn
                 return endpoint
         return None
-
-    def __repr__(self) -> str:
-        return f"<RoundRobin over {len(self._endpoints)} endpoints>"

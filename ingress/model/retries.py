@@ -1,0 +1,37 @@
+"""When a request may be tried on another endpoint, as far as a route decides that.
+
+What may *never* be tried again is no setting; see ``ingress.proxy.attempts``.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+MAX_TRIES: Final = 3
+"""As ingress-nginx (``proxy-next-upstream-tries``)."""
+
+
+@frozen
+class RetryRule:
+    """After what the next endpoint is tried, how often, and for how long.
+
+    The defaults are those of ingress-nginx: ``error timeout``, three tries, no limit of time.
+    """
+
+    on_error: bool = True
+    """No connection could be made, or it broke off before the first byte of an answer."""
+    on_timeout: bool = True
+    """Making the connection took too long, or upstream was silent for too long."""
+    on_invalid: bool = False
+    """What came is not the head of an answer."""
+    statuses: frozenset[int] = frozenset()
+    """Answers of these statuses are dropped for that of another endpoint, while there is one."""
+    non_idempotent: bool = False
+    """Whether requests that may change something each time they are sent are sent again, too."""
+    max_tries: int = MAX_TRIES
+    """The first one included; 0 means no limit."""
+    max_seconds: float = 0.0
+    """From the head of the request to the last try that is begun; 0 means no limit."""
+
+
+DEFAULT_RETRIES: Final = RetryRule()

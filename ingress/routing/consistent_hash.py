@@ -1,0 +1,81 @@
+"""Consistent hashing: requests of one key go to one endpoint, whoever else comes and goes.
+
+Every endpoint has ``POINTS`` places on a ring, and a key belongs to the endpoint whose
+place follows its own.  An endpoint that leaves gives its keys to the others and moves no
+key among them; one that comes takes its share from all.  So of *n* endpoints a change
+of one moves about one key in *n* (Karger and others, "Consistent Hashing and Random
+Trees", 1997; ``ketama``).
+
+Places are made of address and port alone.  So all replicas of the controller agree, and
+an endpoint that comes back gets the keys that it had.
+"""
+
+from bisect import bisect
+from collections.abc import Container
+from hashlib import blake2b
+from struct import unpack
+
+from ingress.model.backends import Endpoint
+from ingress.routing.balancing import Balancer
+
+POINTS = 160
+"""Places of each endpoint, as of nginx' ``hash ... consistent``: shares differ by some 8 %."""
+
+_DIGEST_BYTES = 64
+_PLACES_OF_DIGEST = _DIGEST_BYTES // 8
+
+
+class ConsistentHash(Balancer):
+    """The ring of the endpoints of now."""
+
+    __slots__ = ("_owners", "_places")
+
+    def __init__(self, endpoints: tuple[Endpoint, ...]) -> None:
+        super().__init__(endpoints)
+        self._places: list[int] = []
+        """Sorted, with the owner of each in the list beside it."""
+        self._owners: list[Endpoint] = []
+        self._change(endpoints)
+
+    def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
+        known = set(self._owners)
+        wanted = set(endpoints)
+        ring = [pair for pair in zip(self._places, self._owners, strict=True) if pair[1] in wanted]
+        for endpoint in wanted - known:
+            ring += [(place, endpoint) for place in _places(endpoint)]
+        # Most of it is in order already, which sorting makes use of.
+        ring.sort()
+        self._places = [place for place, _ in ring]
+        self._owners = [owner for _, owner in ring]
+        self._endpoints = endpoints
+
+    def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
+        """Choose the endpoint of *key*; if it is in *exclude*, the next one on the ring that is not."""
+        owners = self._owners
+        count = len(owners)
+        if not count:
+            return None
+        place = bisect(self._places, _place(key))
+        if place == count:
+            place = 0
+        owner = owners[place]
+        if not exclude or owner not in exclude:
+            return owner
+        for step in range(1, count):
+            owner = owners[(place + step) % count]
+            if owner not in exclude:
+                return owner
+        return None
+
+
+def _place(key: bytes) -> int:
+    place: int = unpack(">Q", blake2b(key, digest_size=8).digest())[0]
+    return place
+
+
+def _places(endpoint: Endpoint) -> list[int]:
+    places: list[int] = []
+    for number in range(POINTS // _PLACES_OF_DIGEST):
+        text = f"{endpoint.address} {endpoint.port} {number}".encode()
+        places += unpack(f">{_PLACES_OF_DIGEST}Q", blake2b(text, digest_size=_DIGEST_BYTES).digest())
+    return places

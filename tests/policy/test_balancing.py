@@ -1,0 +1,106 @@
+"""Tests for ``ingress.policy.balancing``."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
+from ingress.policy.balancing import BalancingSettings, parse_algorithm, parse_hash_key
+from ingress.policy.values import ValueRefused
+
+GOOD_KEYS = {
+    "": (),
+    "$request_uri": (KeyPart(Variable.REQUEST_URI),),
+    "${host}": (KeyPart(Variable.HOST),),
+    " $uri ": (KeyPart(Variable.URI),),
+    "$document_uri": (KeyPart(Variable.URI),),
+    "$args": (KeyPart(Variable.ARGS),),
+    "$query_string": (KeyPart(Variable.ARGS),),
+    "$remote_addr": (KeyPart(Variable.REMOTE_ADDR),),
+    "$binary_remote_addr": (KeyPart(Variable.REMOTE_ADDR),),
+    "$the_real_ip": (KeyPart(Variable.REMOTE_ADDR),),
+    "$scheme": (KeyPart(Variable.SCHEME),),
+    "$request_method": (KeyPart(Variable.REQUEST_METHOD),),
+    "$http_x_user_id": (KeyPart(Variable.HTTP, b"x-user-id"),),
+    "$http_X_User": (KeyPart(Variable.HTTP, b"x-user"),),
+    "$arg_user": (KeyPart(Variable.ARG, b"user"),),
+    "$cookie_JSESSIONID": (KeyPart(Variable.COOKIE, b"JSESSIONID"),),
+    "$host:$arg_a": (KeyPart(Variable.HOST), KeyPart(Variable.TEXT, b":"), KeyPart(Variable.ARG, b"a")),
+    "${scheme}x$host": (
+        KeyPart(Variable.SCHEME),
+        KeyPart(Variable.TEXT, b"x"),
+        KeyPart(Variable.HOST),
+    ),
+}
+BAD_KEYS = (
+    "host",
+    "-",
+    "$",
+    "$$host",
+    "${host",
+    "${}",
+    "$host$",
+    "$host\n;",
+    "$host\r\nX: y",
+    "$host\0",
+    '"$host"',
+    "$(host)",
+    "`$host`",
+    "$host\\",
+    "$host{}",
+    "$nginx_version",
+    "$http_",
+    "$arg_",
+    "$cookie_",
+    "$höst",
+    "$host" * 100,
+    "$1",
+    "$upstream_addr",
+    "$ssl_client_s_dn",
+)
+
+
+class ParseAlgorithmTests(SynchronousTestCase):
+    """``load-balance``."""
+
+    def test_names(self) -> None:
+        """The names of ours and of ingress-nginx are read."""
+        self.assertEqual(
+            [parse_algorithm(name) for name in ("round_robin", "least_requests", " ewma ", "least_conn")],
+            [Algorithm.ROUND_ROBIN, Algorithm.LEAST_REQUESTS, Algorithm.EWMA, Algorithm.LEAST_REQUESTS],
+        )
+
+    def test_refused(self) -> None:
+        """Any other name is refused."""
+        for name in ("", "random", "EWMA", "ip_hash", "ewma;", "round robin", "ewma\n\nx"):
+            self.assertRaises(ValueRefused, parse_algorithm, name)
+
+
+class ParseHashKeyTests(SynchronousTestCase):
+    """``upstream-hash-by``."""
+
+    def test_read(self) -> None:
+        """Variables and plain text make the parts of a key."""
+        self.assertEqual({text: parse_hash_key(text) for text in GOOD_KEYS}, GOOD_KEYS)
+
+    def test_refused(self) -> None:
+        """What nginx would not know, what is not plain text, and what has no variable is refused."""
+        for text in BAD_KEYS:
+            with self.assertRaises(ValueRefused, msg=text):
+                parse_hash_key(text)
+
+    def test_the_variable_is_named(self) -> None:
+        """The refusal says which variables there are."""
+        self.assertIn("$request_uri", str(self.assertRaises(ValueRefused, parse_hash_key, "$nothing")))
+
+
+class SettingsTests(SynchronousTestCase):
+    """What the settings of an Ingress come to."""
+
+    def test_nothing_asked(self) -> None:
+        """An Ingress without annotations is balanced as all others are."""
+        self.assertIsNone(BalancingSettings().balancing())
+
+    def test_asked(self) -> None:
+        """An algorithm is what it says; a key comes before it."""
+        self.assertEqual(BalancingSettings(Algorithm.EWMA).balancing(), Balancing(Algorithm.EWMA))
+        by_host = (KeyPart(Variable.HOST),)
+        self.assertEqual(BalancingSettings(Algorithm.EWMA, by_host).balancing(), Balancing(hash_by=by_host))

@@ -1,0 +1,85 @@
+"""Tests for ``ingress.routing.consistent_hash``."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import Endpoint
+from ingress.routing.consistent_hash import ConsistentHash
+from tests.routing.test_balancing import endpoints
+
+KEYS = [b"/page/%d" % number for number in range(10_000)]
+
+
+def owners(balancer: ConsistentHash) -> dict[bytes, Endpoint | None]:
+    """Whose each of ``KEYS`` is."""
+    return {key: balancer.pick(key=key) for key in KEYS}
+
+
+class ConsistentHashTests(SynchronousTestCase):
+    """Requests of one key go to one endpoint."""
+
+    def test_none(self) -> None:
+        """Without endpoints, and with all excluded, there is none to pick."""
+        self.assertIsNone(ConsistentHash(()).pick(key=b"a"))
+        both = endpoints(1, 2)
+        self.assertIsNone(ConsistentHash(both).pick(both, b"a"))
+
+    def test_one_key_one_endpoint(self) -> None:
+        """A key has one owner, whichever balancer over the same endpoints is asked, in whatever order."""
+        some = endpoints(*range(8))
+        first = owners(ConsistentHash(some))
+        self.assertEqual(first, owners(ConsistentHash(some[::-1])))
+        self.assertEqual(set(first.values()), set(some))
+
+    def test_removing_moves_only_its_keys(self) -> None:
+        """When one of ten endpoints leaves, its keys move, about a tenth of all, and no other key does."""
+        some = endpoints(*range(10))
+        balancer = ConsistentHash(some)
+        before = owners(balancer)
+        balancer.endpoints = some[:3] + some[4:]
+        after = owners(balancer)
+        moved = [key for key in KEYS if before[key] != after[key]]
+        self.assertEqual({before[key] for key in moved}, {some[3]})
+        self.assertApproximates(len(moved) / len(KEYS), 0.1, 0.03)
+        # Those that moved are shared among all the others.
+        self.assertEqual(len({after[key] for key in moved}), 9)
+
+    def test_adding_moves_only_what_it_gets(self) -> None:
+        """When an endpoint comes to nine, about a tenth of all keys move, all of them to it."""
+        some = endpoints(*range(10))
+        balancer = ConsistentHash(some[:9])
+        before = owners(balancer)
+        balancer.endpoints = some
+        after = owners(balancer)
+        moved = [key for key in KEYS if before[key] != after[key]]
+        self.assertEqual({after[key] for key in moved}, {some[9]})
+        self.assertApproximates(len(moved) / len(KEYS), 0.1, 0.03)
+
+    @settings(derandomize=True, deadline=None, max_examples=30)
+    @given(st.lists(st.sets(st.integers(0, 12), max_size=8), max_size=6))
+    def test_history_does_not_matter(self, history: list[set[int]]) -> None:
+        """After any history of changes the owners are those of a ring made anew."""
+        balancer = ConsistentHash(())
+        for numbers in history:
+            balancer.endpoints = endpoints(*sorted(numbers))
+        anew = ConsistentHash(balancer.endpoints)
+        for key in KEYS[:50]:
+            self.assertEqual(balancer.pick(key=key), anew.pick(key=key))
+
+    def test_shares(self) -> None:
+        """The shares of five endpoints differ by no more than a quarter from even."""
+        seen = Counter(owners(ConsistentHash(endpoints(*range(5)))).values())
+        for count in seen.values():
+            self.assertApproximates(count / len(KEYS), 0.2, 0.05)
+
+    def test_excluded_owner(self) -> None:
+        """With its owner excluded a key goes where it would go if the owner left."""
+        some = endpoints(*range(5))
+        balancer, smaller = ConsistentHash(some), ConsistentHash(some[1:])
+        mine = [key for key, owner in owners(balancer).items() if owner == some[0]]
+        self.assertEqual(
+            [balancer.pick({some[0]}, key) for key in mine], [smaller.pick(key=key) for key in mine]
+        )
