@@ -14,6 +14,7 @@ import os
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from tests.cluster.contract_cases import CORE, INGRESSES, ContractCase, ObjectCases
+from tests.cluster.report_cases import EventCases, LeaseCases, StatusCases
 from tests.fakes.apiserver.process import ServerProcess
 
 
@@ -220,7 +221,7 @@ class AccessCases(ContractCase):
         self.assertIn(f'in the namespace "{self.namespace}"', answer.body["message"])
 
 
-class Contract(ObjectCases, ListCases, WatchCases, AccessCases):
+class Contract(ObjectCases, ListCases, WatchCases, AccessCases, LeaseCases, StatusCases, EventCases):
     """All of it."""
 
 

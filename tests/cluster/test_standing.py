@@ -77,6 +77,7 @@ class StandingTests(SynchronousTestCase):
                 self.assertEqual(standing(obj, kind), NO_STANDING)
                 obj["status"] = {"loadBalancer": wrong}
                 self.assertEqual(standing(obj, kind), NO_STANDING)
+        managers: Any
         for managers in (
             [1],
             [{}],

@@ -16,7 +16,9 @@ from tests.fakes.apiserver.discovery import discover
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, RawBody
 from tests.fakes.apiserver.kinds import Json, ResourceType
 from tests.fakes.apiserver.listing import ListOptions, list_page
+from tests.fakes.apiserver.managed_fields import manager_of
 from tests.fakes.apiserver.statuses import StatusError, not_found_path
+from tests.fakes.apiserver.validation import check_manager
 from tests.fakes.apiserver.writing import Scope
 
 if TYPE_CHECKING:
@@ -117,19 +119,22 @@ class ApiResource(Resource):
         if kind.namespaced and not call.namespace:
             # The cluster-wide path of a namespaced kind can be listed and watched only.
             raise StatusError(405, "the server does not allow this method on the requested resource")
+        manager = manager_of(call.query.get("fieldManager"), call.headers.get("user-agent", ""))
+        if call.verb != "get":
+            check_manager(manager)
         match call.verb:
             case "get":
                 return 200, writer.read(kind, call.namespace, call.name)
             case "create":
                 return 201, writer.create(kind, call.namespace, _json(call))
             case "update":
-                return 200, writer.replace(kind, call.namespace, call.name, _json(call), scope)
+                return 200, writer.replace(kind, call.namespace, call.name, _json(call), scope, manager)
             case "patch":
                 if call.headers.get("content-type", "").partition(";")[0] != MERGE_PATCH:
                     raise StatusError(
                         415, f"the body of the request was in an unknown format; accepted: {MERGE_PATCH}"
                     )
-                return 200, writer.patch(kind, call.namespace, call.name, _json(call), scope)
+                return 200, writer.patch(kind, call.namespace, call.name, _json(call), scope, manager)
             case "delete" if scope == "main":
                 options = _json(call) if call.body else {}
                 return 200, writer.delete(kind, call.namespace, call.name, options.get("preconditions"))

@@ -80,3 +80,17 @@ def invalid_options(field: str, why: str) -> StatusError:
     return StatusError(
         422, message, details={"group": "meta.k8s.io", "kind": "ListOptions", "causes": causes}
     )
+
+
+def invalid(group: str, kind: str, name: str, field: str, why: str) -> StatusError:
+    """Refuse an object for the value of a field."""
+    return StatusError(
+        422,
+        f'{kind} "{name}" is invalid: {field}: Invalid value: {why}',
+        details={
+            "name": name,
+            "group": group,
+            "kind": kind,
+            "causes": [{"reason": "FieldValueInvalid", "message": f"Invalid value: {why}", "field": field}],
+        },
+    )

@@ -1,8 +1,9 @@
 """
 The API's rules for writes: metadata, conflicts, the status subresource, generation.
 
-Objects are not validated beyond their metadata, and finalizers, owners and
-managed fields have no effect. Every refusal is a ``StatusError``.
+Objects are not validated beyond their metadata, but for what controllers write
+(``validation``). Finalizers and owners have no effect, and of managed fields there
+is what ``managed_fields`` says. Every refusal is a ``StatusError``.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from uuid import UUID
 
 from tests.fakes.apiserver.history import History
 from tests.fakes.apiserver.kinds import Json, KindTable, ResourceType, with_defaults
-from tests.fakes.apiserver.statuses import StatusError, not_found, success
+from tests.fakes.apiserver.managed_fields import with_writer
+from tests.fakes.apiserver.statuses import StatusError, invalid, not_found, success
+from tests.fakes.apiserver.validation import check_written
 
 #: What a write touches: all but the status, the status alone, or (a test's own write) both.
 Scope: TypeAlias = Literal["main", "status", "whole"]
 
 #: What the server says about an object; a writer cannot change it.
-_SERVER_METADATA = ("uid", "creationTimestamp", "generation", "resourceVersion")
+_SERVER_METADATA = ("uid", "creationTimestamp", "generation", "resourceVersion", "managedFields")
 
 
 class Writer:
@@ -67,10 +70,11 @@ class Writer:
                 details={"name": name, "group": kind.group, "kind": kind.plural},
             )
         if scope != "whole":
+            check_written(kind, obj, is_new=True, is_status=False)
             metadata.pop("creationTimestamp", None)
             metadata.pop("uid", None)
             obj.pop("status", None)
-        metadata.setdefault("creationTimestamp", self._now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+        metadata.setdefault("creationTimestamp", self._time())
         metadata.setdefault("uid", str(UUID(int=self._random.getrandbits(128), version=4)))
         if kind.has_generation:
             metadata["generation"] = 1
@@ -79,7 +83,13 @@ class Writer:
         return self._history.put(kind, (namespace, name), obj)
 
     def replace(
-        self, kind: ResourceType, namespace: str, name: str, obj: Json, scope: Scope = "main"
+        self,
+        kind: ResourceType,
+        namespace: str,
+        name: str,
+        obj: Json,
+        scope: Scope = "main",
+        manager: str = "",
     ) -> Json:
         """Replace an object, or its status alone; raise 400, 404, 409, 422."""
         obj = self._checked(kind, namespace, obj)
@@ -91,10 +101,16 @@ class Writer:
         stored = self.read(kind, namespace, name)
         if kind.version_required and not obj["metadata"].get("resourceVersion"):
             raise _invalid(kind, name, "metadata.resourceVersion", "must be specified for an update")
-        return self._update(kind, namespace, name, stored, obj, scope)
+        return self._update(kind, namespace, name, stored, obj, scope, manager)
 
     def patch(
-        self, kind: ResourceType, namespace: str, name: str, patch: Json, scope: Scope = "main"
+        self,
+        kind: ResourceType,
+        namespace: str,
+        name: str,
+        patch: Json,
+        scope: Scope = "main",
+        manager: str = "",
     ) -> Json:
         """Apply a JSON merge patch (RFC 7396); raise 400, 404, 409, 422."""
         stored = self.read(kind, namespace, name)
@@ -104,7 +120,7 @@ class Writer:
         obj = self._checked(kind, namespace, merged)
         if _name(kind, obj) != name:
             raise _invalid(kind, name, "metadata.name", "field is immutable")
-        return self._update(kind, namespace, name, stored, obj, scope)
+        return self._update(kind, namespace, name, stored, obj, scope, manager)
 
     def delete(
         self, kind: ResourceType, namespace: str, name: str, preconditions: Json | None = None
@@ -124,7 +140,14 @@ class Writer:
         return success(details | ({"group": kind.group} if kind.group else {}))
 
     def _update(
-        self, kind: ResourceType, namespace: str, name: str, stored: Json, obj: Json, scope: Scope
+        self,
+        kind: ResourceType,
+        namespace: str,
+        name: str,
+        stored: Json,
+        obj: Json,
+        scope: Scope,
+        manager: str,
     ) -> Json:
         metadata, before = obj["metadata"], stored["metadata"]
         if metadata.get("resourceVersion") and metadata["resourceVersion"] != before["resourceVersion"]:
@@ -139,8 +162,11 @@ class Writer:
             obj = {key: value for key, value in stored.items() if key != "status"} | (
                 {"status": obj["status"]} if "status" in obj else {}
             )
+            obj = with_writer(kind, stored, obj, manager, self._time())
         else:
             for field in _SERVER_METADATA:
+                if scope == "whole" and field == "managedFields" and field in metadata:
+                    continue
                 metadata.pop(field, None)
                 if field in before:
                     metadata[field] = before[field]
@@ -150,10 +176,15 @@ class Writer:
                     obj["status"] = stored["status"]
             if kind.has_generation and _desired(obj) != _desired(stored):
                 metadata["generation"] = before.get("generation", 0) + 1
+        if scope != "whole":
+            check_written(kind, obj, is_new=False, is_status=scope == "status")
         if obj == stored:
             # The API writes nothing when nothing changes: same version, no event.
             return stored
         return self._history.put(kind, (namespace, name), obj)
+
+    def _time(self) -> str:
+        return self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _checked(self, kind: ResourceType, namespace: str, obj: Json) -> Json:
         """Return a private copy whose kind, metadata and namespace are as the path says."""
@@ -206,16 +237,7 @@ def _name(kind: ResourceType, obj: Json) -> str:
 
 
 def _invalid(kind: ResourceType, name: str, field: str, why: str) -> StatusError:
-    return StatusError(
-        422,
-        f'{kind.kind} "{name}" is invalid: {field}: Invalid value: {why}',
-        details={
-            "name": name,
-            "group": kind.group,
-            "kind": kind.kind,
-            "causes": [{"reason": "FieldValueInvalid", "message": f"Invalid value: {why}", "field": field}],
-        },
-    )
+    return invalid(kind.group, kind.kind, name, field, why)
 
 
 def _conflict(kind: ResourceType, name: str, why: str) -> StatusError:
