@@ -1,0 +1,139 @@
+"""Many connections at once that say nothing or little, and heads that are too big."""
+
+import asyncio
+import socket
+from time import monotonic
+
+from bench import gauges
+from bench.faults.fault import Fault
+from bench.faults.load import Load
+from bench.faults.stage import Stage, more_files, run_beside
+from bench.faults.visitors import Probe, Visitor, ask, get
+from bench.processes import HOST
+
+_SILENT = 10_000
+_SPARE_FILES = 500
+_BYTES_PER_SILENT = 20_000
+_HEAD_SECONDS = 10.0
+_CONNECTS = 20_000
+_FLOOD_P99_MS = 100.0
+_BOMB_KIB = 4 * 1024
+_BOMB_ROUNDS = 10
+
+
+async def silent_clients(stage: Stage) -> None:
+    """10,000 connections are opened and say nothing, while another client goes on asking.
+
+    Without a limit of the number of connections, or with one that is higher, all are taken.
+    """
+    (pod,) = await stage.pods(1)
+    proxy = await stage.proxy(pod.port)
+    count = min(_SILENT, more_files() - _SPARE_FILES)
+    idle = await Probe(proxy.http).run(2)
+    resident, files = proxy.resident_kib(), proxy.open_files()
+    probe = Probe(proxy.http)
+    probe.start()
+    began = monotonic()
+    sockets = []
+    for number in range(count):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex((HOST, proxy.http))
+        sockets.append(one)
+        if number % 50 == 49:
+            await asyncio.sleep(0.002)
+    await asyncio.sleep(1.0)
+    taken = proxy.open_files() - files
+    stage.checks.note("taken", taken)
+    stage.checks.at_most(
+        "memory of each", (proxy.resident_kib() - resident) * 1024 / max(taken, 1), _BYTES_PER_SILENT, "B"
+    )
+    opened = monotonic() - began
+    while proxy.open_files() - files > 5 and monotonic() - began < opened + _HEAD_SECONDS + 4:
+        await asyncio.sleep(0.2)
+    await probe.stop()
+    stage.checks.at_most("all ended after", monotonic() - began, opened + _HEAD_SECONDS + 2, "s")
+    stage.checks.none("failed of another client", probe.failed)
+    stage.checks.holds("another client was served", len(probe.latencies) > 100)
+    stage.checks.note("its p99", probe.p99_ms, "ms")
+    stage.checks.note("before", idle.p99_ms, "ms")
+    for one in sockets:
+        one.close()
+    told = await ask(proxy.http, get())
+    stage.checks.equal("status afterwards", told.status, 200)
+
+
+async def connects(stage: Stage) -> None:
+    """20,000 connections are opened and closed at once, as fast as one process can."""
+    (pod,) = await stage.pods(1)
+    proxy = await stage.proxy(pod.port)
+    await Load(proxy.http).send(200)
+    await asyncio.sleep(0.2)
+    files = proxy.open_files()
+    probe = Probe(proxy.http)
+    probe.start()
+    flood = [stage.python, "-m", "bench.faults.flood", f"--port={proxy.http}", f"--count={_CONNECTS}"]
+    done, failed, seconds = map(float, (await run_beside(stage, "flood", flood)).split())
+    await probe.stop()
+    stage.checks.note("connects", done)
+    stage.checks.note("a second", done / seconds)
+    stage.checks.none("refused", int(failed))
+    stage.checks.at_most("p99 of another client", probe.p99_ms, _FLOOD_P99_MS, "ms")
+    stage.checks.none("failed of it", probe.failed)
+    settled = monotonic()
+    while proxy.open_files() > files and monotonic() - settled < 5:
+        await asyncio.sleep(0.1)
+    stage.checks.at_most("descriptors left", proxy.open_files() - files, 1)
+
+
+_START = b"GET / HTTP/1.1\r\nHost: fault.test\r\n"
+_BOMBS: dict[str, bytes] = {
+    "field of 64 kB": _START + b"X: " + b"a" * 65536 + b"\r\n\r\n",
+    "1000 fields": _START + b"".join(b"X-%d: a\r\n" % number for number in range(1000)) + b"\r\n",
+    "10,000 fields of one name": _START + b"X: a\r\n" * 10_000 + b"\r\n",
+    "target of 64 kB": b"GET /" + b"a" * 65536 + b" HTTP/1.1\r\nHost: fault.test\r\n\r\n",
+    "name of 64 kB": _START + b"X" * 65536 + b": a\r\n\r\n",
+    "method of 64 kB": b"A" * 65536 + b" / HTTP/1.1\r\nHost: fault.test\r\n\r\n",
+    "folds": _START + b"X: a\r\n" + b" a\r\n" * 20_000 + b"\r\n",
+    "endless field": _START + b"X: " + b"a" * 4_000_000,
+    "endless target": b"GET /" + b"a" * 4_000_000,
+    "endless fields": _START + b"X: a\r\n" * 600_000,
+    "empty lines": b"\r\n" * 100_000,
+    "chunk extension of 1 MB": b"POST / HTTP/1.1\r\nHost: fault.test\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+    + b"a" * 1_000_000,
+    "trailers of 4 MB": b"POST / HTTP/1.1\r\nHost: fault.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    + b"X: a\r\n" * 600_000,
+}
+_REFUSALS = (400, 413, 414, 431)
+
+
+async def header_bombs(stage: Stage) -> None:
+    """Heads that are too long, have too many fields, too many folds, or no end, ten at once of each."""
+    (pod,) = await stage.pods(1)
+    proxy = await stage.proxy(pod.port)
+    await Load(proxy.http).send(400)
+    resident = proxy.resident_kib()
+    gauges.reset_peak(proxy.pid)
+    wrong = []
+    for name, bomb in _BOMBS.items():
+        told = await asyncio.gather(*(ask(proxy.http, bomb, 12) for _ in range(_BOMB_ROUNDS)))
+        bad = [one for one in told if one.status not in _REFUSALS and one.end not in ("nothing", "cut")]
+        # A connection that is ended without a word is safe; an answer is better.
+        mute = sum(one.status == 0 for one in told)
+        if bad or mute == len(told):
+            wrong.append(f"{name}: {bad[0] if bad else told[0]}")
+    grown = gauges.peak_kib(proxy.pid) - resident
+    stage.checks.none("bombs not refused with 400, 413, 414 or 431", len(wrong))
+    if wrong:
+        stage.checks.note("namely", ", ".join(wrong))
+    stage.checks.at_most("memory grew by", max(0, grown) / 1024, _BOMB_KIB / 1024, "MiB")
+    told_after = await Visitor.arrive(proxy.http)
+    stage.checks.equal("status afterwards", (await told_after.ask(get())).status, 200)
+    told_after.leave()
+
+
+FAULTS = (
+    Fault("silent-clients", "others served; under 20 kB each; ended after 10 s", silent_clients),
+    Fault("connects", "p99 of another under 100 ms; no descriptor lost", connects),
+    Fault("header-bombs", "431, 414 or 400; memory +4 MiB at most", header_bombs),
+)
