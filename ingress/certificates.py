@@ -46,7 +46,7 @@ _PRIVATE_KEY_BLOCK = re.compile(
 
 # What cryptography raises for a certificate that is damaged, often only when the
 # damaged part is looked at.
-_DAMAGED = (
+DAMAGED = (
     ValueError,
     UnsupportedAlgorithm,
     x509.InvalidVersion,
@@ -80,6 +80,8 @@ class Certificate:
     not_before: datetime
     not_after: datetime
     fingerprint: str
+    key_type: str
+    """``RSA``, ``ECDSA``, ``Ed25519`` or ``Ed448``: which clients can do something with it."""
 
     def covers(self, host: str) -> bool:
         """Tell whether the names cover *host*, which may be a wildcard itself.
@@ -95,28 +97,35 @@ class Certificate:
 
 @frozen
 class CertificateTable:
-    """The certificates of one snapshot by the server name that a client asks for."""
+    """The certificates of one snapshot by the server name that a client asks for.
 
-    exact: Mapping[str, Certificate] = Factory(dict)
+    A host has one certificate, or several with keys of different types, the most
+    important first: a handshake shows the one that the client can use.
+    """
+
+    exact: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By host in lower case."""
-    wildcard: Mapping[str, Certificate] = Factory(dict)
+    wildcard: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By what follows the asterisk, so with a leading dot: ``.example.com``."""
     default: Certificate | None = None
 
-    def find(self, server_name: str | None) -> Certificate | None:
-        """Choose the certificate for *server_name*: exact, then wildcard, then the default."""
+    def find(self, server_name: str | None) -> tuple[Certificate, ...]:
+        """Choose for *server_name*: those of the exact host, then of its wildcard, then the default."""
+        found = self.named(server_name)
+        if found is not None:
+            return found
+        return () if self.default is None else (self.default,)
+
+    def named(self, server_name: str | None) -> tuple[Certificate, ...] | None:
+        """Return the certificates that were brought for *server_name*, or None; the default is none of them."""
         if not server_name:
-            return self.default
+            return None
         name = server_name.lower().removesuffix(".")
-        certificate = self.exact.get(name)
-        if certificate is not None:
-            return certificate
+        found = self.exact.get(name)
+        if found is not None:
+            return found
         dot = name.find(".")
-        if dot > 0:
-            certificate = self.wildcard.get(name[dot:])
-            if certificate is not None:
-                return certificate
-        return self.default
+        return self.wildcard.get(name[dot:]) if dot > 0 else None
 
 
 def load_certificate(secret: Secret, now: datetime) -> Certificate:
@@ -147,6 +156,7 @@ def load_certificate(secret: Secret, now: datetime) -> Certificate:
         not_before=leaf.not_valid_before_utc.astimezone(UTC),
         not_after=leaf.not_valid_after_utc.astimezone(UTC),
         fingerprint=leaf.fingerprint(hashes.SHA256()).hex(),
+        key_type=_key_type(key),
     )
 
 
@@ -160,7 +170,7 @@ def _content(secret: Secret, name: str) -> bytes:
 def _chain(pem: bytes) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
-    except _DAMAGED:
+    except DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: no PEM certificates, or one that cannot be read") from None
 
 
@@ -183,6 +193,18 @@ def _private_key(pem: bytes) -> _ServingKey:
     if isinstance(key, rsa.RSAPrivateKey):
         _check_rsa_key(key)
     return key
+
+
+def _key_type(key: _ServingKey) -> str:
+    match key:
+        case rsa.RSAPrivateKey():
+            return "RSA"
+        case ec.EllipticCurvePrivateKey():
+            return "ECDSA"
+        case ed25519.Ed25519PrivateKey():
+            return "Ed25519"
+        case ed448.Ed448PrivateKey():
+            return "Ed448"
 
 
 def _check_rsa_key(key: rsa.RSAPrivateKey) -> None:
@@ -228,7 +250,7 @@ def _check_match(chain: list[x509.Certificate], key: _ServingKey) -> None:
 def _public_key(number: int, certificate: x509.Certificate) -> CertificatePublicKeyTypes:
     try:
         return certificate.public_key()
-    except _DAMAGED:
+    except DAMAGED:
         raise CertificateError(
             f"{CHAIN_KEY}: the public key of certificate {number} cannot be read"
         ) from None
@@ -248,7 +270,7 @@ def _check_strength(number: int, certificate: x509.Certificate) -> None:
     try:
         is_root = certificate.issuer == certificate.subject
         signature_hash = certificate.signature_hash_algorithm
-    except _DAMAGED:
+    except DAMAGED:
         raise CertificateError(
             f"{CHAIN_KEY}: issuer, subject or signature of certificate {number} cannot be read"
         ) from None
@@ -267,6 +289,6 @@ def _names(leaf: x509.Certificate) -> tuple[str, ...]:
             pass
         if not names:
             names = [str(one.value) for one in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    except _DAMAGED:
+    except DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: the names of the certificate cannot be read") from None
     return tuple(dict.fromkeys(name.lower().removesuffix(".") for name in names))

@@ -138,7 +138,7 @@ class LoadCertificateTests(SynchronousTestCase):
     def test_key_material_is_hidden(self) -> None:
         """No repr shows chain or key."""
         certificate = loaded("a.com")
-        table = CertificateTable({"a.com": certificate}, {}, certificate)
+        table = CertificateTable({"a.com": (certificate,)}, {}, certificate)
         for text in (repr(certificate), str(certificate), repr(table)):
             self.assertNotIn("BEGIN", text)
             self.assertNotIn(certificate.key_pem.decode().splitlines()[1], text)
@@ -358,7 +358,7 @@ class CertificateTableTests(SynchronousTestCase):
     def test_find(self) -> None:
         """The exact name goes before the wildcard of one label, and that before the default."""
         exact, wildcard, default = loaded("a.b.com"), loaded("*.b.com"), loaded("default")
-        table = CertificateTable({"a.b.com": exact}, {".b.com": wildcard}, default)
+        table = CertificateTable({"a.b.com": (exact,)}, {".b.com": (wildcard,)}, default)
         for name, expected in (
             ("a.b.com", exact),
             ("A.B.com.", exact),
@@ -371,9 +371,11 @@ class CertificateTableTests(SynchronousTestCase):
             ("", default),
             (None, default),
         ):
-            self.assertIs(table.find(name), expected, name)
+            self.assertEqual(table.find(name), (expected,), name)
+            self.assertEqual(table.named(name), None if expected is default else (expected,), name)
 
     def test_empty(self) -> None:
         """An empty table has no certificate for anybody."""
-        self.assertIsNone(CertificateTable().find("a.com"))
-        self.assertIsNone(CertificateTable().find(None))
+        for name in ("a.com", None):
+            self.assertEqual(CertificateTable().find(name), ())
+            self.assertIsNone(CertificateTable().named(name))

@@ -69,21 +69,24 @@ def problems_as_json(snapshot: Snapshot) -> bytes:
 def certificates_as_json(snapshot: Snapshot) -> bytes:
     """Return ``{"certificates": [...]}``, one entry a certificate, sorted by Secret.
 
-    Each has ``secret`` (``NAMESPACE/NAME``), ``names`` (that it covers), ``hosts``
+    Each has ``secret`` (``NAMESPACE/NAME``), ``keyType``, ``names`` (that it covers), ``hosts``
     (that it is chosen for), ``default`` (whether it serves all other names),
     ``notBefore``, ``notAfter`` (RFC 3339) and ``fingerprint``.
     """
     table = snapshot.certificates
     hosts: dict[Certificate, list[str]] = {}
-    for host, certificate in table.exact.items():
-        hosts.setdefault(certificate, []).append(host)
-    for suffix, certificate in table.wildcard.items():
-        hosts.setdefault(certificate, []).append(f"*{suffix}")
+    for host, shown in table.exact.items():
+        for certificate in shown:
+            hosts.setdefault(certificate, []).append(host)
+    for suffix, shown in table.wildcard.items():
+        for certificate in shown:
+            hosts.setdefault(certificate, []).append(f"*{suffix}")
     if table.default is not None:
         hosts.setdefault(table.default, [])
     certificates = [
         {
             "secret": str(certificate.secret),
+            "keyType": certificate.key_type,
             "names": list(certificate.names),
             "hosts": sorted(chosen_for),
             "default": certificate == table.default,

@@ -1,21 +1,32 @@
-"""TLS contexts: which certificate a handshake shows, by the server name that was asked for.
+"""TLS contexts: which certificates and terms a handshake goes by, by the server name that was asked for.
 
 ``ServerContexts`` is what the TLS listeners ask for connections.  It reads the
-current ``CertificateTable`` at each handshake.  Publishing a table is an
-assignment: the next handshake sees it, open connections keep what they have.
+current tables at each handshake.  Publishing them is an
+assignment: the next handshake sees them, open connections keep what they have.
 
-Each certificate has one context, built when it is first asked for and dropped
-when no table names it any more.  Any of them can begin a connection; that of the
-default certificate does, so its ticket keys are the listener's.  The server name
-callback then switches to the context of the certificate that was chosen.  Such a
-switch changes certificate and key only; versions, options and everything else
-stay those of the context that began, which is no matter as long as all share one
-profile.
+Theory of operation.  A connection begins on the *base*, the context of the default
+certificate.  Once the client has said hello, the connection is switched to the context for the
+name that it asked for.  Such a switch changes certificate, chain, suites of TLS 1.2 and
+trusted authorities; what else a host has of its own is set on the connection itself, and
+versions and ticket keys stay those of the base.
+
+Whether a session is resumed is decided before any of our code runs, by the ticket keys of the
+base, which all hosts share.  So:
+
+1. A host that asks for client certificates gives out no tickets.  Every session that is
+   resumed is one that nobody had to show a certificate for.
+2. Such a host refuses a session that is resumed (TLS 1.3).  Under TLS 1.2 the connection is one
+   for the name that its session was begun with, whatever is asked for now.
+3. When what any host asks of clients changes, there is another base with other keys, so that no
+   older session can be resumed.  The same happens after ``TICKET_KEYS_SECONDS``.
 """
 
 import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
-from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.logger import Logger
@@ -23,87 +34,195 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from zope.interface import implementer
 
 from ingress.certificates import Certificate, CertificateTable
-from ingress.tls.profile import new_server_context
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.shared_map import SharedMap
+from ingress.server_names import PLAIN_TERMS, HandshakeTerms, TermsTable
+from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed, on_server_name
+from ingress.tls.building import build_context
+from ingress.tls.handshake import Handshake
 
 _log = Logger()
+
+MAX_CONTEXTS = 1024
+"""How many are kept, those used last.  One takes some 22 KiB and a quarter of a millisecond to build,
+as long as a handshake; ten thousand of them would take 220 MiB."""
+
+TICKET_KEYS_SECONDS = 12 * 3600.0
+"""How long a ticket key is used: whoever learns it can read what was resumed with it."""
+
+_Key = tuple[tuple[Certificate, ...], tuple[str, ...], ClientAuthentication | None]
+_V = TypeVar("_V")
 
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
-    """Makes the server side of TLS connections, with the certificate of the current table.
+    """Makes the server side of TLS connections, with the certificates and terms of the current tables.
 
     *default_certificate* is shown when neither a name nor the table's own
     default decides otherwise.  It must be usable: what OpenSSL says against it
-    is raised.
+    is raised.  *least_version* is OpenSSL's number of the oldest version.  *strict_sni*
+    refuses handshakes for names that nobody serves, and for none.  *seconds* is a clock.
     """
 
-    def __init__(self, default_certificate: Certificate) -> None:
+    def __init__(
+        self,
+        default_certificate: Certificate,
+        *,
+        least_version: int = SSL.TLS1_2_VERSION,
+        strict_sni: bool = False,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._own_default = default_certificate
-        self._table = CertificateTable()
-        self._contexts: dict[Certificate, SSL.Context | None] = {}
-        """None where OpenSSL refuses the certificate, so that it is told once."""
-        self._base = self._build(default_certificate)
-        self._contexts[default_certificate] = self._base
+        self._least_version = least_version
+        self._strict_sni = strict_sni
+        self._seconds = seconds
+        self._certificates = CertificateTable()
+        self._terms = TermsTable()
+        self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
+        """None where OpenSSL refuses the certificates, so that it is told once."""
+        self._base_certificate = default_certificate
+        self._base = self._new_base(default_certificate)
 
-    def publish(self, table: CertificateTable) -> None:
-        """Make *table* decide from the next handshake on."""
-        if table is self._table:
-            return
-        default = table.default or self._own_default
-        named = {default, self._own_default, *table.exact.values(), *table.wildcard.values()}
-        self._contexts = {
-            certificate: context for certificate, context in self._contexts.items() if certificate in named
-        }
-        self._table = table
-        self._base = self._context_of(default) or self._contexts[self._own_default] or self._base
+    def publish(self, certificates: CertificateTable, terms: TermsTable | None = None) -> None:
+        """Make these tables decide from the next handshake on; costs what is different in them."""
+        terms = terms or TermsTable()
+        needs_base = False
+        if certificates is not self._certificates:
+            before, self._certificates = self._certificates, certificates
+            self._forget(before)
+            needs_base = certificates.default != before.default
+        if terms is not self._terms:
+            changes = _changes(self._terms.by_host, terms.by_host)
+            needs_base |= any(_asked(old) != _asked(new) for old, new in changes)
+            self._terms = terms
+        if needs_base:
+            self._change_base()
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
-        return SSL.Connection(self._base, None)
+        return self.connection_on(None)
 
-    def connection_on(self, sock: socket.socket) -> SSL.Connection:
+    def connection_on(self, sock: socket.socket | None) -> SSL.Connection:
         """Begin a connection on a socket of its own, for a transport that is not Twisted's."""
+        if self._seconds() >= self._base_ends:
+            self._change_base()
         return SSL.Connection(self._base, sock)
 
-    def _choose(self, connection: SSL.Connection) -> None:
-        # pyOpenSSL prints what is raised here to standard error and ends the
-        # handshake, so nothing may be raised: the default certificate is shown.
-        try:
-            name = connection.get_servername()
-            certificate = self._table.find(None if name is None else name.decode("ascii", "replace"))
-            context = self._base if certificate is None else self._context_of(certificate) or self._base
-            if context is not connection.get_context():
-                connection.set_context(context)
-        except Exception:
-            _log.failure("Choosing a certificate failed; the default certificate is shown.")
+    # The base
 
-    def _context_of(self, certificate: Certificate) -> SSL.Context | None:
+    def _change_base(self) -> None:
+        """Begin connections with the present default certificate, and with new ticket keys."""
+        for certificate in dict.fromkeys(
+            (self._certificates.default or self._own_default, self._own_default)
+        ):
+            self._base_certificate = certificate
+            try:
+                self._base = self._new_base(certificate)
+                return
+            except _REFUSALS as error:
+                _tell(certificate, error)
+
+    def _new_base(self, certificate: Certificate) -> SSL.Context:
+        base = build_context(self._least_version, (certificate,))
+        on_server_name(base, self._choose)
+        self._base_ends = self._seconds() + TICKET_KEYS_SECONDS
+        return base
+
+    # The choice
+
+    def _choose(self, connection: SSL.Connection) -> int | None:
+        """Switch *connection* to what its server name stands for, or return the alert that refuses it."""
         try:
-            return self._contexts[certificate]
+            sent = connection.get_servername()
+            name = None if sent is None else sent.decode("ascii", "replace")
+            certificates = self._certificates.named(name)
+            terms = self._terms.find(name)
+            if self._strict_sni and certificates is None and not self._terms.has(name):
+                return UNRECOGNIZED_NAME
+            authentication = terms.client_authentication
+            handshake = Handshake(sent, authentication)
+            connection.set_app_data(handshake)
+            if certificates is not None or terms is not PLAIN_TERMS:
+                self._switch(connection, certificates, terms)
+            elif connection.get_context() is not self._base:
+                # The default certificate has changed since the connection was accepted.
+                connection.set_context(self._base)
+            if authentication is not None:
+                if is_resumed(connection):
+                    return ACCESS_DENIED
+                handshake.ask(connection)
+        except Exception:
+            # Nothing may be raised into OpenSSL.  No evidence is left, so no host that
+            # asks for client certificates serves this connection.
+            connection.set_app_data(None)
+            _log.failure("Choosing a certificate failed; the default certificate is shown.")
+        return None
+
+    def _switch(
+        self, connection: SSL.Connection, named: tuple[Certificate, ...] | None, terms: HandshakeTerms
+    ) -> None:
+        default = (self._base_certificate,)
+        context = self._context_of(named or default, terms)
+        if context is None and named:
+            context = self._context_of(default, terms)
+        if context is not None:
+            connection.set_context(context)
+        if terms.prefers_server_ciphers:
+            connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+
+    def _context_of(self, certificates: tuple[Certificate, ...], terms: HandshakeTerms) -> SSL.Context | None:
+        key = (certificates, terms.ciphers, terms.client_authentication)
+        try:
+            self._contexts.move_to_end(key)
+            return self._contexts[key]
         except KeyError:
             pass
+        context: SSL.Context | None = None
         try:
-            context = self._build(certificate)
-        except (SSL.Error, crypto.Error, ValueError) as error:
-            _log.error(
-                "OpenSSL refuses the certificate of Secret {secret}; the default certificate is shown: {error}",
-                secret=certificate.secret,
-                error=error,
-            )
-            context = None
-        self._contexts[certificate] = context
+            context = build_context(self._least_version, *key)
+        except _REFUSALS as error:
+            _tell(certificates[0], error)
+        self._contexts[key] = context
+        if len(self._contexts) > MAX_CONTEXTS:
+            self._contexts.popitem(last=False)
         return context
 
-    def _build(self, certificate: Certificate) -> SSL.Context:
-        context = new_server_context()
-        leaf, *issuers = x509.load_pem_x509_certificates(certificate.chain_pem)
-        context.use_certificate(leaf)
-        for issuer in issuers:
-            context.add_extra_chain_cert(issuer)
-        context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, certificate.key_pem))
-        context.check_privatekey()
-        context.set_tlsext_servername_callback(self._choose)
-        return context
+    def _forget(self, before: CertificateTable) -> None:
+        """Drop the contexts of certificates that a host had in *before* and has no more."""
+        after = self._certificates
+        gone: set[Certificate] = set()
+        for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):
+            for old, _ in _changes(some_before, some_after):
+                gone.update(old or ())
+        if before.default is not None and before.default != after.default:
+            gone.add(before.default)
+        if gone:
+            for key in [key for key in self._contexts if not gone.isdisjoint(key[0])]:
+                del self._contexts[key]
 
     def __repr__(self) -> str:
         return f"<ServerContexts with {len(self._contexts)} contexts>"
+
+
+_REFUSALS = (SSL.Error, crypto.Error, ValueError)
+
+
+def _tell(certificate: Certificate, error: Exception) -> None:
+    _log.error(
+        "OpenSSL refuses the certificate of Secret {secret}; the default certificate is shown: {error}",
+        secret=certificate.secret,
+        error=error,
+    )
+
+
+def _asked(terms: HandshakeTerms | None) -> ClientAuthentication | None:
+    return None if terms is None else terms.client_authentication
+
+
+def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[_V | None, _V | None]]:
+    """Yield each value that is another one now, with the present one; None where there is none."""
+    if isinstance(before, SharedMap) and isinstance(after, SharedMap):
+        pairs = ((before.get(host), value) for host, value in after.changes_since(before))
+    else:
+        pairs = ((before.get(host), after.get(host)) for host in {**before, **after})
+    return ((old, new) for old, new in pairs if old != new)

@@ -1,50 +1,50 @@
 """The TLS profile: what every context of ours allows, whatever certificate it shows.
 
 Mozilla's "intermediate" configuration, narrowed to ephemeral elliptic curves with
-authenticated encryption.  This is the one module that reaches into pyOpenSSL's
-private binding, for the groups, which pyOpenSSL has no public name for.
+authenticated encryption.
 """
 
+from collections.abc import Sequence
+
 from OpenSSL import SSL
-from OpenSSL._util import lib
+
+from ingress.tls.binding import restrict_groups
 
 HTTP_1_1 = b"http/1.1"
 
+VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
+"""The values of ``--tls-min-version``."""
+
 # Suites of TLS 1.2; those of TLS 1.3 are OpenSSL's own, all of them sound.
-TLS_1_2_SUITES = b":".join(
-    (
-        b"ECDHE-ECDSA-AES128-GCM-SHA256",
-        b"ECDHE-RSA-AES128-GCM-SHA256",
-        b"ECDHE-ECDSA-AES256-GCM-SHA384",
-        b"ECDHE-RSA-AES256-GCM-SHA384",
-        b"ECDHE-ECDSA-CHACHA20-POLY1305",
-        b"ECDHE-RSA-CHACHA20-POLY1305",
-    )
+TLS_1_2_SUITES = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
 )
 GROUPS = b"X25519:P-256:P-384"
 
 
-def new_server_context() -> SSL.Context:
+def new_server_context(
+    least_version: int = SSL.TLS1_2_VERSION, suites: Sequence[str] = TLS_1_2_SUITES
+) -> SSL.Context:
     """Make a context of this profile, as yet without certificate.
 
     A context must not be changed once it served a connection; make a new one.
     """
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
-    context.set_min_proto_version(SSL.TLS1_2_VERSION)
+    context.set_min_proto_version(least_version)
     context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
     # Idle connections give their read and write buffers back.
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     # Tickets resume sessions without memory of ours; a cache would hold thousands.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
-    context.set_cipher_list(TLS_1_2_SUITES)
-    _restrict_groups(context, GROUPS)
+    context.set_cipher_list(":".join(suites).encode("ascii"))
+    restrict_groups(context, GROUPS)
     context.set_alpn_select_callback(select_protocol)
     return context
-
-
-def _restrict_groups(context: SSL.Context, groups: bytes) -> None:
-    if lib.SSL_CTX_set1_curves_list(context._context, groups) != 1:
-        raise ValueError("OpenSSL does not know one of the groups")
 
 
 def select_protocol(connection: SSL.Connection, offered: list[bytes]) -> bytes:

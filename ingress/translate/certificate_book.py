@@ -26,7 +26,8 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import IngressReading
 
 _NONE = TLSReading()
-_Chosen = SharedMap[str, Certificate]
+_Certificates = tuple[Certificate, ...]
+_Chosen = SharedMap[str, _Certificates]
 
 
 class CertificateBook:
@@ -46,8 +47,8 @@ class CertificateBook:
         self._readings: dict[ObjectKey, TLSReading] = {}
         self._stale_ingresses: dict[ObjectKey, None] = {}
         self._stale_hosts: dict[str, None] = {}
-        self._exact: Draft[str, Certificate, _Chosen] = Draft(SharedMap())
-        self._wildcard: Draft[str, Certificate, _Chosen] = Draft(SharedMap())
+        self._exact: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
+        self._wildcard: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
         self._shown: Counter[Certificate] = Counter()
         self._table = CertificateTable(SharedMap(), SharedMap())
 
@@ -161,13 +162,12 @@ class CertificateBook:
         chosen, problems = choose(claims)
         self._ledger.put(("certificate", host), problems)
         draft, name = (self._wildcard, host[1:]) if host.startswith("*") else (self._exact, host)
-        before = draft.get(name)
+        before = draft.get(name) or ()
         if chosen != before:
-            draft.put(name, chosen)
-            if chosen is not None:
-                self._shown[chosen] += 1
-            if before is not None:
-                self._shown[before] -= 1
-                if not self._shown[before]:
-                    del self._shown[before]
-        return chosen is not None
+            draft.put(name, chosen or None)
+            self._shown.update(chosen)
+            for certificate in before:
+                self._shown[certificate] -= 1
+                if not self._shown[certificate]:
+                    del self._shown[certificate]
+        return bool(chosen)

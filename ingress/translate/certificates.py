@@ -6,7 +6,10 @@ An entry names hosts and a Secret of the Ingress's own namespace.
   Ingress's own rules that the certificate covers; where the Ingress serves all hosts,
   by a host-less rule or by a default backend alone, the certificate's own names.
 - An entry without Secret asks for the default certificate.
-- The oldest Ingress that brings a usable certificate for a host wins it.
+- The oldest Ingress that brings a usable certificate for a host wins it.  Others of its
+  namespace may add certificates with keys of other types, so that a host has RSA for old
+  clients and ECDSA for the rest; for the same type the oldest wins.  Other namespaces may
+  not: most clients would then be shown what a stranger brought for the host.
 - A host whose Secret is missing or unusable is left to the next Ingress that names it,
   to a wildcard certificate, and at last to the default certificate.  Nothing else of
   the Ingress suffers.
@@ -96,16 +99,22 @@ def read_tls(ingress: Ingress, lookup: Lookup, default: Certificate | None) -> T
     return TLSReading(tuple(reader.claims), tuple(reader.problems))
 
 
-def choose(claims: Iterable[CertificateClaim]) -> tuple[Certificate | None, tuple[Problem, ...]]:
-    """Choose between *claims* to one host, sorted oldest first, and tell those that come too late."""
-    winner: CertificateClaim | None = None
+def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
+    """Choose between *claims* to one host, sorted oldest first, and tell those that come too late.
+
+    Returns at most one certificate for each type of key, in the order of the claims.
+    """
+    winners: dict[str, CertificateClaim] = {}
+    first: CertificateClaim | None = None
     problems: list[Problem] = []
     for claim in claims:
-        if winner is None:
-            winner = claim
-        elif claim.secret != winner.secret:
+        if first is None:
+            first = claim
+        is_ours = claim.ingress.key.namespace == first.ingress.key.namespace
+        winner = winners.setdefault(claim.certificate.key_type, claim) if is_ours else first
+        if claim.secret != winner.secret:
             problems.append(_conflict(claim, winner))
-    return (None if winner is None else winner.certificate), tuple(problems)
+    return tuple(winner.certificate for winner in winners.values()), tuple(problems)
 
 
 def translate_certificates(
@@ -125,16 +134,15 @@ def translate_certificates(
         problems += reading.problems
         for claim in reading.claims:
             by_host.setdefault(claim.host, []).append(claim)
-    exact: dict[str, Certificate] = {}
-    wildcard: dict[str, Certificate] = {}
+    exact: dict[str, tuple[Certificate, ...]] = {}
+    wildcard: dict[str, tuple[Certificate, ...]] = {}
     for host, claims in by_host.items():
-        certificate, conflicts = choose(claims)
+        certificates, conflicts = choose(claims)
         problems += conflicts
-        assert certificate is not None
         if host.startswith("*"):
-            wildcard[host[1:]] = certificate
+            wildcard[host[1:]] = certificates
         else:
-            exact[host] = certificate
+            exact[host] = certificates
     return CertificateTable(exact, wildcard, default), tuple(problems)
 
 

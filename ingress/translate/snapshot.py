@@ -8,6 +8,7 @@ from ingress.certificates import CertificateTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.problems import Problem
 from ingress.routing.table import RouteTable
+from ingress.server_names import TermsTable
 
 
 class ProblemList:
@@ -38,6 +39,8 @@ class Snapshot:
     backends: Mapping[BackendReference, BackendState] = Factory(dict)
     """A state for every backend that a route of *table* names."""
     certificates: CertificateTable = Factory(CertificateTable)
+    terms: TermsTable = Factory(TermsTable)
+    """What handshakes go by besides, for every host that an Ingress names."""
     _problems: tuple[Problem, ...] | ProblemList = ()
 
     @property
@@ -51,5 +54,6 @@ class Snapshot:
             self.table is other.table
             and self.backends is other.backends
             and self.certificates is other.certificates
+            and self.terms is other.terms
             and self._problems is other._problems
         )

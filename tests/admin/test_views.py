@@ -52,6 +52,7 @@ def certificate(name: str, *names: str) -> Certificate:
         not_before=datetime(2026, 1, 1, tzinfo=UTC),
         not_after=datetime(2027, 1, 1, tzinfo=UTC),
         fingerprint=f"fingerprint of {name}",
+        key_type="ECDSA",
     )
 
 
@@ -169,13 +170,14 @@ class CertificatesAsJSONTests(SynchronousTestCase):
         """Each certificate is shown once, with its Secret, its names and what it is chosen for."""
         shop = certificate("shop-tls", "shop.test", "*.shop.test")
         other = certificate("other-tls", "other.test")
-        table = CertificateTable({"shop.test": shop}, {".shop.test": shop}, other)
+        table = CertificateTable({"shop.test": (shop,)}, {".shop.test": (shop,)}, other)
         found = json.loads(certificates_as_json(Snapshot(certificates=table)))["certificates"]
         self.assertEqual(
             found,
             [
                 {
                     "secret": "web/other-tls",
+                    "keyType": "ECDSA",
                     "names": ["other.test"],
                     "hosts": [],
                     "default": True,
@@ -185,6 +187,7 @@ class CertificatesAsJSONTests(SynchronousTestCase):
                 },
                 {
                     "secret": "web/shop-tls",
+                    "keyType": "ECDSA",
                     "names": ["shop.test", "*.shop.test"],
                     "hosts": ["*.shop.test", "shop.test"],
                     "default": False,

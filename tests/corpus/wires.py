@@ -108,7 +108,7 @@ class CorpusCase(SocketsCase):
         endpoint = Endpoint("127.0.0.1", port.getHost().port)
         authority = make_authority()
         self.contexts.publish(
-            CertificateTable({"shop.test": certificate_of(authority, "shop.test")}, {}, None)
+            CertificateTable({"shop.test": (certificate_of(authority, "shop.test"),)}, {}, None)
         )
         self._trust = optionsForClientTLS("shop.test", trustRoot=TrustedCertificate.loadPEM(authority.pem))
         self.resource.publish(routes(), {BACKEND: BackendState((endpoint,))})

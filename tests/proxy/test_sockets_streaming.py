@@ -65,7 +65,7 @@ class DownloadTests(BodyCase):
     async def test_slow_reader_over_tls(self) -> None:
         """So it is over TLS."""
         authority = make_authority()
-        table = CertificateTable({"app.test": certificate_of(authority, "app.test")}, {}, None)
+        table = CertificateTable({"app.test": (certificate_of(authority, "app.test"),)}, {}, None)
         self.contexts.publish(table)
         client = await self.connect_tls("app.test", authority)
         client.pace = (self.reactor, MEGABYTE, 0.01)

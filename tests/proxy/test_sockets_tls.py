@@ -22,7 +22,7 @@ class CertificateTests(SocketsCase):
 
     def show(self, certificate: Certificate) -> None:
         """Make a certificate the one of ``app.test``."""
-        self.contexts.publish(CertificateTable({"app.test": certificate}, {}, None))
+        self.contexts.publish(CertificateTable({"app.test": (certificate,)}, {}, None))
 
     @staticmethod
     def shown(client: DownstreamWire) -> int:
@@ -41,7 +41,7 @@ class CertificateTests(SocketsCase):
         exact, wildcard, default = (
             certificate_of(self.authority, name) for name in ("app.test", "*.wild.test", "other.test")
         )
-        table = CertificateTable({"app.test": exact}, {".wild.test": wildcard}, default)
+        table = CertificateTable({"app.test": (exact,)}, {".wild.test": (wildcard,)}, default)
         self.contexts.publish(table)
         for name in ("app.test", "a.wild.test", "other.test"):
             client = await self.connect_tls(name, self.authority)
@@ -126,7 +126,7 @@ class TLSHalfTests(SocketsCase):
     async def test_keep_alive_and_end(self) -> None:
         """A connection serves several requests, and closes as asked."""
         authority = make_authority()
-        self.contexts.publish(CertificateTable({"app.test": certificate_of(authority, "app.test")}, {}, None))
+        self.contexts.publish(CertificateTable({"app.test": (certificate_of(authority, "app.test"),)}, {}, None))
         self.upstream.on_request = lambda wire: wire.write(OK)
         client = await self.connect_tls("app.test", authority)
         for _ in range(3):

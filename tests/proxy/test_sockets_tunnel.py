@@ -19,7 +19,7 @@ class TunnelTests(SocketsCase):
         """Let upstream accept every upgrade and echo what comes."""
         await super().setUp()
         self.authority = make_authority()
-        table = CertificateTable({"app.test": certificate_of(self.authority, "app.test")}, {}, None)
+        table = CertificateTable({"app.test": (certificate_of(self.authority, "app.test"),)}, {}, None)
         self.contexts.publish(table)
         self.upstream.on_request = lambda wire: wire.switch()
         self.upstream.on_tunnel = self.echo

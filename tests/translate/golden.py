@@ -5,7 +5,8 @@
 ``requests`` of ``expected.yaml`` stand URLs and what answers them: a backend, or a status.
 
 A Secret may say ``generated: [NAME, ...]`` (and ``expired: true``) in place of its data;
-it gets a certificate for these names, so that no key is ever committed.
+it gets a certificate for these names, so that no key is ever committed.  With ``authority:
+NAME`` it gets the certificate of an authority, by which clients are judged.
 
 This reads YAML as simply as a test may; it is no model for ``ingress.cluster``.
 """
@@ -17,11 +18,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ingress.certificates import Certificate
 from ingress.cluster.project import kind_of, project
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -33,20 +35,24 @@ from ingress.model.objects import (
     Secret,
     Service,
 )
-from ingress.model.policy import Policy
+from ingress.model.policy import Policy, SecureFields
 from ingress.model.problems import Problem
+from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
+from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.policy.guards import GuardMissing
-from ingress.policy.redirects import HttpsRedirect
+from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
+from ingress.policy.transport_security import TransportSecurity
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
-from ingress.settings import ManualEndpoint
+from ingress.settings import ManualEndpoint, StrictTransport
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate
 from tests.fakes.certificates import issue, make_authority
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+_SECRET_KEYS = TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 
@@ -58,6 +64,7 @@ class Facts:
     host: bytes
     target: bytes
     path: bytes
+    client_evidence: ClientEvidence | None
 
 
 def cases() -> list[Path]:
@@ -99,7 +106,9 @@ def read_state(text: str) -> ClusterState:
             names = tuple(raw.pop("generated"))
             chain, key = generated(names, raw.pop("expired", False), raw["metadata"]["name"])
             raw["stringData"] = {"tls.crt": chain, "tls.key": key}
-        _, projection = project(kind, raw, TranslateOptions().annotations_prefix)
+        if "authority" in raw:
+            raw.setdefault("stringData", {})["ca.crt"] = authority(raw.pop("authority"))
+        _, projection = project(kind, raw, TranslateOptions().annotations_prefix, _SECRET_KEYS)
         problems += projection.problems
         if projection.value is not None:
             objects.append(projection.value)
@@ -127,6 +136,12 @@ def state_of(objects: list[ClusterObject], problems: tuple[Problem, ...] = ()) -
 
 
 @cache
+def authority(name: str) -> str:
+    """Make a certificate authority called *name*."""
+    return make_authority(name).pem.decode()
+
+
+@cache
 def generated(names: tuple[str, ...], expired: bool, secret: str) -> tuple[str, str]:
     """Issue a certificate for *names*; one for each Secret name, as in a cluster."""
     begins, ends = NOW - timedelta(days=30), NOW + timedelta(days=-1 if expired else 30)
@@ -138,6 +153,9 @@ def read_options(written: dict[str, Any]) -> TranslateOptions:
     """Read ``options.yaml``: plain attributes, objects as ``namespace/name[:port]``."""
     if "default_backend_service" in written:
         written["default_backend_service"] = _reference(written["default_backend_service"])
+    if "strict_transport" in written:
+        terms = written["strict_transport"]
+        written["strict_transport"] = StrictTransport(**terms) if terms else None
     if "default_ssl_certificate" in written:
         written["default_ssl_certificate"] = ObjectKey(*written["default_ssl_certificate"].split("/"))
     if "manual_endpoints" in written:
@@ -173,25 +191,62 @@ def _route(route: Route) -> dict[str, Any]:
     }
     if route.policies:
         shown["policies"] = [_policy(policy) for policy in route.policies]
+    if route.secure_fields is not None:
+        shown["over tls"] = _secure_fields(route.secure_fields)
+    if route.upstream_fields is not None:
+        assert isinstance(route.upstream_fields, ClientCertificateFields)
+        what = "the client certificate" if route.upstream_fields.passes_certificate else "what it showed"
+        shown["upstream is told"] = what
     return shown
 
 
 def _policy(policy: Policy) -> str:
     if isinstance(policy, GuardMissing):
         return "503, for a guard is missing"
+    if isinstance(policy, HostClosed):
+        return f"403, for client certificates cannot be judged{_challenges(policy)}"
+    if isinstance(policy, ClientCheck):
+        return _check(policy)
     assert isinstance(policy, HttpsRedirect)
+    if policy.keeps_slash:
+        return _policy(evolve(policy, keeps_slash=False)) + ", with the slash at the end"
     if policy.hosts is None:
         return f"redirect to https, port {policy.port}"
-    hosts = [name.decode() for name in sorted(policy.hosts.names)]
-    hosts += [f"*{suffix.decode()}" for suffix in sorted(policy.hosts.suffixes)]
-    return f"redirect to https, port {policy.port}, for {', '.join(hosts)}"
+    return f"redirect to https, port {policy.port}, for {_hosts(policy.hosts)}"
+
+
+def _hosts(hosts: CertifiedHosts) -> str:
+    names = [name.decode() for name in sorted(hosts.names)]
+    return ", ".join([*names, *(f"*{suffix.decode()}" for suffix in sorted(hosts.suffixes))])
+
+
+def _secure_fields(fields: SecureFields) -> str:
+    assert isinstance(fields, TransportSecurity)
+    line = fields.line.decode().strip()
+    return line if fields.hosts is None else f"{line}, for {_hosts(fields.hosts)}"
+
+
+def _check(check: ClientCheck) -> str:
+    asked = check.authentication
+    text = f"client certificate: {asked.mode.value}, by Secret {asked.secret}, depth {asked.depth}"
+    if asked.crl_pem:
+        text += ", with revocation lists"
+    if check.names is not None:
+        text += f", of {len(check.names.patterns)} names"
+    if check.error_page:
+        text += f", else to {check.error_page.decode()}"
+    return text + _challenges(check)
+
+
+def _challenges(policy: ClientCheck | HostClosed) -> str:
+    return ", but for ACME challenges" if policy.serves_challenges else ""
 
 
 def _certificates(snapshot: Snapshot) -> dict[str, str]:
     table = snapshot.certificates
-    found: dict[str, Certificate] = {**table.exact}
+    found: dict[str, tuple[Certificate, ...]] = {**table.exact}
     found |= {f"*{suffix}": one for suffix, one in table.wildcard.items()}
-    shown = {host: str(found[host].secret) for host in sorted(found)}
+    shown = {host: ", ".join(str(one.secret) for one in found[host]) for host in sorted(found)}
     return shown if table.default is None else {**shown, "(default)": str(table.default.secret)}
 
 
@@ -204,7 +259,8 @@ def answer(snapshot: Snapshot, url: str) -> str:
     if route is None:
         return "404"
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    facts = Facts(parts.scheme.encode(), host, target.encode(), path)
+    evidence = NO_EVIDENCE if parts.scheme == "https" else None
+    facts = Facts(parts.scheme.encode(), host, target.encode(), path, evidence)
     for policy in route.policies:
         reply = policy.judge(facts)
         if reply is not None:

@@ -178,7 +178,8 @@ class HistoryTests(SynchronousTestCase):
         found, expected = follower.settle(), follower.expected()
         self.assertEqual(differences(found, expected), ())
         translation = follower.translation
-        shown = {*expected.certificates.exact.values(), *expected.certificates.wildcard.values()}
+        tuples = (*expected.certificates.exact.values(), *expected.certificates.wildcard.values())
+        shown = {certificate for some in tuples for certificate in some}
         shown |= {expected.certificates.default} if expected.certificates.default else set()
         self.assertEqual(translation.certificates, len(shown))
         self.assertEqual(translation.reasons(), Counter(one.reason for one in expected.problems))
@@ -400,7 +401,7 @@ class ConcernTests(SynchronousTestCase):
         for first, then in ((young, [old]), ([old], young)):
             self.start(SERVICE, SLICE, *both, *first)
             after = self.change(batch(*then))
-            self.assertEqual(after.certificates.exact["a.test"].secret.name, "wild")
+            self.assertEqual(after.certificates.exact["a.test"][0].secret.name, "wild")
 
     def test_default_certificate(self) -> None:
         """The default certificate is that of every entry without Secret, and it may come late."""

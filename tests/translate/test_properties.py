@@ -230,8 +230,9 @@ class TranslateProperties(SynchronousTestCase):
         for route in kept:
             at = (route.host, route.path, route.match)
             self.assertEqual(found.get(at), (route.ingress, route.backend))
-        for host, certificate in before.certificates.exact.items():
-            self.assertEqual(after.certificates.exact[host], certificate)
+        for host, certificates in before.certificates.exact.items():
+            # A younger Ingress may add a key of another type, and takes nothing away.
+            self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
 
     @settings(deadline=None, derandomize=True, max_examples=30, suppress_health_check=list(HealthCheck))
     @given(st.data(), all_options)

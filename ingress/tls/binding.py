@@ -1,0 +1,55 @@
+"""What pyOpenSSL has no public name for: the one module of ours that reaches into its private binding.
+
+Each function has a contract test, so that another pyOpenSSL which changes what is below
+fails there, and not in a handshake.
+"""
+
+from collections.abc import Callable
+
+from OpenSSL import SSL
+from OpenSSL._util import ffi, lib
+
+ACCESS_DENIED = 49
+INTERNAL_ERROR = 80
+UNRECOGNIZED_NAME = 112
+"""Alerts by their numbers (RFC 8446 section 6, RFC 6066 section 9)."""
+
+Choose = Callable[[SSL.Connection], int | None]
+"""Is told of a server name; returns the alert that ends the handshake, or None."""
+
+
+def restrict_groups(context: SSL.Context, groups: bytes) -> None:
+    """Allow only these *groups*, separated by colons, for the key exchange."""
+    if lib.SSL_CTX_set1_curves_list(context._context, groups) != 1:
+        raise ValueError("OpenSSL does not know one of the groups")
+
+
+def on_server_name(context: SSL.Context, choose: Choose) -> None:
+    """Have *choose* called in each handshake that *context* begins, whether or not a name was sent.
+
+    pyOpenSSL's own callback can refuse a handshake only by an exception, whose traceback it
+    prints.  *choose* must not raise.
+    """
+
+    def called(ssl: object, alert: list[int], _: object) -> int:
+        refusal = choose(SSL.Connection._reverse_mapping[ssl])
+        if refusal is None:
+            return int(lib.SSL_TLSEXT_ERR_OK)
+        alert[0] = refusal
+        return int(lib.SSL_TLSEXT_ERR_ALERT_FATAL)
+
+    refused = lib.SSL_TLSEXT_ERR_ALERT_FATAL
+    # The context keeps the callback alive, in the place where pyOpenSSL has its own.
+    context._tlsext_servername_callback = ffi.callback("int (*)(SSL *, int *, void *)", called, refused)
+    lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
+
+
+def is_resumed(connection: SSL.Connection) -> bool:
+    """Tell whether the handshake goes on with a session of an earlier connection."""
+    return bool(lib.SSL_session_reused(connection._ssl))
+
+
+def words_of(error: int) -> str:
+    """Say what OpenSSL's number *error* means, one that the verification of a certificate ended in."""
+    text: bytes = ffi.string(lib.X509_verify_cert_error_string(error))
+    return text.decode("ascii", "replace")

@@ -1,0 +1,102 @@
+"""From certificates and terms to an OpenSSL context, all in memory but for what is public anyway."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+
+from cryptography import x509
+from OpenSSL import SSL, crypto
+
+from ingress.certificates import Certificate
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
+
+# OpenSSL's X509_V_FLAG_CRL_CHECK and _CRL_CHECK_ALL: every certificate of the chain, not the first alone.
+_CHECK_LISTS = crypto.X509StoreFlags.CRL_CHECK | crypto.X509StoreFlags.CRL_CHECK_ALL
+
+
+def build_context(
+    least_version: int,
+    certificates: Sequence[Certificate],
+    suites: Sequence[str] = (),
+    authentication: ClientAuthentication | None = None,
+) -> SSL.Context:
+    """Build the context that shows one of *certificates*; raises what OpenSSL says against any of them.
+
+    OpenSSL keeps one certificate for each type of key, and chooses by what the client can do.
+    """
+    context = new_server_context(least_version, suites or TLS_1_2_SUITES)
+    for certificate in certificates:
+        _load(context, certificate, is_alone=len(certificates) == 1)
+    context.set_session_id(_session_id(authentication))
+    if authentication is not None:
+        _trust(context, authentication)
+    return context
+
+
+def _load(context: SSL.Context, certificate: Certificate, *, is_alone: bool) -> None:
+    if is_alone:
+        leaf, *issuers = x509.load_pem_x509_certificates(certificate.chain_pem)
+        context.use_certificate(leaf)
+        for issuer in issuers:
+            context.add_extra_chain_cert(issuer)
+    else:
+        # Only what is read from a file has a chain of its own beside the others'.
+        with _as_file(certificate.chain_pem) as path:
+            context.use_certificate_chain_file(path)
+    context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, certificate.key_pem))
+    context.check_privatekey()
+
+
+@contextmanager
+def _as_file(content: bytes) -> Iterator[str]:
+    """Give *content*, which is public, the path of a file; in memory where the system can do that."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("chain", os.MFD_CLOEXEC)
+        path = f"/proc/self/fd/{descriptor}"
+    else:
+        descriptor, path = tempfile.mkstemp()
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            yield path
+    finally:
+        if not path.startswith("/proc/"):
+            os.unlink(path)
+
+
+def _session_id(authentication: ClientAuthentication | None) -> bytes:
+    """Name the terms under which a session may be resumed: no others can stand in for them."""
+    if authentication is None:
+        return b"no client certificate"
+    parts = (
+        str(authentication.secret).encode(),
+        authentication.ca_pem,
+        authentication.crl_pem,
+        authentication.mode.value.encode(),
+        b"%d" % authentication.depth,
+    )
+    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
+
+
+def _trust(context: SSL.Context, authentication: ClientAuthentication) -> None:
+    """Have clients' certificates judged by the authorities of *authentication*, and name these to clients."""
+    store = context.get_cert_store()
+    assert store is not None
+    for authority in x509.load_pem_x509_certificates(authentication.ca_pem):
+        store.add_cert(crypto.X509.from_cryptography(authority))
+        context.add_client_ca(authority)
+    if authentication.crl_pem:
+        for one in _split(authentication.crl_pem):
+            store.add_crl(x509.load_pem_x509_crl(one))
+        store.set_flags(_CHECK_LISTS)
+
+
+def _split(crl_pem: bytes) -> Iterator[bytes]:
+    """Yield each revocation list of *crl_pem*."""
+    end = b"-----END X509 CRL-----"
+    for piece in crl_pem.split(end)[:-1]:
+        yield piece.strip() + b"\n" + end + b"\n"

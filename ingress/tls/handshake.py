@@ -1,0 +1,81 @@
+"""One handshake: the name it was for, what it asked of the client, and what the client showed.
+
+It hangs on its connection (``handshake_of``) from the moment the server name is known.
+"""
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from OpenSSL import SSL, crypto
+
+from ingress.model.client_authentication import (
+    NO_EVIDENCE,
+    VERIFIED,
+    ClientAuthentication,
+    ClientEvidence,
+    graver,
+)
+from ingress.tls.binding import words_of
+
+_CHAIN_TOO_LONG = 22
+"""``X509_V_ERR_CERT_CHAIN_TOO_LONG``."""
+
+
+class Handshake:
+    """What became of one handshake."""
+
+    __slots__ = ("_error", "_evidence", "authentication", "server_name")
+
+    def __init__(self, server_name: bytes | None, authentication: ClientAuthentication | None) -> None:
+        self.server_name = server_name
+        """As the client sent it; of a session of TLS 1.2 that is resumed, the one it was begun with."""
+        self.authentication = authentication
+        self._error = VERIFIED
+        self._evidence: ClientEvidence | None = None
+
+    def ask(self, connection: SSL.Connection) -> None:
+        """Ask the client for its certificate; one that is bad, or none, does not end the handshake."""
+        connection.set_verify(SSL.VERIFY_PEER, self._judge)
+        # A session that is resumed shows no certificate, and the one in its ticket was judged by
+        # the terms of another time or host.  So there is none to resume.
+        connection.set_options(SSL.OP_NO_TICKET)
+
+    def _judge(
+        self, connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int
+    ) -> bool:
+        """Note what is wrong with the certificate *depth* steps above the client's own, and go on.
+
+        OpenSSL's own depth belongs to the context that began, and cannot be the host's.  It counts
+        what stands between the client's certificate and the trusted one.
+        """
+        assert self.authentication is not None
+        if error == VERIFIED and depth > self.authentication.depth + 1:
+            error = _CHAIN_TOO_LONG
+        self._error = graver(self._error, error)
+        return True
+
+    def evidence(self, connection: SSL.Connection) -> ClientEvidence:
+        """Return what the client proved on *connection*, whose handshake is complete."""
+        if self.authentication is None:
+            return NO_EVIDENCE
+        if self._evidence is None:
+            self._evidence = self._collect(self.authentication, connection)
+        return self._evidence
+
+    def _collect(self, authentication: ClientAuthentication, connection: SSL.Connection) -> ClientEvidence:
+        shown = connection.get_peer_certificate(as_cryptography=True)
+        if not isinstance(shown, x509.Certificate):
+            return ClientEvidence(authentication)
+        reason = "" if self._error == VERIFIED else words_of(self._error)
+        return ClientEvidence(authentication, shown.public_bytes(Encoding.DER), self._error, reason)
+
+
+def handshake_of(connection: SSL.Connection) -> Handshake | None:
+    """Return the handshake of *connection*; None before the client has said hello."""
+    found = connection.get_app_data()
+    return found if isinstance(found, Handshake) else None
+
+
+def evidence_of(connection: SSL.Connection) -> ClientEvidence:
+    """Return what the client of *connection* proved about itself; its handshake is complete."""
+    handshake = handshake_of(connection)
+    return NO_EVIDENCE if handshake is None else handshake.evidence(connection)
