@@ -7,31 +7,42 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from ingress.model.upstream_tls import LinkTerms, UpstreamProtocol
+
 
 class BackendReference(NamedTuple):
     """What an Ingress names as its backend; the key under which endpoints are found.
 
     *port* is a Service port: its number, its name, or empty for "the first one"
     (only ``--default-backend-service`` may leave it out).  *kind* is ``Service``,
-    or ``KIND.APIGROUP`` of a resource backend, for which *port* is empty.
+    or ``KIND.APIGROUP`` of a resource backend, for which *port* is empty.  *protocol* is how
+    its endpoints are to be spoken to, so the same Service may be several backends.
     """
 
     namespace: str
     name: str
     port: int | str = ""
     kind: str = "Service"
+    protocol: UpstreamProtocol = None
 
     def __str__(self) -> str:
         what = "" if self.kind == "Service" else f"{self.kind} "
         port = f":{self.port}" if self.port else ""
-        return f"{what}{self.namespace}/{self.name}{port}"
+        how = "" if self.protocol is None else f" ({self.protocol})"
+        return f"{what}{self.namespace}/{self.name}{port}{how}"
 
 
 class Endpoint(NamedTuple):
-    """One address and port to send requests to; *address* is an IP or, if need be, a name."""
+    """One address and port to send requests to; *address* is an IP or, if need be, a name.
+
+    *terms* are what a connection must be beyond TCP.  What is kept of an endpoint (idle
+    connections, sessions, its turn) is kept under all three, so nothing that was made on some
+    terms serves others.  None, for most, costs nothing to hash.
+    """
 
     address: str
     port: int
+    terms: LinkTerms | None = None
 
     def __str__(self) -> str:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"

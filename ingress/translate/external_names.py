@@ -9,6 +9,7 @@ when it has resolved it.
 import ipaddress
 import re
 
+from ingress.model.addresses import address_fault
 from ingress.routing.hosts import check_rule_host
 
 # What a resolver may still read as an address: 127.1, 0x7f.1, 2130706433.
@@ -21,7 +22,7 @@ def external_name_fault(name: str) -> str | None:
     if not host:
         return "is empty"
     try:
-        address = ipaddress.ip_address(host)
+        ipaddress.ip_address(host)
     except ValueError:
         if host == "localhost" or host.endswith(".localhost"):
             return "is the controller's own host"
@@ -30,10 +31,4 @@ def external_name_fault(name: str) -> str | None:
         if host.startswith("*"):
             return "is a wildcard"
         return check_rule_host(host)
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    for one in (address, mapped):
-        if one is not None and (
-            one.is_loopback or one.is_link_local or one.is_unspecified or one.is_multicast
-        ):
-            return "is not an address of another host"
-    return None
+    return address_fault(host)

@@ -1,0 +1,98 @@
+"""What an upstream connection must be beyond TCP: the protocol asked for, and TLS in all its terms.
+
+An Ingress asks by annotations; what it asks for stands in the ``BackendReference`` that its
+routes name: None for HTTP in the clear, a ``TlsDemand``, or a ``ProtocolRefused``.  Translation
+adds what the Secret holds, which makes ``UpstreamTls``.  That stands in each ``Endpoint``, so
+connections, sessions and balancers of different terms never meet: they have different keys.
+
+Key material shows in no repr.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from attrs import field, frozen
+
+from ingress.model.objects import ObjectKey
+
+DEFAULT_DEPTH: Final = 1
+"""Intermediate certificates between that of an endpoint and the trusted one, as in ingress-nginx."""
+
+
+class TlsVersion(IntEnum):
+    """The versions of TLS that are spoken, by their number in the protocol."""
+
+    TLS_1_2 = 0x0303
+    TLS_1_3 = 0x0304
+
+
+@frozen(cache_hash=True)
+class TlsTerms:
+    """The part of the terms that annotations decide by themselves."""
+
+    verify: bool = False
+    """Whether the certificate of an endpoint must be trusted, and be for its name."""
+    depth: int = DEFAULT_DEPTH
+    """OpenSSL's verify depth: how many intermediate certificates may stand in between."""
+    name: str = ""
+    """The DNS name or IP address that the certificate must be for; empty: that of the endpoint itself."""
+    send_name: bool | None = None
+    """Whether the name goes into the handshake (SNI); None: only where the endpoint is an external name."""
+    versions: tuple[TlsVersion, ...] = (TlsVersion.TLS_1_2, TlsVersion.TLS_1_3)
+    """Sorted, at least one."""
+    ciphers: str = ""
+    """OpenSSL's list for TLS 1.2; empty: our own."""
+
+
+@frozen(cache_hash=True)
+class TlsDemand:
+    """What an Ingress asks of the TLS to its backends: *terms*, and the Secret that completes them."""
+
+    terms: TlsTerms = TlsTerms()
+    secret: ObjectKey | None = None
+
+    def __str__(self) -> str:
+        parts = ["HTTPS"]
+        if self.terms.verify:
+            parts.append(f"verified as {self.terms.name}" if self.terms.name else "verified")
+        if self.secret is not None:
+            parts.append(f"with Secret {self.secret}")
+        return ", ".join(parts)
+
+
+@frozen(cache_hash=True)
+class ProtocolRefused:
+    """Stands for a protocol that is asked for and cannot be had: requests are answered 503."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return "no protocol"
+
+
+UpstreamProtocol = TlsDemand | ProtocolRefused | None
+"""How a backend is spoken to; None is HTTP in the clear."""
+
+
+@frozen(cache_hash=True)
+class UpstreamTls:
+    """All terms of TLS to an endpoint.
+
+    With *terms.verify*, an empty *ca_pem* means the authorities that this system trusts.
+    *chain_pem*, leaf first, and *key_pem* are what we show when asked for a certificate;
+    both are empty, or neither is.
+    """
+
+    terms: TlsTerms
+    ca_pem: bytes = field(default=b"", repr=False)
+    chain_pem: bytes = field(default=b"", repr=False)
+    key_pem: bytes = field(default=b"", repr=False)
+
+
+@frozen(cache_hash=True)
+class LinkTerms:
+    """What a connection to an endpoint must be, where TCP to its address is not all."""
+
+    tls: UpstreamTls | None = None
+    is_external: bool = False
+    """Whether a tenant named the address: then it must not be one of ours, which shows when it is resolved."""
