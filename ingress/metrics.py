@@ -34,6 +34,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from ingress.connection_metrics import ConnectionMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.watch_metrics import WatchMetrics
@@ -91,6 +92,8 @@ class Metrics:
         self._upstream_open = 0
         self._upstream_failed = 0
         self._attempts_repeated = 0
+        self._endpoints_ejected = 0
+        self._endpoints_out = 0
         self._access_lines_dropped = 0
         self._routes = 0
         self._certificates = 0
@@ -98,6 +101,8 @@ class Metrics:
         self._snapshots = 0
         self._snapshot_seconds = 0.0
         self._translations_failed = 0
+        self.connections = ConnectionMetrics()
+        """What connections without exchanges count."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
         self._registry = CollectorRegistry()
@@ -151,6 +156,14 @@ class Metrics:
         """Count an attempt after the first one of its exchange."""
         self._attempts_repeated += 1
 
+    def endpoint_ejected(self) -> None:
+        """Count an endpoint that gets no requests for a while, since it could not be connected to."""
+        self._endpoints_ejected += 1
+
+    def endpoints_out(self, change: int) -> None:
+        """Note that there are so many more ejected endpoints, or fewer."""
+        self._endpoints_out += change
+
     def access_lines_dropped(self, count: int) -> None:
         """Count lines of the access log that could not be written."""
         self._access_lines_dropped += count
@@ -193,6 +206,7 @@ class Metrics:
         yield from self._exchange_families()
         yield from self._upstream_families()
         yield from self._snapshot_families()
+        yield from self.connections.families()
         yield from self.watch.families()
 
     def _downstream_families(self) -> Iterable[Metric]:
@@ -266,6 +280,16 @@ class Metrics:
             "ingress_attempts_repeated",
             "Attempts after the first one of their exchange.",
             value=self._attempts_repeated,
+        )
+        yield CounterMetricFamily(
+            "ingress_endpoint_ejections",
+            "Times that an endpoint was taken out of rotation, since connections to it failed.",
+            value=self._endpoints_ejected,
+        )
+        yield GaugeMetricFamily(
+            "ingress_endpoints_ejected",
+            "Endpoints out of rotation now.",
+            value=self._endpoints_out,
         )
 
     def _snapshot_families(self) -> Iterable[Metric]:

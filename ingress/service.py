@@ -28,17 +28,21 @@ from ingress.controller import Controller
 from ingress.errors import StartError
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
+from ingress.model.balancing import Balancing
 from ingress.proxy.access_log import AccessLog, write_to
 from ingress.proxy.grounds import ground_for
 from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
+from ingress.proxy.prefaces import PrefaceRules
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.rotation import Rotations
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
 from ingress.settings import Settings
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+from ingress.tls.profile import VERSIONS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 
@@ -82,6 +86,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
         allow_external_name=settings.allow_external_name,
         service_upstream=settings.service_upstream,
         https_port=port_of(settings.https[0]) or 443,
+        ssl_passthrough=settings.ssl_passthrough,
         manual_endpoints=settings.endpoints,
         from_manifests=bool(settings.manifests),
     )
@@ -122,7 +127,16 @@ class IngressService(Service):
         self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
         self._ground = ground_for(reactor, settings.use_plane)
         self._pool = UpstreamPool(self._ground.connect, self._sweep, self._metrics)
-        self._resource = IngressProxyResource(reactor)
+        random = Random()
+        rotations = Rotations(
+            reactor,
+            self._sweep,
+            self._metrics,
+            random,
+            Balancing(settings.load_balance),
+            settings.slow_start_seconds,
+        )
+        self._resource = IngressProxyResource(reactor, rotations)
         self._site = ProxySite(
             clock=reactor,
             resource=self._resource,
@@ -131,10 +145,15 @@ class IngressService(Service):
             replies=Replies(settings.not_found_page),
             access_log=self._access_log,
             metrics=self._metrics,
-            random=Random(),
+            random=random,
             trusted_proxies=TrustedProxies(settings.trusted_proxies),
         )
-        self._contexts = ServerContexts(generate_certificate(_now()))
+        self._contexts = ServerContexts(
+            generate_certificate(_now()),
+            least_version=VERSIONS[settings.tls_min_version],
+            strict_sni=settings.strict_sni,
+            seconds=reactor.seconds,
+        )
         self._controller = Controller(
             Store(_now), translate_options(settings), self._publish, reactor, self._metrics, _now
         )
@@ -178,7 +197,7 @@ class IngressService(Service):
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current; the first one opens the listeners."""
         is_first, self._snapshot = self._snapshot is None, snapshot
-        self._contexts.publish(snapshot.certificates)
+        self._contexts.publish(snapshot.certificates, snapshot.terms)
         self._resource.publish(snapshot.table, snapshot.backends)
         if is_first:
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
@@ -188,8 +207,12 @@ class IngressService(Service):
             (description, None) for description in self._settings.http
         ]
         listening += [(description, self._contexts) for description in self._settings.https]
+        rules = PrefaceRules(
+            load_balancers=self._site.trusted_proxies if self._settings.use_proxy_protocol else None,
+            passes_tls=self._settings.ssl_passthrough,
+        )
         for description, contexts in listening:
-            self._ports.append(await self._ground.listen(description, self._site, contexts))
+            self._ports.append(await self._ground.listen(description, self._site, contexts, rules))
         self._is_listening = True
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",

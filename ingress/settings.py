@@ -7,6 +7,7 @@ values that it needs, never the whole.
 from attrs import frozen
 
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
 
 ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
@@ -25,6 +26,20 @@ class ManualEndpoint:
     service: ObjectKey | None
     port: int | str
     endpoint: Endpoint
+
+
+@frozen
+class StrictTransport:
+    """What ``Strict-Transport-Security`` says to browsers (RFC 6797), for hosts with a certificate."""
+
+    max_age_seconds: int = 31536000
+    """A year, as in ingress-nginx."""
+    includes_subdomains: bool = True
+    preload: bool = False
+    """Whether browser vendors may build the host into their lists; it is hard to get out of these."""
+
+
+STRICT_TRANSPORT = StrictTransport()
 
 
 @frozen
@@ -57,13 +72,32 @@ class Settings:
 
     default_backend_service: BackendReference | None = None
     default_ssl_certificate: ObjectKey | None = None
+    tls_min_version: str = "1.2"
+    """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""
+    strict_sni: bool = False
+    """Whether a handshake must name a server that an Ingress serves."""
+    ssl_redirect: bool = True
+    """Whether hosts with a certificate redirect to HTTPS, where an Ingress says nothing about it."""
+    force_ssl_redirect: bool = False
+    """Whether hosts without one do so, too."""
+    ssl_passthrough: bool = False
+    """Whether the annotation ``ssl-passthrough`` is honored."""
+    strict_transport: StrictTransport | None = STRICT_TRANSPORT
+    """None says nothing to browsers."""
     allow_external_name: bool = False
     service_upstream: bool = False
+
+    load_balance: Algorithm = Algorithm.ROUND_ROBIN
+    """How requests are shared among endpoints, where an Ingress does not say so."""
+    slow_start_seconds: float = 0.0
+    """How long a new endpoint takes to get its whole share; 0 means that it has it at once."""
 
     not_found_page: bytes | None = None
     """Content of ``--404-page``; None means the built-in page."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks whose peers are believed when they say who the client is."""
+    use_proxy_protocol: bool = False
+    """Whether connections begin with a PROXY header, which only those networks may send."""
     use_plane: bool = True
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None

@@ -60,6 +60,8 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("https", "DESCRIPTION"),
             ("admin", "DESCRIPTION"),
             ("trusted-proxies", "CIDR"),
+            ("use-proxy-protocol", ""),
+            ("enable-ssl-passthrough", ""),
         ),
     ),
     (
@@ -91,9 +93,13 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("default-backend-service", option_values.SERVICE_FORM),
             ("default-ssl-certificate", "NAMESPACE/NAME"),
+            ("tls-min-version", "VERSION"),
+            ("strict-sni", ""),
             ("404-page", "FILE"),
             ("allow-external-name", ""),
             ("service-upstream", ""),
+            ("load-balance", "ALGORITHM"),
+            ("slow-start", "SECONDS"),
         ),
     ),
     (
@@ -125,6 +131,17 @@ class Options(usage.Options):
             None,
             "Send requests to Services of type ExternalName; otherwise they answer 503.",
         ],
+        [
+            "use-proxy-protocol",
+            None,
+            "Expect a PROXY header (v1 or v2) on every connection; only --trusted-proxies may connect then.",
+        ],
+        [
+            "enable-ssl-passthrough",
+            None,
+            "Honor ssl-passthrough: look for the server name before TLS begins.",
+        ],
+        ["strict-sni", None, "Refuse TLS handshakes that name no server, or one that no Ingress serves."],
         ["no-plane", None, "Run the data path on Twisted's own transports, as where there is no epoll."],
         ["service-upstream", None, "Send requests to the cluster IP of a Service instead of to its pods."],
     ]
@@ -165,6 +182,24 @@ class Options(usage.Options):
             None,
             "Secret with the certificate for names that no other covers; without it, one is generated at start.",
             option_values.read_key,
+        ),
+        _parameter(
+            "load-balance",
+            _DEFAULTS.load_balance,
+            "How requests are shared among endpoints where no Ingress says so: round_robin, least_requests or ewma.",
+            option_values.read_algorithm,
+        ),
+        _parameter(
+            "slow-start",
+            _DEFAULTS.slow_start_seconds,
+            "Seconds in which the share of a new endpoint grows from nothing to that of the others.",
+            option_values.read_seconds,
+        ),
+        _parameter(
+            "tls-min-version",
+            _DEFAULTS.tls_min_version,
+            "Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3.",
+            option_values.read_tls_version,
         ),
         _parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
         _parameter("access-log", None, "File for the access log; without it, standard output.", option_values.read_path),
@@ -247,6 +282,8 @@ class Options(usage.Options):
                     raise usage.UsageError(f"--manifests and --{name} exclude each other")
         elif self._repeated["endpoint"]:
             raise usage.UsageError("--endpoint is only for --manifests")
+        if self["use-proxy-protocol"] and not self._repeated["trusted-proxies"]:
+            raise usage.UsageError("--use-proxy-protocol needs --trusted-proxies, which say who may connect")
 
     def settings(self) -> Settings:
         """Return everything that was decided, frozen."""
@@ -269,10 +306,16 @@ class Options(usage.Options):
             annotations_prefix=self["annotations-prefix"],
             default_backend_service=self["default-backend-service"],
             default_ssl_certificate=self["default-ssl-certificate"],
+            tls_min_version=self["tls-min-version"],
+            strict_sni=bool(self["strict-sni"]),
             allow_external_name=bool(self["allow-external-name"]),
             service_upstream=bool(self["service-upstream"]),
+            load_balance=self["load-balance"],
+            slow_start_seconds=self["slow-start"],
             not_found_page=self["404-page"],
             trusted_proxies=repeated["trusted-proxies"],
+            use_proxy_protocol=bool(self["use-proxy-protocol"]),
+            ssl_passthrough=bool(self["enable-ssl-passthrough"]),
             use_plane=not self["no-plane"],
             access_log=self["access-log"],
             shutdown_delay_seconds=self["shutdown-delay"],

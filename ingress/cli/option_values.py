@@ -12,7 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
+from ingress.policy.balancing import parse_algorithm
+from ingress.policy.values import ValueRefused
 from ingress.settings import ANNOTATIONS_PREFIX, ManualEndpoint
 
 MAX_PAGE_BYTES = 1024 * 1024
@@ -63,6 +66,14 @@ def read_field_selector(text: str) -> str:
     if text and not all(_FIELD_COMPARISON.fullmatch(part) for part in text.split(",")):
         raise ValueError("not a field selector such as type=kubernetes.io/tls")
     return text
+
+
+def read_tls_version(text: str) -> str:
+    """Read the number of a version of TLS, as in ``1.2`` or ``TLSv1.3``."""
+    version = text.strip().lower().removeprefix("tlsv")
+    if version not in ("1.2", "1.3"):
+        raise ValueError("not 1.2 or 1.3, which are the versions that are safe")
+    return version
 
 
 def read_key(text: str, form: str = "NAMESPACE/NAME") -> ObjectKey:
@@ -148,6 +159,14 @@ def read_seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]+)?", text):
         raise ValueError("not a number of seconds, 0 or more")
     return float(text)
+
+
+def read_algorithm(text: str) -> Algorithm:
+    """Read the name of a way to share requests."""
+    try:
+        return parse_algorithm(text)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
 
 
 def read_url(text: str) -> str:

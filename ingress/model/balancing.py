@@ -4,7 +4,7 @@ The values only; the algorithms are in ``ingress.routing``.
 """
 
 from enum import Enum, StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from attrs import frozen
 
@@ -54,3 +54,6 @@ class Balancing:
 
     algorithm: Algorithm = Algorithm.ROUND_ROBIN
     hash_by: tuple[KeyPart, ...] = ()
+
+
+DEFAULT_BALANCING: Final = Balancing()

@@ -2,10 +2,10 @@
 
 Each family brings its part of the table.  A value that a family does not accept is
 refused with a ``Problem`` that names object, annotation, value and reason, and the
-default stays in force.  A name below our prefix that no family knows gets a
-``Problem`` too: whoever wrote it believes that it works; and where it would keep
-requests out, the Ingress is not served at all (``ingress.policy.guards``).  A family is added by
-adding it to ``FAMILIES`` and its settings to ``IngressPolicySettings``.
+default stays in force, or what the family says where that would be less safe.  A name
+below our prefix that no family knows gets a ``Problem`` too: whoever wrote it believes
+that it works; and where it would keep requests out, the Ingress is not served at all
+(``ingress.policy.guards``).  A family is added by adding it to ``FAMILIES`` and its settings to ``IngressPolicySettings``.
 """
 
 from typing import Final
@@ -14,12 +14,28 @@ from attrs import Factory, evolve, frozen
 
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
+from ingress.policy import passthrough
+from ingress.policy.balancing import BALANCING, BalancingSettings
 from ingress.policy.bodies import BODIES, BodySettings
+from ingress.policy.ciphers import CIPHERS, CipherSettings
+from ingress.policy.client_certificates import CLIENT_CERTIFICATES, ClientCertificateSettings
 from ingress.policy.guards import keeps_requests_out
+from ingress.policy.passthrough import PASSTHROUGH, PassthroughSettings
 from ingress.policy.redirects import REDIRECTS, RedirectSettings
+from ingress.policy.retries import RETRIES, RetrySettings
+from ingress.policy.upstreams import UPSTREAMS, UpstreamSettings
 from ingress.policy.values import Annotation, Family, ValueRefused, quoted
 
-FAMILIES: Final[tuple[Family, ...]] = (REDIRECTS, BODIES)
+FAMILIES: Final[tuple[Family, ...]] = (
+    REDIRECTS,
+    BODIES,
+    CIPHERS,
+    UPSTREAMS,
+    CLIENT_CERTIFICATES,
+    PASSTHROUGH,
+    BALANCING,
+    RETRIES,
+)
 
 
 @frozen
@@ -28,6 +44,12 @@ class IngressPolicySettings:
 
     redirects: RedirectSettings = Factory(RedirectSettings)
     bodies: BodySettings = Factory(BodySettings)
+    ciphers: CipherSettings = Factory(CipherSettings)
+    upstreams: UpstreamSettings = Factory(UpstreamSettings)
+    client_certificates: ClientCertificateSettings = Factory(ClientCertificateSettings)
+    passthrough: PassthroughSettings = Factory(PassthroughSettings)
+    balancing: BalancingSettings = Factory(BalancingSettings)
+    retries: RetrySettings = Factory(RetrySettings)
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
 
@@ -36,15 +58,23 @@ DEFAULTS: Final = IngressPolicySettings()
 
 
 class AnnotationReader:
-    """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash)."""
+    """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash).
 
-    def __init__(self, prefix: str) -> None:
+    With *passes_tls*, the operator turned on what ``ssl-passthrough`` asks for.
+    """
+
+    def __init__(self, prefix: str, *, passes_tls: bool = False) -> None:
+        self._passes_tls = passes_tls
         self._below = prefix + "/"
         self._table: dict[str, tuple[str, Annotation]] = {
             name: (family.name, annotation)
             for family in FAMILIES
             for name, annotation in family.annotations.items()
         }
+
+    def field(self, name: str) -> str:
+        """Return the field of the annotation *name*, for a problem."""
+        return f"metadata.annotations[{self._below}{name}]"
 
     def read(self, ingress: Ingress) -> tuple[IngressPolicySettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
@@ -67,8 +97,14 @@ class AnnotationReader:
             try:
                 asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
             except ValueRefused as refusal:
-                message = f"{name}: {quoted(value)} {refusal}; the default is used"
+                message = f"{name}: {quoted(value)} {refusal}; {annotation.instead}"
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
+                if annotation.refused is not None:
+                    asked.setdefault(family, {})[annotation.setting] = annotation.refused
+        if not self._passes_tls and asked.get(PASSTHROUGH.name, {}).pop("passes_tls", False):
+            message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
+            field = self._below + passthrough.ANNOTATION
+            problems.append(_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, message))
         if not asked and not lacks_guard:
             return DEFAULTS, tuple(problems)
         families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}

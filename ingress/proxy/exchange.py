@@ -19,70 +19,34 @@ Invariants: downstream gets exactly one final head; nothing is sent twice once a
 byte of an answer was seen; ``DONE`` is reached exactly once, and only there the
 log line is written and the counters move.
 
-A further attempt is made when a connection could not be made (nothing was
-sent), or when a *reused* connection died before the first byte of an answer and
-the request may be repeated: its method is idempotent (RFC 9110 section 9.2.2)
-and the body, if any, is still held (at most ``MAX_HELD`` bytes).
+What may go wrong in which state, and when a further attempt is made, is the table of
+``attempts``; the attempts themselves are made in ``attempting``.
 """
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from ingress.http.forwarding import Origin, upstream_head
+from ingress.http.field_values import first_value
+from ingress.http.forwarding import Origin
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.backends import Endpoint
 from ingress.model.policy import Reply
-from ingress.proxy.halves import DownstreamHalf, UpstreamHalf
-from ingress.proxy.limits import MAX_ATTEMPTS, MAX_HELD
+from ingress.proxy.attempting import Attempting
+from ingress.proxy.attempts import CLIENT_CLOSED, State
+from ingress.proxy.halves import DownstreamHalf
 from ingress.proxy.replies import accepts_html, head_of
-from ingress.proxy.transports import TIMED_OUT, KernelCopy
-from ingress.routing.balancing import RoundRobin
+from ingress.proxy.transports import KernelCopy
 from ingress.routing.route import Route
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
 
-SILENT = "upstream was silent for too long"
-"""The reason that becomes a 504."""
-CLIENT_CLOSED = 499
-"""What the log shows when downstream left before there was an answer (nginx's number)."""
-_IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
-
-
-class State(Enum):
-    """Where an exchange is; see the picture above."""
-
-    WAITING = "waiting"
-    CONNECTING = "connecting"
-    AWAITING = "awaiting"
-    ANSWERING = "answering"
-    TUNNEL = "tunnel"
-    DONE = "done"
-
-
 # Bound once: looking a member up in its class costs more than comparing it.
 _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
 
 
-class Exchange:
+class Exchange(Attempting):
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
-    # What most exchanges never change stands here, and costs each of them nothing.
-    state = _WAITING
-    status = 0
-    endpoint: Endpoint | None = None
-    _route: Route | None = None
-    _balancer: RoundRobin | None = None
-    _upstream: UpstreamHalf | None = None
-    _attempts = 0
-    _tried: frozenset[Endpoint] = frozenset()
-    _held: list[bytes] | None = None
-    """Pieces of the request body that may be sent once more; None once that may not be."""
-    _held_size = 0
-    _body_size = 0
-    _max_body_bytes = 0
-    _request_id = b""
     _sent = 0
 
     def __init__(
@@ -121,6 +85,18 @@ class Exchange:
         """The address of the client."""
         return self._origin.address
 
+    @property
+    def method(self) -> bytes:
+        """The method, as received."""
+        return self.head.method
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        head = self.head
+        if name == b"host":
+            return head.authority
+        return head.forwarded.get(name) or first_value(head.forward, name)
+
     # What render() decides
 
     def reply(self, reply: Reply, route: Route | None = None) -> None:
@@ -140,115 +116,7 @@ class Exchange:
             self._site.troubles.tell(status, self.host, self.path, subject, why)
         self.reply(self._site.replies.of(status, accepts_html(self.head.forward)))
 
-    def proxy(self, route: Route, balancer: RoundRobin) -> None:
-        """Send the request to an endpoint of *balancer*, which has one."""
-        self._route = route
-        self._balancer = balancer
-        limit = route.max_body_bytes
-        if limit:
-            self._max_body_bytes = limit
-            if self.head.content_length > limit or self._body_size > limit:
-                self.fail(413, "request body too large")
-                return
-        self._request_id = self.head.request_id or self._site.new_request_id()
-        endpoint = balancer.pick()
-        if endpoint is None:
-            self.fail(503, "no endpoint")
-        else:
-            self._attempt(endpoint)
-
-    # Attempts
-
-    def _attempt(self, endpoint: Endpoint, reuse: bool = True) -> None:
-        self.endpoint = endpoint
-        self._attempts += 1
-        self.state = _CONNECTING
-        self._site.pool.acquire(endpoint, self, reuse, fresh=self.head.method not in _IDEMPOTENT)
-
-    def upstream_connected(self, upstream: UpstreamHalf) -> bool:
-        """Take *upstream* and send the request; False when nobody waits for the answer any more."""
-        if self.state is not _CONNECTING:
-            return False
-        self.state = _AWAITING
-        self._upstream = upstream
-        head = upstream_head(self.head, self._request_id, self._origin)
-        held = b"".join(self._held) if self._held else b""
-        if not self._request_ended:
-            # Before the first write, which may fill upstream and pause the request again.
-            self._downstream.resume_request()
-        upstream.begin(self, head, held, self._request_ended)
-        if self._held_size > MAX_HELD or not upstream.is_reused or self.head.method not in _IDEMPOTENT:
-            self._held = None
-        return True
-
-    def upstream_unreachable(self, why: str) -> None:
-        """No connection could be made to the endpoint: nothing was sent, so try another one."""
-        if self.state is not _CONNECTING:
-            return
-        assert self.endpoint is not None
-        assert self._balancer is not None
-        self._site.metrics.upstream_failed()
-        self._tried |= {self.endpoint}
-        another = self._balancer.pick(self._tried) if self._attempts < MAX_ATTEMPTS else None
-        if another is not None:
-            self._site.metrics.attempt_repeated()
-            self._attempt(another)
-        else:
-            self.fail(504 if why == TIMED_OUT else 502, why)
-
-    def upstream_lost(self, why: str, untouched: bool) -> None:
-        """The connection broke off; *untouched* when no byte of an answer had come."""
-        upstream, self._upstream = self._upstream, None
-        if self.state is _AWAITING:
-            is_stale = untouched and upstream is not None and upstream.is_reused
-            if is_stale and self._held is not None and self.endpoint is not None:
-                self._site.metrics.attempt_repeated()
-                self._attempt(self.endpoint, reuse=False)
-                return
-            self._site.metrics.upstream_failed()
-            self.fail(504 if why == SILENT else 502, why)
-        elif self.state is _ANSWERING:
-            self._site.metrics.upstream_failed()
-            self._site.troubles.tell(
-                self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
-            )
-            self._downstream.cut()
-            self._finish()
-        elif self.state is _TUNNEL:
-            self._finish()
-
     # From downstream
-
-    def request_body(self, piece: bytes) -> None:
-        """Take a piece of the request body."""
-        self._body_size += len(piece)
-        if self._max_body_bytes and self._body_size > self._max_body_bytes:
-            self.request_broken(413, "request body too large")
-            return
-        if self._upstream is not None:
-            self._upstream.send_body(piece)
-            if self._held is None:
-                return
-        elif self.state is _DONE or self._held is None:
-            return
-        self._held.append(piece)
-        self._held_size += len(piece)
-        if self._held_size > MAX_HELD:
-            if self._upstream is not None:
-                self._held = None
-            else:
-                self._downstream.pause_request()
-
-    def splice_request(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
-        upstream = self._upstream
-        return upstream is not None and self._held is None and upstream.splice_body(copy)
-
-    def request_ended(self) -> None:
-        """The request is complete."""
-        self._request_ended = True
-        if self._upstream is not None:
-            self._upstream.end_body()
 
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""
@@ -294,6 +162,8 @@ class Exchange:
 
     def upstream_head(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass the final head on, with what of the body came with it."""
+        if head.status >= 400 and self._is_refused(head.status, ended):
+            return
         self.state = _ANSWERING
         self.status = head.status
         self._held = None
@@ -346,10 +216,14 @@ class Exchange:
 
     # The end
 
-    def _drop_upstream(self) -> None:
-        upstream, self._upstream = self._upstream, None
-        if upstream is not None:
-            upstream.abandon()
+    def _cut(self, why: str) -> None:
+        """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
+        if self.state is _ANSWERING:
+            self._site.troubles.tell(
+                self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
+            )
+            self._downstream.cut()
+        self._finish()
 
     def _finish(self) -> None:
         """Write the log line and move the counters; nothing may happen to the exchange after this."""
@@ -358,6 +232,8 @@ class Exchange:
         self.state = _DONE
         self._upstream = None
         self._held = None
+        if self._attempt_began is not None:
+            self._attempt_ended(failed=self.status >= 499)
         site = self._site
         ingress = self._route.ingress if self._route is not None else None
         now = site.clock.seconds()

@@ -9,7 +9,7 @@ from functools import partial
 
 from ingress.metrics import Metrics
 from ingress.model.backends import Endpoint
-from ingress.proxy.exchange import Exchange
+from ingress.proxy.attempting import Attempting
 from ingress.proxy.limits import FRESH_SECONDS, KEPT_SECONDS, MAX_UPSTREAM_IDLE, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
@@ -26,7 +26,7 @@ class UpstreamPool:
         self._connect = connect
         self._metrics = metrics
         self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
-        self._waiting: dict[UpstreamConnection, Exchange] = {}
+        self._waiting: dict[UpstreamConnection, Attempting] = {}
         self._connections: set[UpstreamConnection] = set()
         self._closed = False
 
@@ -35,18 +35,21 @@ class UpstreamPool:
         busy = len(self._connections) - idle
         return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting>"
 
-    def acquire(self, endpoint: Endpoint, exchange: Exchange, reuse: bool, fresh: bool) -> None:
+    def acquire(self, endpoint: Endpoint, exchange: Attempting, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
 
         With *fresh*, only a connection that was in use a moment ago is reused, and
         only of an upstream that does not close them soon after answering: one that is
-        just being closed would lose a request that cannot be repeated.
+        just being closed would lose a request that cannot be repeated.  Should that happen
+        all the same, it is known in most cases that upstream took nothing of it.
         """
         idle = self._idle.get(endpoint) if reuse else None
         if idle and not (fresh and self._may_be_closing(idle)):
             connection = idle.pop()
             connection.is_reused = True
             connection.deadline = NEVER
+            if fresh:
+                connection.watch_delivery()
             exchange.upstream_connected(connection)
             return
         connection = UpstreamConnection(endpoint, self)
@@ -56,7 +59,11 @@ class UpstreamPool:
     def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
         now = self.sweep.now
-        return now - idle[-1].idle_since >= FRESH_SECONDS or now - idle[0].idle_since < KEPT_SECONDS
+        return (
+            now - idle[-1].idle_since >= FRESH_SECONDS
+            or now - idle[0].idle_since < KEPT_SECONDS
+            or not idle[-1].is_quiet
+        )
 
     def connected(self, connection: UpstreamConnection) -> None:
         """A new connection is made: hand it to the exchange that waits, or keep it for another."""

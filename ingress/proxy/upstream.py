@@ -32,12 +32,15 @@ from ingress.http.response_head import (
     parse_response_head,
 )
 from ingress.model.backends import Endpoint
-from ingress.proxy.exchange import SILENT, Exchange
+from ingress.proxy.attempts import Fault
+from ingress.proxy.exchange import Exchange
 from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SILENCE_SECONDS, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy, Transport, splice
+from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
+    from ingress.proxy.plane.delivery import Delivery
     from ingress.proxy.pool import UpstreamPool
 
 
@@ -46,6 +49,8 @@ class UpstreamConnection(Protocol):
     """The upstream half of an exchange, speaking HTTP/1.1."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    _delivery: "Delivery | None" = None
+    """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 
     def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
         self.endpoint = endpoint
@@ -72,6 +77,17 @@ class UpstreamConnection(Protocol):
         return f"<UpstreamConnection {self.endpoint} {doing}>"
 
     # Sending
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
+        return bool(getattr(self.transport, "is_quiet", True))
+
+    def watch_delivery(self) -> None:
+        """Find out about the next request whether upstream takes anything of it, where that can be known."""
+        watch = getattr(self.transport, "watch_delivery", None)
+        if watch is not None:
+            self._delivery = watch()
 
     def begin(self, exchange: Exchange, head: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its rendered *head* and what there is of its body."""
@@ -158,7 +174,9 @@ class UpstreamConnection(Protocol):
             self._pool.discard(self)
             self.close()
         else:
-            self._break_off(SILENT)
+            self._break_off(
+                "upstream was silent for too long", Fault.STALLED if self._touched else Fault.SILENT
+            )
 
     # IPushProducer: the transport tells how full it is.
 
@@ -206,7 +224,7 @@ class UpstreamConnection(Protocol):
                 if piece or ended:
                     exchange.upstream_body(piece, ended, trailers)
         except (ResponseError, BodyError) as error:
-            self._break_off(str(error))
+            self._break_off(str(error), Fault.INVALID)
 
     def _read_heads(self, exchange: Exchange, received: bytes) -> None:
         """Read 1xx heads and the final one, with what of the body follows it."""
@@ -288,6 +306,8 @@ class UpstreamConnection(Protocol):
 
     def _release(self, is_clean: bool) -> None:
         """Leave the exchange after a whole answer, and go back to the pool if that is safe."""
+        if self._delivery is not None:
+            self._forget_delivery()
         self._decoder = None
         self._exchange = None
         self.deadline = NEVER
@@ -301,24 +321,42 @@ class UpstreamConnection(Protocol):
         else:
             self.transport.abortConnection()
 
-    def _break_off(self, why: str) -> None:
+    def _break_off(self, why: str, fault: Fault) -> None:
         """Upstream's answer is of no use: end the connection, and the exchange with it."""
         exchange, self._exchange = self._exchange, None
         self.transport.abortConnection()
         if exchange is not None:
-            exchange.upstream_lost(why, untouched=False)
+            exchange.upstream_lost(why, fault)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._sweep.forget(self)
         if self._connected:
             self._pool.lost(self)
         exchange, self._exchange = self._exchange, None
+        took_nothing = self._forget_delivery()
         if exchange is None:
             return
         clean = reason.check(ConnectionDone) is not None
         if clean and isinstance(self._decoder, CloseDecoder):
             exchange.upstream_body(b"", True, [])
             return
-        exchange.upstream_lost(
-            "connection closed" if clean else "connection lost", untouched=not self._touched
-        )
+        why = "connection closed" if clean else "connection lost"
+        if self.endpoint.terms is not None and not clean:
+            # What ends TLS has more to say than a reset, such as that our certificate is not liked.
+            why = f"{why}: {words_of_error(reason.value)}"
+        if self._touched:
+            fault = Fault.BROKEN
+        elif not self.is_reused:
+            fault = Fault.DROPPED
+        else:
+            fault = Fault.UNTAKEN if clean and took_nothing else Fault.STALE
+        exchange.upstream_lost(why, fault)
+
+    def _forget_delivery(self) -> bool:
+        """Look no more after what is delivered; returns whether it is known that nothing was."""
+        delivery, self._delivery = self._delivery, None
+        if delivery is None:
+            return False
+        took_nothing = not self._touched and delivery.took_nothing()
+        delivery.close()
+        return took_nothing

@@ -10,6 +10,7 @@ Decides and does nothing else.  Times are arguments, in seconds of any clock tha
 go back.
 """
 
+from math import inf
 from typing import Final
 
 from ingress.model.backends import Endpoint
@@ -42,9 +43,9 @@ class Health:
         return tuple(self._ejected)
 
     @property
-    def next_return(self) -> float | None:
-        """When the next ejection is over; None when nothing is ejected."""
-        return min(self._ejected.values(), default=None)
+    def next_return(self) -> float:
+        """When the next ejection is over; never when nothing is ejected."""
+        return min(self._ejected.values(), default=inf)
 
     def failed(self, endpoint: Endpoint, endpoints: tuple[Endpoint, ...], now: float) -> float:
         """Note that *endpoint*, one of *endpoints*, could not be connected to.

@@ -5,8 +5,10 @@ from enum import Enum
 from attrs import frozen
 
 from ingress.model.backends import BackendReference
+from ingress.model.balancing import Balancing
 from ingress.model.objects import ObjectKey
-from ingress.model.policy import Policy
+from ingress.model.policy import Policy, SecureFields, UpstreamFields
+from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 
 
 class Match(Enum):
@@ -34,3 +36,20 @@ class Route:
     policies: tuple[Policy, ...] = ()
     max_body_bytes: int = 0
     """Largest request body that is passed on; 0 means no limit."""
+    secure_backend: BackendReference | None = None
+    """What requests that came over TLS get in place of *backend*, where that is something else."""
+    passthrough: BackendReference | None = None
+    """Where TLS for the host goes as it is (only of ``/``); None where it is terminated here."""
+    secure_fields: SecureFields | None = None
+    """What answers over TLS say besides."""
+    upstream_fields: UpstreamFields | None = None
+    """What requests tell upstream besides."""
+    balancing: Balancing | None = None
+    """How requests are shared among endpoints; None where nothing is asked and the usual way is taken."""
+    retries: RetryRule = DEFAULT_RETRIES
+
+    @property
+    def backends(self) -> tuple[BackendReference, ...]:
+        """All that it may lead to."""
+        others = (self.secure_backend, self.passthrough)
+        return (self.backend, *(one for one in others if one is not None))

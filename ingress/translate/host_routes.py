@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from ingress.model.backends import BackendReference
-from ingress.model.policy import Policy
-from ingress.policy.annotations import IngressPolicySettings
+from ingress.model.policy import Policy, SecureFields
+from ingress.policy.annotations import DEFAULTS, IngressPolicySettings
 from ingress.policy.bodies import DEFAULT_MAX_BYTES
 from ingress.policy.guards import GuardMissing
+from ingress.policy.redirects import RedirectSettings
 from ingress.routing.route import Match, Route
+from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.merging import HostMerge
+from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ROOT, Claim, IngressReading
+from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, IngressReading
 
 _GUARD_MISSING = GuardMissing()
+# The controller's own default backend redirects only if that is forced on all hosts.
+_OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
 
 
 def host_routes(
@@ -21,41 +28,100 @@ def host_routes(
     readings: Sequence[IngressReading],
     default: BackendReference | None,
     redirects: RedirectRule,
+    guard: HostGuard = OPEN,
+    passing: Claim | None = None,
 ) -> tuple[Route, ...]:
     """Return the routes of *host*, sorted by path and match.
 
     *readings* are those that *merged* was made of; *default* is the controller's own
-    default backend.
+    default backend, *guard* what stands before the host as a whole,
+    *passing* the claim whose backend gets TLS for the host as it is.
     """
-    asked = {
-        reading.ingress.key: (
-            _policies(host, reading.settings, redirects),
-            reading.settings.bodies.max_bytes,
-        )
-        for reading in readings
+    asked = {reading.ingress.key: reading for reading in readings}
+    passing_key = None if passing is None else passing.ingress.key
+    usual = {
+        key: _policies(host, reading.settings, redirects, passes_tls=key == passing_key)
+        for key, reading in asked.items()
     }
-    routes = [_route(claim, *asked[claim.ingress.key]) for claim in merged.claims]
+    secure_fields = redirects.transport_security(host)
+    routes: list[Route] = []
+    for claim in merged.claims:
+        reading = asked[claim.ingress.key]
+        check = guard.policy_of(claim.path)
+        policies = usual[claim.ingress.key]
+        if check is not None:
+            passes_tls = claim.ingress.key == passing_key
+            policies = _policies(host, reading.settings, redirects, check, passes_tls=passes_tls)
+        route = _route(claim, reading, policies, guard, secure_fields)
+        routes.append(route if claim is not passing else evolve(route, passthrough=passed_backend(claim)))
     if default is not None and merged.is_open:
-        # No Ingress asked for this route, so no annotation, and no policy, holds for it.
-        routes.append(Route(host, ROOT, Match.PREFIX, None, default, (), DEFAULT_MAX_BYTES))
+        # No Ingress asked for this route, so no annotation holds for it but what is about the host.
+        policies = _policies(host, _OPERATORS, redirects, guard.policy_of(ROOT))
+        routes.append(
+            Route(
+                host,
+                ROOT,
+                Match.PREFIX,
+                None,
+                default,
+                policies,
+                DEFAULT_MAX_BYTES,
+                secure_fields=secure_fields,
+                upstream_fields=guard.upstream_fields,
+            )
+        )
     if len(routes) > 1:
         routes.sort(key=_order)
     return tuple(routes)
 
 
-def _route(claim: Claim, policies: tuple[Policy, ...], max_bytes: int) -> Route:
-    return Route(claim.host, claim.path, claim.match, claim.ingress.key, claim.backend, policies, max_bytes)
+def _route(
+    claim: Claim,
+    reading: IngressReading,
+    policies: tuple[Policy, ...],
+    guard: HostGuard,
+    secure_fields: SecureFields | None,
+) -> Route:
+    backend = claim.backend
+    secure = reading.protocols.secure
+    return Route(
+        claim.host,
+        claim.path,
+        claim.match,
+        claim.ingress.key,
+        backend,
+        policies,
+        reading.settings.bodies.max_bytes,
+        None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
+        secure_fields=secure_fields,
+        upstream_fields=guard.upstream_fields,
+        balancing=reading.settings.balancing.balancing(),
+        retries=reading.settings.retries.rule(),
+    )
 
 
 def _order(route: Route) -> tuple[str, str]:
     return (route.path, route.match.value)
 
 
-def _policies(host: str, settings: IngressPolicySettings, redirects: RedirectRule) -> tuple[Policy, ...]:
+def _policies(
+    host: str,
+    settings: IngressPolicySettings,
+    redirects: RedirectRule,
+    check: Policy | None = None,
+    *,
+    passes_tls: bool = False,
+) -> tuple[Policy, ...]:
+    """Return the policies of a route, in the order in which they are asked.
+
+    The redirect comes before the *check* of client certificates: over plain HTTP there is none to see.
+    """
     policies: tuple[Policy, ...] = ()
-    redirect = redirects.policy(host, settings.redirects)
+    redirect = redirects.policy(host, settings.redirects, passes_tls=passes_tls)
     if redirect is not None:
         policies = (redirect,)
+    if check is not None:
+        policies = (*policies, check)
     if settings.lacks_guard:
         policies = (*policies, _GUARD_MISSING)
     return policies

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import select
 import socket
+import sys
 from collections.abc import Iterable
 from errno import ECONNRESET, EPIPE, EWOULDBLOCK
 from typing import Any, cast
@@ -52,6 +53,10 @@ class Peer:
         self.saw_end = False
         """A FIN came, after everything that the protocol had to say."""
         self.saw_reset = False
+        self.acknowledged = 0
+        """Bytes that arrived and that the kernel at the far end took."""
+        self.has_left = False
+        """The far end closed its socket, and takes nothing any more; ``finish`` lets its FIN arrive."""
         self.closed = False
         """The protocol's side of the socket is closed for both ways."""
         self.broken = False
@@ -146,6 +151,7 @@ class Peer:
         taken = bytes(octets[: self.window])
         self.window -= len(taken)
         self._received += taken
+        self.acknowledged += 0 if self.has_left else len(taken)
         self.largest_write = max(self.largest_write, len(taken))
         return len(taken)
 
@@ -167,6 +173,9 @@ class Peer:
         self.saw_reset = self._resets_on_close = self._resets_on_close or self.unread > 0
         self.saw_end = self.saw_end or not self._resets_on_close
 
+    def dup(self) -> _Duplicate:
+        return _Duplicate(self)
+
     def setblocking(self, flag: bool) -> None: ...
 
     def fileno(self) -> int:
@@ -174,6 +183,19 @@ class Peer:
 
     def getsockname(self) -> tuple[str, int]:
         return "192.0.2.1", 8080
+
+
+class _Duplicate:
+    """Another descriptor of the socket, by which the kernel can be asked."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    def getsockopt(self, level: int, option: int, size: int) -> bytes:
+        assert (level, option) == (socket.IPPROTO_TCP, socket.TCP_INFO)
+        return bytes(120) + self._peer.acknowledged.to_bytes(8, sys.byteorder) + bytes(8)
+
+    def close(self) -> None: ...
 
 
 class MemoryEpoll:

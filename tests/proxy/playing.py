@@ -14,12 +14,15 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.balancing import Balancing
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy
+from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.rotation import Rotations
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
 from ingress.routing.route import Match, Route
@@ -110,7 +113,8 @@ class Stage:
         self.sweep.start()
         self.connector = FakeConnector(self.reactor)
         self.pool = UpstreamPool(self.connector.connect, self.sweep, self.metrics)
-        self.resource = IngressProxyResource(self.reactor)
+        rotations = Rotations(self.reactor, self.sweep, self.metrics, Random(7))
+        self.resource = IngressProxyResource(self.reactor, rotations)
         self._log: list[bytes] = []
         self.access_log = AccessLog(self.reactor, self._log.append, self.metrics.access_lines_dropped)
         self.site = ProxySite(
@@ -131,9 +135,22 @@ class Stage:
         reason: str = "",
         host: str = "shop.test",
         policies: tuple[Policy, ...] = (),
+        max_body_bytes: int = 0,
+        balancing: Balancing | None = None,
+        retries: RetryRule = DEFAULT_RETRIES,
     ) -> None:
         """Publish one route, for every path of *host*."""
-        route = Route(host, "/", Match.PREFIX, INGRESS, BACKEND, policies)
+        route = Route(
+            host,
+            "/",
+            Match.PREFIX,
+            INGRESS,
+            BACKEND,
+            policies,
+            max_body_bytes,
+            balancing=balancing,
+            retries=retries,
+        )
         self.resource.publish(RouteTable([route]), {BACKEND: BackendState(endpoints, reason)})
 
     def open(self, secure: bool = False, window: int | None = None) -> Peer:

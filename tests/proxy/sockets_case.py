@@ -22,8 +22,10 @@ from ingress.proxy.access_log import AccessLog
 from ingress.proxy.grounds import PlaneGround, TwistedGround
 from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.pool import UpstreamPool
+from ingress.proxy.prefaces import NO_PREFACES
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
+from ingress.proxy.rotation import Rotations
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
 from ingress.routing.route import Match, Route
@@ -56,6 +58,8 @@ class SocketsCase(TestCase):
     """Whether the plane carries the connections, or Twisted's transports."""
     can_splice = False
     """Whether the plane may leave large bodies to the kernel."""
+    rules = NO_PREFACES
+    """What both listeners read of a connection before it has a protocol."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Start."""
@@ -69,7 +73,8 @@ class SocketsCase(TestCase):
             self.ground = PlaneGround(self.reactor, self.can_splice)
         self.ground.start()
         self.pool = UpstreamPool(self.ground.connect, self.sweep, self.metrics)
-        self.resource = IngressProxyResource(self.reactor)
+        rotations = Rotations(self.reactor, self.sweep, self.metrics, Random(1))
+        self.resource = IngressProxyResource(self.reactor, rotations)
         self.site = ProxySite(
             clock=self.reactor,
             resource=self.resource,
@@ -85,8 +90,8 @@ class SocketsCase(TestCase):
         self.upstream = Upstream(self.reactor)
         self.publish(self.upstream.listen())
         local = "tcp:0:interface=127.0.0.1"
-        self._plain: Any = await self.ground.listen(local, self.site, None)
-        self._secure: Any = await self.ground.listen(local, self.site, self.contexts)
+        self._plain: Any = await self.ground.listen(local, self.site, None, self.rules)
+        self._secure: Any = await self.ground.listen(local, self.site, self.contexts, self.rules)
         self.sweep.start()
         self.access_log.start()
         self.addCleanup(lambda: Deferred.fromCoroutine(self._stop()))

@@ -1,5 +1,7 @@
 """Tests for ``ingress.routing.health``."""
 
+from math import inf
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -31,7 +33,7 @@ class HealthTests(SynchronousTestCase):
         """Failures that are ten seconds apart never eject."""
         self.assertEqual(self.fail(*(4.0 * n for n in range(2)), 10.0, 20.0, 30.0), [0.0] * 5)
         self.assertEqual(self.health.ejected, ())
-        self.assertIsNone(self.health.next_return)
+        self.assertEqual(self.health.next_return, inf)
 
     def test_return(self) -> None:
         """An endpoint comes back when its time is over, and not before."""

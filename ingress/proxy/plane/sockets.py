@@ -8,6 +8,8 @@ from typing import Any
 from twisted.internet import address
 from twisted.internet.interfaces import IAddress
 
+from ingress.proxy.plane.delivery import Delivery
+
 
 def address_of(name: tuple[Any, ...]) -> IAddress:
     """Make an address of what a socket calls one."""
@@ -44,7 +46,7 @@ def reset_on_close(sock: socket.socket) -> None:
 class ConnectedSocket:
     """What a transport is asked about its socket, and to set on it."""
 
-    __slots__ = ("_fileno", "_peer", "_sock", "_was_accepted")
+    __slots__ = ("_fileno", "_peer", "_sock", "_was_accepted", "said_local")
 
     def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
         """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
@@ -52,6 +54,23 @@ class ConnectedSocket:
         self._fileno = sock.fileno()
         self._peer = peer
         self._was_accepted = peer is not None
+        self.said_local: IAddress | None = None
+        """The address that the client connected to, where a PROXY header says so."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing came that was not read yet, neither bytes nor an end."""
+        try:
+            self._sock.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            return False
+        return False
+
+    def watch_delivery(self) -> Delivery:
+        """Begin to look whether the peer takes what is sent from now on."""
+        return Delivery(self._sock)
 
     def fileno(self) -> int:
         """The number of the socket."""
@@ -74,5 +93,5 @@ class ConnectedSocket:
         return self._peer
 
     def getHost(self) -> IAddress:
-        """Our own address."""
-        return ask_address(self._sock.getsockname)
+        """Our own address, or the one that stands for it."""
+        return self.said_local or ask_address(self._sock.getsockname)

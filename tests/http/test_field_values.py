@@ -1,0 +1,34 @@
+"""Tests for ``ingress.http.field_values``."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http.field_values import first_value
+
+LINES = b"X-User: ann\r\nAccept:*/*\r\nX-Empty:\r\nx-user: bob\r\nX-Note: X-Other: no\r\nX-Long:\t a b \r\n"
+
+
+class FirstValueTests(SynchronousTestCase):
+    """The value of a field."""
+
+    def test_found(self) -> None:
+        """The first field of a name counts, however the name is spelled; blanks around the value do not."""
+        found = {
+            name: first_value(LINES, name)
+            for name in (b"x-user", b"accept", b"x-empty", b"x-note", b"x-long")
+        }
+        self.assertEqual(
+            found,
+            {
+                b"x-user": b"ann",
+                b"accept": b"*/*",
+                b"x-empty": b"",
+                b"x-note": b"X-Other: no",
+                b"x-long": b"a b",
+            },
+        )
+
+    def test_missing(self) -> None:
+        """What only looks like a field is none."""
+        for name in (b"x-other", b"user", b"x-use", b"x-none", b"ann"):
+            self.assertEqual(first_value(LINES, name), b"")
+        self.assertEqual(first_value(b"", b"x"), b"")
