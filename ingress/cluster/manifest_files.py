@@ -10,8 +10,9 @@ from attrs import evolve, frozen
 from ingress.cluster.documents import Document, DocumentError, read_json, read_yaml
 from ingress.cluster.fields import RawObject, is_object, shape_of
 from ingress.cluster.project import SERVICE_NAME_LABEL, kind_of, project
-from ingress.model.objects import Kind, ObjectId, Projection
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.model.problems import Problem, Reason
+from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 
 DEFAULT_NAMESPACE = "default"
 """Where an object of a manifest belongs that names no namespace, as for ``kubectl apply``."""
@@ -92,6 +93,14 @@ def _template_hint(text: str) -> str:
     return f"; line {line} holds {{{{: a template must be rendered first, as with 'helm template'"
 
 
+def _project(kind: Kind, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
+    """Project an object; of a Secret all keys that anybody might need, for nobody has said yet which."""
+    key, projection = project(kind, raw, annotations_prefix, UPSTREAM_TLS_KEYS)
+    if isinstance(projection.value, Secret):
+        projection = evolve(projection, value=evolve(projection.value, asked=TLS_KEYS))
+    return key, projection
+
+
 def _problem(source_name: str, message: str, reason: Reason, field: str = "") -> Problem:
     return Problem(Kind.MANIFEST.value, "", source_name, reason, message, field)
 
@@ -162,7 +171,7 @@ class _Reading:
         metadata = raw.get("metadata")
         if is_object(metadata) and metadata.get("namespace") in (None, ""):
             raw = {**raw, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
-        key, projection = project(kind, raw, self._annotations_prefix)
+        key, projection = _project(kind, raw, self._annotations_prefix)
         if key is None:
             for problem in projection.problems:
                 name = f" {problem.name}" if problem.name else ""

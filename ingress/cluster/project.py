@@ -245,7 +245,7 @@ def _secret(raw: RawObject, reader: FieldReader, keys: frozenset[str]) -> Secret
             except ValueError:
                 what = "UTF-8" if field == "stringData" else "base64"
                 reader.report(f"{field}[{name}]", f"is not {what}")
-    return Secret(reader.key, reader.word(raw, "type", "", "Opaque") or "Opaque", content)
+    return Secret(reader.key, reader.word(raw, "type", "", "Opaque") or "Opaque", content, keys)
 
 
 def _decoded(value: str) -> bytes:

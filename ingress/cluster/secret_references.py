@@ -84,7 +84,7 @@ class SecretReferences:
     def _put(self, key: ObjectKey, ingress: Ingress | None) -> bool:
         """Keep *ingress*; return whether anything about its references may be different."""
         before = self._ingresses.get(key)
-        if ingress is None or not secret_needs(ingress):
+        if ingress is None or not secret_needs(ingress, self._options):
             return self._ingresses.pop(key, None) is not None
         self._ingresses[key] = ingress
         return before != ingress
@@ -136,7 +136,7 @@ class SecretReferences:
         if user is None:
             return needs_of_options(self._options)
         ingress = self._ingresses.get(user)
-        return secret_needs(ingress) if ingress is not None and self._is_ours(ingress) else {}
+        return secret_needs(ingress, self._options) if ingress is not None and self._is_ours(ingress) else {}
 
     def _is_ours(self, ingress: Ingress) -> bool:
         names = _class_names(ingress)

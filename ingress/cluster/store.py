@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ingress.certificates import CertificateError, load_certificate
+from ingress.cluster.secret_parts import has_good_part, refusal
 from ingress.model.objects import (
     Batch,
     ClusterObject,
@@ -168,19 +168,22 @@ class Store:
         kept = self._secrets.get(key)
         if projection is None or kept is None or projection.value == kept:
             return projection
-        refusal = self._refusal(key, projection)
-        if refusal is None or not _is_good(kept, self._now()):
-            return projection
-        return Projection(kept, (*projection.problems, refusal))
+        problem = self._refusal(key, kept, projection)
+        return (
+            projection
+            if problem is None
+            else evolve(projection, value=kept, problems=(*projection.problems, problem))
+        )
 
-    def _refusal(self, key: ObjectKey, projection: Projection) -> Problem | None:
-        """Why the certificate of a Secret cannot be used, or None when it can."""
+    def _refusal(self, key: ObjectKey, kept: Secret, projection: Projection) -> Problem | None:
+        """Why a Secret must not take the place of *kept*, or None when it may."""
         if isinstance(projection.value, Secret):
-            try:
-                load_certificate(projection.value, self._now())
-            except CertificateError as error:
-                message = f"{error.message}; the last good version stays in use"
-                return Problem(Kind.SECRET, key.namespace, key.name, error.reason, message)
+            error = refusal(kept, projection.value, self._now())
+            if error is None:
+                return None
+            message = f"{error.message}; the last good version stays in use"
+            return Problem(Kind.SECRET, key.namespace, key.name, error.reason, message)
+        if not has_good_part(kept, self._now()):
             return None
         return Problem(
             Kind.SECRET,
@@ -189,14 +192,6 @@ class Store:
             Reason.MALFORMED_OBJECT,
             "the Secret cannot be read; the last good version stays in use",
         )
-
-
-def _is_good(secret: Secret, now: datetime) -> bool:
-    try:
-        load_certificate(secret, now)
-    except CertificateError:
-        return False
-    return True
 
 
 def _replace(kept: dict[_K, _V], key: _K, value: _V | None) -> bool:

@@ -182,8 +182,8 @@ class Secret:
     type: str
     content: Mapping[str, bytes] = field(repr=False)
     """Decoded values of the keys that somebody may need, as far as the Secret has them."""
-    asked: frozenset[str] = field(default=TLS_KEYS, eq=False, repr=False)
-    """The keys that were looked for: only of these does their absence mean anything."""
+    asked: frozenset[str] = field(default=frozenset({"tls.crt", "tls.key"}), eq=False, repr=False)
+    """The keys that are known to be needed: only their absence means anything."""
 
 
 ClusterObject = Ingress | IngressClass | Service | EndpointSlice | Secret

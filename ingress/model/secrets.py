@@ -15,6 +15,12 @@ SecretNeeds = Mapping[ObjectKey, frozenset[str]]
 TLS_KEYS = frozenset({"tls.crt", "tls.key"})
 """What a certificate is made of."""
 
+UPSTREAM_TLS_KEYS = TLS_KEYS | {"ca.crt"}
+"""What TLS to endpoints may need: whom we trust, and what we show ourselves."""
+
+CLIENT_AUTHENTICATION_KEYS = frozenset({"ca.crt", "ca.crl"})
+"""What client certificates are judged by: whom we trust, and what these revoked."""
+
 _MAX_NAME_CHARACTERS = 253
 # RFC 1123 subdomain, as Kubernetes checks the name of a Secret: no slash and no "..".
 _SECRET_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")

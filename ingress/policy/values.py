@@ -28,6 +28,10 @@ class Annotation:
     setting: str
     """The attribute of the family's settings."""
     parse: Callable[[str], object]
+    refused: object = None
+    """What the setting is where the value is refused; None leaves the default in force."""
+    instead: str = "the default is used"
+    """What the problem says of that."""
 
 
 @frozen

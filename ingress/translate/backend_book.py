@@ -11,10 +11,12 @@ from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import ObjectKey
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
+from ingress.model.upstream_tls import TlsDemand, UpstreamTls
 from ingress.translate.backends import resolve_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import SERVICE_KIND
+from ingress.translate.upstream_tls import TlsFault, complete
 
 _States = SharedMap[BackendReference, BackendState]
 
@@ -33,6 +35,9 @@ class BackendBook:
         self._uses: dict[BackendReference, int] = {}
         # Those in use, and those that were until the round began.
         self._by_service: Index[ObjectKey, BackendReference] = Index()
+        self._by_secret: Index[ObjectKey, BackendReference] = Index()
+        # By Secret: the demands of TLS that it completes, and what they come to.
+        self._tls: dict[ObjectKey, dict[TlsDemand, UpstreamTls | TlsFault]] = {}
         self._stale: dict[BackendReference, None] = {}
         self._unused: dict[BackendReference, None] = {}
 
@@ -46,6 +51,9 @@ class BackendBook:
         self._unused.pop(reference, None)
         if reference.kind == SERVICE_KIND:
             self._by_service.add(shared_key(reference, state), reference)
+        secret = _secret_of(reference)
+        if secret is not None:
+            self._by_secret.add(secret, reference)
 
     def drop(self, reference: BackendReference) -> None:
         """Note that one route less names *reference*."""
@@ -58,12 +66,34 @@ class BackendBook:
         """Note that the backends of *service* may be different."""
         self._stale.update(dict.fromkeys(self._by_service.get(service)))
 
+    def secret_changed(self, secret: ObjectKey) -> None:
+        """Note that TLS to the backends that need *secret* may have other terms."""
+        self._tls.pop(secret, None)
+        self._stale.update(dict.fromkeys(self._by_secret.get(secret)))
+
+    def complete(self, demand: TlsDemand, state: ClusterState) -> UpstreamTls | TlsFault:
+        """Return what *demand* comes to; a Secret is read once, until it changes."""
+        if demand.secret is None:
+            return complete(demand, state)
+        known = self._tls.setdefault(demand.secret, {})
+        if demand not in known:
+            known[demand] = complete(demand, state)
+        return known[demand]
+
+    def forget(self, secret: ObjectKey) -> None:
+        """Keep nothing of *secret* any more, if no backend needs it."""
+        if secret not in self._by_secret:
+            self._tls.pop(secret, None)
+
+    def _resolve(self, reference: BackendReference, state: ClusterState) -> BackendState:
+        return resolve_backend(reference, state, self._options, lambda demand: self.complete(demand, state))
+
     def resolve(self, state: ClusterState) -> Iterator[None]:
         """Bring the next version up to date, one backend a step."""
         while self._stale:
             reference, _ = self._stale.popitem()
             if reference in self._uses:
-                found = resolve_backend(reference, state, self._options)
+                found = self._resolve(reference, state)
                 if found != self._next.get(reference):
                     self._next.put(reference, found)
                 yield
@@ -72,6 +102,11 @@ class BackendBook:
             self._next.put(reference, None)
             if reference.kind == SERVICE_KIND:
                 self._by_service.discard(service_key(reference), reference)
+            secret = _secret_of(reference)
+            if secret is not None:
+                self._by_secret.discard(secret, reference)
+                # Others may demand the same; they have it completed again.
+                self._tls.pop(secret, None)
             yield
 
     def finish(self) -> None:
@@ -90,7 +125,7 @@ class BackendBook:
                     # A round is on its way to it, or has been there already.
                     self._stale[reference] = None
                     continue
-                found = resolve_backend(reference, state, self._options)
+                found = self._resolve(reference, state)
                 if found != before:
                     changes[reference] = found
                 if reference in self._uses and found != self._next.get(reference):
@@ -104,3 +139,8 @@ def shared_key(reference: BackendReference, state: ClusterState) -> ObjectKey:
     key = service_key(reference)
     service = state.services.get(key)
     return key if service is None else service.key
+
+
+def _secret_of(reference: BackendReference) -> ObjectKey | None:
+    protocol = reference.protocol
+    return protocol.secret if isinstance(protocol, TlsDemand) else None

@@ -15,20 +15,23 @@ Every reference gets a state; one without endpoints says why, for the log line o
 
 from collections.abc import Iterable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.upstream_tls import LinkTerms, ProtocolRefused, UpstreamTls
 from ingress.policy.values import quoted
 from ingress.settings import ManualEndpoint
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, IngressReading
 from ingress.translate.slices import is_address, slice_endpoints
+from ingress.translate.upstream_tls import TlsLookup, lookup_in
 
 _HIGHEST_PORT = 65535
+_EXTERNAL = LinkTerms(is_external=True)
 
 
 @frozen
@@ -44,7 +47,8 @@ def resolve_backends(
     references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
 ) -> dict[BackendReference, BackendState]:
     """Return the present state of each of *references*."""
-    return {reference: resolve_backend(reference, state, options) for reference in references}
+    lookup = lookup_in(state)
+    return {reference: resolve_backend(reference, state, options, lookup) for reference in references}
 
 
 def backend_problems(
@@ -195,9 +199,29 @@ def _missing_port(service: Service, wanted: int | str) -> str:
 
 
 def resolve_backend(
-    reference: BackendReference, state: ClusterState, options: TranslateOptions
+    reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
 ) -> BackendState:
-    """Return the present state of *reference*."""
+    """Return the present state of *reference*; *lookup* completes what it demands of TLS."""
+    protocol = reference.protocol
+    if protocol is None:
+        return _resolve(reference, state, options)
+    if isinstance(protocol, ProtocolRefused):
+        return BackendState(reason=protocol.why)
+    tls = lookup(protocol)
+    if not isinstance(tls, UpstreamTls):
+        return BackendState(reason=tls.message)
+    found = _resolve(reference, state, options)
+    over_tls, external = LinkTerms(tls), LinkTerms(tls, is_external=True)
+    return evolve(
+        found,
+        endpoints=tuple(
+            endpoint._replace(terms=over_tls if endpoint.terms is None else external)
+            for endpoint in found.endpoints
+        ),
+    )
+
+
+def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
     if reference.kind == INVALID_KIND:
         return BackendState(reason="the Ingress names no usable backend")
     fault = backend_fault(reference, state, options)
@@ -214,7 +238,8 @@ def resolve_backend(
     # The absence of either is a fault, unless there are manual endpoints.
     assert service is not None and port is not None
     if service.type == "ExternalName":
-        return BackendState((Endpoint(service.external_name.lower().removesuffix("."), port.number),))
+        name = service.external_name.lower().removesuffix(".")
+        return BackendState((Endpoint(name, port.number, _EXTERNAL),))
     if options.service_upstream and is_address(service.cluster_ip):
         return BackendState((Endpoint(service.cluster_ip, port.number),))
     slices = state.slices.get(key, ())

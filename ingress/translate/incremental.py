@@ -13,7 +13,7 @@ What a change concerns:
   certificates of its hosts, the backends that its routes name;
 - an IngressClass: every Ingress is judged anew, and those whose verdict is another are read;
 - a Service: the problems of the Ingresses that name it, and the backends of its ports;
-- a Secret: the Ingresses that name it, and the hosts they bring it for.  A host that gets
+- a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for.  A host that gets
   its first certificate or loses its last has its routes made anew, since they may redirect;
 - an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
 
@@ -38,22 +38,29 @@ from attrs import evolve
 
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
+from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.policy.annotations import AnnotationReader
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
+from ingress.server_names import HandshakeTerms, TermsTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_book import BackendBook, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
 from ingress.translate.certificate_book import CertificateBook
 from ingress.translate.classes import judge_class
+from ingress.translate.client_authentication import guard_host
+from ingress.translate.client_book import ClientAuthenticationBook
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
+from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
+from ingress.translate.terms import host_terms
+from ingress.translate.upstream_tls import upstream_problems
 
 
 class Translation:
@@ -65,7 +72,7 @@ class Translation:
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
-        self._annotations = AnnotationReader(options.annotations_prefix)
+        self._annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
         self.snapshot: Snapshot | None = None
         self.certificates = 0
         self.ingresses: frozenset[ObjectKey] = frozenset()
@@ -75,6 +82,7 @@ class Translation:
         # Who has a say about each host, and who names each Service.
         self._by_host: Index[str, ObjectKey] = Index()
         self._by_service: Index[ObjectKey, ObjectKey] = Index()
+        self._by_upstream_secret: Index[ObjectKey, ObjectKey] = Index()
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
         self._barren: set[str] = set()
@@ -84,9 +92,12 @@ class Translation:
         self._ledger = ProblemLedger()
         self._problems = ProblemList(self._ledger.by_source())
         self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
+        self._terms: Draft[str, HandshakeTerms, SharedMap[str, HandshakeTerms]] = Draft(SharedMap())
+        self._terms_table = TermsTable(self._terms.finished())
         self._backends = BackendBook(options)
         self._certificates = CertificateBook(options, self._ledger)
-        self._redirects = RedirectRule(options.https_port)
+        self._clients = ClientAuthenticationBook(self._annotations, self._ledger)
+        self._redirects = RedirectRule(options)
 
         self._stale_ingresses: dict[ObjectKey, None] = {}
         self._stale_backends: dict[ObjectKey, None] = {}
@@ -144,6 +155,10 @@ class Translation:
             key, _ = self._stale_ingresses.popitem()
             self._read(key, state)
             yield
+        for changed in self._clients.read(self._readings, state):
+            if changed in self._readings:
+                self._stale_hosts.update(dict.fromkeys(hosts_asked(self._readings[changed])))
+            yield
         yield from self._certificates.read(self._readings, state, now)
         for host, has_certificate in self._certificates.choose():
             if self._redirects.certify(host, has_certificate=has_certificate):
@@ -156,7 +171,7 @@ class Translation:
         while self._stale_backends:
             key, _ = self._stale_backends.popitem()
             reading = self._readings.get(key)
-            found = () if reading is None else backend_problems(reading, state, self._options)
+            found = () if reading is None else self._problems_of_backends(reading, state)
             self._ledger.put(("backends", key), found)
             yield
         if self._default_is_stale:
@@ -179,7 +194,10 @@ class Translation:
             self._others_have_routes = False
             self.ingresses = frozenset(self._route_counts)
         self.certificates = self._certificates.count()
-        after = Snapshot(table, self._backends.current, certificates, self._problems)
+        terms = self._terms.finished()
+        if terms is not self._terms_table.by_host:
+            self._terms_table = TermsTable(terms)
+        after = Snapshot(table, self._backends.current, certificates, self._terms_table, self._problems)
         if before is None or not after.shares_all(before):
             self.snapshot = after
 
@@ -199,6 +217,9 @@ class Translation:
                 self._default_is_stale = True
         elif kind is Kind.SECRET:
             self._certificates.secret_changed(key)
+            self._clients.secret_changed(key)
+            self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
+            self._backends.secret_changed(key)
 
     def _read(self, key: ObjectKey, state: ClusterState) -> None:
         """Read one Ingress, and note what it concerns."""
@@ -225,7 +246,12 @@ class Translation:
         self._stale_hosts.update(dict.fromkeys(hosts_before))
         self._stale_hosts.update(dict.fromkeys(hosts_after))
         self._by_service.replace(key, _services_named(before, state), _services_named(after, state))
+        self._by_upstream_secret.replace(key, _secrets_named(before), _secrets_named(after))
+        for secret in _secrets_named(before):
+            if secret not in self._by_upstream_secret:
+                self._backends.forget(secret)
         self._stale_backends[key] = None
+        self._clients.ingress_changed(key, before, after)
         self._certificates.ingress_changed(
             key, None if before is None else before.ingress, None if after is None else after.ingress
         )
@@ -233,6 +259,12 @@ class Translation:
             del self._readings[key]
         else:
             self._readings[key] = after
+
+    def _problems_of_backends(self, reading: IngressReading, state: ClusterState) -> tuple[Problem, ...]:
+        over_tls = upstream_problems(
+            reading, lambda demand: self._backends.complete(demand, state), self._annotations
+        )
+        return backend_problems(reading, state, self._options) + over_tls
 
     def _certified(self, host: str) -> None:
         """Note which routes may redirect now, or not any more, for *host* has a certificate or lost it."""
@@ -248,8 +280,15 @@ class Translation:
         readings = [self._readings[key] for key in self._by_host.get(host)]
         if len(readings) > 1:
             readings.sort(key=lambda reading: by_age(reading.ingress))
+        guard = guard_host(host, readings, self._clients.demand_of, self._annotations)
+        self._ledger.put(("guard", host), guard.problems)
+        terms = host_terms(readings, guard.authentication) if readings else None
+        if terms != self._terms.get(host):
+            self._terms.put(host, terms)
         merged = merge_host(host, readings)
         self._ledger.put(("host", host), merged.problems)
+        passing = choose_passthrough(host, readings, merged.claims, self._annotations)
+        self._ledger.put(("passthrough", host), passing.problems)
         default = self._options.default_backend_service
         if default is None:
             if host == ALL_HOSTS or host.startswith("*"):
@@ -261,7 +300,7 @@ class Translation:
                     merged = evolve(merged, claims=(block(host, readings),))
         is_ours = bool(readings) or host == ALL_HOSTS
         self._assign(
-            host, host_routes(host, merged, readings, default, self._redirects) if is_ours else (), state
+            host, host_routes(host, merged, readings, default, self._redirects, passing=passing.claim) if is_ours else (), state
         )
 
     def _widen(self, host: str, *, has_claims: bool) -> None:
@@ -281,10 +320,12 @@ class Translation:
             return
         self._table.put(host, HostRoutes(routes) if routes else None)
         for route in routes:
-            self._backends.use(route.backend, state)
+            for backend in route.backends:
+                self._backends.use(backend, state)
             self._count(route, 1)
         for route in before:
-            self._backends.drop(route.backend)
+            for backend in route.backends:
+                self._backends.drop(backend)
             self._count(route, -1)
 
     def _count(self, route: Route, difference: int) -> None:
@@ -308,3 +349,9 @@ def _services_named(reading: IngressReading | None, state: ClusterState) -> dict
             services[shared_key(reference, state)] = None
         last = reference
     return services
+
+
+def _secrets_named(reading: IngressReading | None) -> tuple[ObjectKey, ...]:
+    """Return the Secret that TLS to the backends of *reading* needs, if it needs one."""
+    secret = None if reading is None else reading.protocols.secret
+    return () if secret is None else (secret,)

@@ -21,11 +21,13 @@ from attrs import frozen
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.model.problems import Problem, Reason
+from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.policy.annotations import AnnotationReader, IngressPolicySettings
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
+from ingress.translate.protocols import IN_THE_CLEAR, ProtocolReading, read_protocols
 
 ROOT = "/"
 SERVICE_KIND = "Service"
@@ -62,6 +64,7 @@ class IngressReading:
     default_backend: BackendReference | None
     settings: IngressPolicySettings
     problems: tuple[Problem, ...]
+    protocols: ProtocolReading = IN_THE_CLEAR
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that it names, used or not, with its field; a field may come twice."""
@@ -75,10 +78,12 @@ def read_ingress(
     ingress: Ingress, annotations: AnnotationReader, *, has_global_default: bool = False
 ) -> IngressReading:
     """Read rules, default backend and annotations of *ingress*; never raises."""
-    reader = _RulesReader(ingress)
     settings, problems = annotations.read(ingress)
     settings = _shared(settings)
+    protocols = read_protocols(ingress, settings.upstreams, annotations)
+    reader = _RulesReader(ingress, protocols.usual)
     reader.problems += problems
+    reader.problems += protocols.problems
     default: BackendReference | None = None
     if ingress.default_backend is not None:
         default = reader.backend(ingress.default_backend, "spec.defaultBackend")
@@ -93,6 +98,7 @@ def read_ingress(
         default,
         settings,
         tuple(reader.problems),
+        protocols,
     )
 
 
@@ -112,8 +118,9 @@ def _path_fields(rule: int, path: int) -> tuple[str, str]:
 class _RulesReader:
     """Collects claims, hosts and problems of one Ingress."""
 
-    def __init__(self, ingress: Ingress) -> None:
+    def __init__(self, ingress: Ingress, protocol: UpstreamProtocol) -> None:
         self.ingress = ingress
+        self.protocol = protocol
         self.claims: list[Claim] = []
         self.hosts: list[str] = []
         self.problems: list[Problem] = []
@@ -196,7 +203,7 @@ class _RulesReader:
         ):
             # Most paths of an Ingress lead where the one before leads.
             return known
-        return BackendReference(namespace, backend.service, wanted)
+        return BackendReference(namespace, backend.service, wanted, protocol=self.protocol)
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
         self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")

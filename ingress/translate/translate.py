@@ -5,7 +5,8 @@ of the objects; nothing that a user can write makes it raise, and one bad object
 only itself.  Nothing is remembered from one call to the next.
 
 The way through: choose the Ingresses that are ours (``classes``), read each by itself
-(``rules``, and their annotations), read their certificates (``certificates``), bring
+(``rules``, and their annotations), read their certificates (``certificates``) and what they
+ask of clients (``client_authentication``), bring
 them together host by host (``merging``), and make routes and backends of what is left.
 
 This is what a translation means.  The controller keeps its snapshot up to date with
@@ -18,21 +19,26 @@ from datetime import datetime
 from attrs import evolve
 
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Ingress
+from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.state import ClusterState
 from ingress.policy.annotations import AnnotationReader
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
+from ingress.server_names import TermsTable
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.certificates import translate_certificates
 from ingress.translate.classes import judge_class
+from ingress.translate.client_authentication import ClientDemand, guard_host, read_demand
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
+from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import IngressReading, read_ingress
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.terms import host_terms
+from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
 
@@ -48,35 +54,56 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
             ours.append(ingress)
     ours.sort(key=by_age)
 
-    annotations = AnnotationReader(options.annotations_prefix)
+    annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
+    secured = lookup_in(state)
+    demands: dict[ObjectKey, ClientDemand | None] = {}
     default = options.default_backend_service
     by_host: dict[str, list[IngressReading]] = {ALL_HOSTS: []}
     for ingress in ours:
         reading = read_ingress(ingress, annotations, has_global_default=default is not None)
         problems.update(reading.problems)
         problems.update(backend_problems(reading, state, options))
+        problems.update(upstream_problems(reading, secured, annotations))
+        demands[ingress.key], found = read_demand(reading, state.secrets.get, annotations)
+        problems.update(found)
         for host in hosts_asked(reading):
             by_host.setdefault(host, []).append(reading)
     problems.update(default_backend_problems(state, options))
 
+    guards = {
+        host: guard_host(host, readings, lambda one: demands[one.ingress.key], annotations)
+        for host, readings in by_host.items()
+    }
     certificates, found = translate_certificates(ours, state, options, now)
     problems.update(found)
 
     certified = (*certificates.exact, *(f"*{suffix}" for suffix in certificates.wildcard))
-    redirects = RedirectRule(options.https_port, certified)
+    redirects = RedirectRule(options, certified)
     merged = {host: merge_host(host, readings) for host, readings in by_host.items()}
     served = {host for host, one in merged.items() if one.claims}
     routes: list[Route] = []
     for host in sorted(merged):
         one = merged[host]
         problems.update(one.problems)
+        passing = choose_passthrough(host, by_host[host], one.claims, annotations)
+        problems.update(passing.problems)
+        problems.update(guards[host].problems)
         if default is None and not one.claims and falls(host, served):
             one = evolve(one, claims=(block(host, by_host[host]),))
-        routes += host_routes(host, one, by_host[host], default, redirects)
-    references: dict[BackendReference, None] = dict.fromkeys(route.backend for route in routes)
+        routes += host_routes(host, one, by_host[host], default, redirects, guards[host], passing=passing.claim)
+    references: dict[BackendReference, None] = dict.fromkeys(
+        one for route in routes for one in route.backends
+    )
     return Snapshot(
         table=RouteTable(routes),
         backends=resolve_backends(references, state, options),
         certificates=certificates,
+        terms=TermsTable(
+            {
+                host: host_terms(readings, guards[host].authentication)
+                for host, readings in by_host.items()
+                if readings
+            }
+        ),
         problems=tuple(sorted(problems)),
     )
