@@ -28,6 +28,7 @@ from ingress.controller import Controller
 from ingress.errors import StartError
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
+from ingress.misdirected import ServerNames
 from ingress.model.balancing import Balancing
 from ingress.proxy.access_log import AccessLog, write_to
 from ingress.proxy.grounds import ground_for
@@ -35,6 +36,7 @@ from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.prefaces import PrefaceRules
 from ingress.proxy.replies import Replies
+from ingress.proxy.resolving import AddressRules
 from ingress.proxy.resource import IngressProxyResource
 from ingress.proxy.rotation import Rotations
 from ingress.proxy.site import ProxySite
@@ -125,7 +127,8 @@ class IngressService(Service):
         self._metrics = metrics or Metrics()
         self._sweep = Sweep(reactor)
         self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
-        self._ground = ground_for(reactor, settings.use_plane)
+        rules = AddressRules(source.addresses) if isinstance(source, ApiServerSource) else AddressRules()
+        self._ground = ground_for(reactor, settings.use_plane, rules)
         self._pool = UpstreamPool(self._ground.connect, self._sweep, self._metrics)
         random = Random()
         rotations = Rotations(
@@ -198,6 +201,9 @@ class IngressService(Service):
         """Make *snapshot* current; the first one opens the listeners."""
         is_first, self._snapshot = self._snapshot is None, snapshot
         self._contexts.publish(snapshot.certificates, snapshot.terms)
+        names = self._site.server_names
+        if names.certificates is not snapshot.certificates or names.terms is not snapshot.terms:
+            self._site.server_names = ServerNames(snapshot.certificates, snapshot.terms)
         self._resource.publish(snapshot.table, snapshot.backends)
         if is_first:
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)

@@ -27,6 +27,7 @@ from ingress.cluster.reflector import Reflector, reflector_name
 from ingress.cluster.secret_reader import REFRESH_SECONDS, SecretReader
 from ingress.cluster.secret_references import SecretReferences
 from ingress.cluster.secrets import ReferencedSecrets
+from ingress.cluster.server_addresses import addresses_of
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.model.objects import Kind
@@ -99,6 +100,7 @@ class ApiServerSource:
         self._secrets: ReferencedSecrets | None = None
         self._reader: SecretReader | None = None
         self._reflectors: dict[str, Reflector] = {}
+        self._addresses: frozenset[str] = frozenset()
         self._secrets_have_begun = False
         self._is_stopping = False
 
@@ -136,6 +138,10 @@ class ApiServerSource:
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
 
+    def addresses(self) -> frozenset[str]:
+        """The IP addresses of the API server, as far as they are known."""
+        return self._addresses
+
     def missing(self) -> tuple[str, ...]:
         """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""
         if self._handover is None or self._secrets is None:
@@ -150,12 +156,14 @@ class ApiServerSource:
     def _load(self, started: Deferred[None]) -> None:
         """Thread: load the configuration, and let the reactor go on."""
         try:
-            self._access.load()
+            url = self._access.load()
         except Exception:
             # StartError, or a bug; either way the one who waits must learn of it.
             self._reactor.callFromThread(started.errback, Failure())
         else:
             self._reactor.callFromThread(self._begin, started)
+            # Nobody waits for this: the objects that it is needed for come later.
+            self._addresses = addresses_of(url)
 
     def _begin(self, started: Deferred[None]) -> None:
         if not self._is_stopping:

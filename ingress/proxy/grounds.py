@@ -1,9 +1,8 @@
 """The two grounds that the data path stands on: Twisted's transports, or the plane.
 
 A ground listens and connects; channel and upstream connection cannot tell which one
-carries them.  The plane takes ``tcp:``, ``tcp6:`` and ``systemd:`` descriptions and IP
-addresses; everything else (UNIX sockets, ``haproxy:``, names that must be resolved)
-runs on Twisted's transports in any case.
+carries them.  The plane listens on ``tcp:``, ``tcp6:`` and ``systemd:`` descriptions;
+everything else (UNIX sockets, ``haproxy:``) runs on Twisted's transports in any case.
 """
 
 import os
@@ -17,22 +16,30 @@ from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
+from ingress.proxy.buffered_preface import PrefaceFactory
+from ingress.proxy.connecting import Connector
 from ingress.proxy.limits import CONNECT_SECONDS
 from ingress.proxy.listeners import listen, tls_factory
 from ingress.proxy.plane.connecting import PlaneConnecting
 from ingress.proxy.plane.plane import CAN_SPLICE, Plane, is_available
 from ingress.proxy.plane.port import PlanePort
+from ingress.proxy.prefaces import NO_PREFACES, PrefaceRules, Prefaces, prefaces_of
+from ingress.proxy.resolving import AddressRules, NamedConnecting
 from ingress.proxy.site import ProxySite
-from ingress.proxy.transports import Connector, DirectListening, is_ip_address
+from ingress.proxy.transports import DirectListening, is_ip_address
 from ingress.tls.contexts import ServerContexts
+from ingress.tls.upstream import UpstreamContexts
 
 
 class TwistedGround:
     """Twisted's transports, in any reactor."""
 
-    def __init__(self, reactor: Any) -> None:
+    def __init__(self, reactor: Any, rules: AddressRules | None = None) -> None:
+        """*rules* say which addresses tenants may choose."""
         self._reactor = reactor
-        self._connector = Connector(reactor, CONNECT_SECONDS)
+        self._rules = rules or AddressRules()
+        self._upstream_contexts = UpstreamContexts()
+        self._connector = Connector(reactor, self._upstream_contexts)
 
     def start(self) -> None:
         """Nothing: the reactor runs."""
@@ -42,24 +49,55 @@ class TwistedGround:
 
     def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
         """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
-        self._connector.connect(endpoint, protocol, failed)
+        terms = endpoint.terms
+        if is_ip_address(endpoint.address) and (terms is None or not terms.is_external):
+            self.dial(endpoint, endpoint.address, protocol, failed, CONNECT_SECONDS)
+            return
+
+        def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
+            self.dial(endpoint, address, protocol, failed, seconds)
+
+        NamedConnecting(self._reactor, endpoint, dial, failed, CONNECT_SECONDS, self._rules).start()
+
+    def dial(
+        self,
+        endpoint: Endpoint,
+        address: str,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float,
+    ) -> None:
+        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
+        self._connector.connect(endpoint, address, protocol, failed, seconds)
 
     async def listen(
-        self, description: str, site: ProxySite, contexts: ServerContexts | None
+        self,
+        description: str,
+        site: ProxySite,
+        contexts: ServerContexts | None,
+        rules: PrefaceRules = NO_PREFACES,
     ) -> IListeningPort:
-        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``."""
+        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
+
+        By *rules*, connections begin with a preface.
+        """
         if contexts is None:
             factory: Any = site.factory(secure=False)
         else:
             factory = tls_factory(site, contexts, self._reactor)
+        prefaces = prefaces_of(site, rules, self.connect, contexts is not None)
+        if prefaces is not None:
+            factory = PrefaceFactory(prefaces, factory)
         return await listen(DirectListening(self._reactor), description, factory)
 
 
 class PlaneGround(TwistedGround):
     """The plane, and Twisted's transports for what it does not do."""
 
-    def __init__(self, reactor: Any, can_splice: bool = CAN_SPLICE) -> None:
-        super().__init__(reactor)
+    def __init__(
+        self, reactor: Any, can_splice: bool = CAN_SPLICE, rules: AddressRules | None = None
+    ) -> None:
+        super().__init__(reactor, rules)
         self._plane = Plane(reactor, can_splice)
 
     def start(self) -> None:
@@ -71,34 +109,53 @@ class PlaneGround(TwistedGround):
         await deferLater(self._reactor, 0)
         self._plane.stop()
 
-    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
-        """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
-        if is_ip_address(endpoint.address):
-            PlaneConnecting(self._plane, endpoint, protocol, failed, CONNECT_SECONDS)
-        else:
-            super().connect(endpoint, protocol, failed)
+    def dial(
+        self,
+        endpoint: Endpoint,
+        address: str,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float,
+    ) -> None:
+        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
+        PlaneConnecting(self._plane, endpoint, address, protocol, failed, seconds, self._upstream_contexts)
 
     async def listen(
-        self, description: str, site: ProxySite, contexts: ServerContexts | None
+        self,
+        description: str,
+        site: ProxySite,
+        contexts: ServerContexts | None,
+        rules: PrefaceRules = NO_PREFACES,
     ) -> IListeningPort:
-        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``."""
+        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
+
+        By *rules*, connections begin with a preface.
+        """
         if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
-            return await super().listen(description, site, contexts)
+            return await super().listen(description, site, contexts, rules)
         factory = site.factory(secure=contexts is not None)
         secure = contexts.connection_on if contexts is not None else None
-        return await listen(
-            _PlaneListening(self._reactor, self._plane, factory.build, secure), description, factory
-        )
+        prefaces = prefaces_of(site, rules, self.connect, contexts is not None)
+        listening = _PlaneListening(self._reactor, self._plane, factory.build, secure, prefaces)
+        return await listen(listening, description, factory)
 
 
 class _PlaneListening:
     """Stands for the reactor in ``serverFromString``: what it is told to listen on, the plane does."""
 
-    def __init__(self, reactor: Any, plane: Plane, build: Callable[[], Protocol], secure: Any) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        plane: Plane,
+        build: Callable[[], Protocol],
+        secure: Any,
+        prefaces: Prefaces | None,
+    ) -> None:
         self._reactor = reactor
         self._plane = plane
         self._build = build
         self._secure = secure
+        self._prefaces = prefaces
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._reactor, name)
@@ -119,11 +176,13 @@ class _PlaneListening:
         return self._listen(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(fileno)))
 
     def _listen(self, sock: socket.socket) -> IListeningPort:
-        port = PlanePort(self._plane, sock, self._build, self._secure)
+        port = PlanePort(self._plane, sock, self._build, self._secure, self._prefaces)
         port.startListening()
         return cast(IListeningPort, port)
 
 
-def ground_for(reactor: Any, use_plane: bool) -> TwistedGround:
+def ground_for(reactor: Any, use_plane: bool, rules: AddressRules | None = None) -> TwistedGround:
     """Return the plane where it is wanted and this system has it, else Twisted's transports."""
-    return PlaneGround(reactor) if use_plane and is_available(reactor) else TwistedGround(reactor)
+    if use_plane and is_available(reactor):
+        return PlaneGround(reactor, rules=rules)
+    return TwistedGround(reactor, rules)

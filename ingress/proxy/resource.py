@@ -74,6 +74,7 @@ class IngressProxyResource(ReverseProxyResource):
         """Answer *exchange* by policy, or send it to an endpoint of its route."""
         route = self._table.find(exchange.host, exchange.path)
         if route is None:
+            exchange.secure_fields = self._table.secure_fields(exchange.host)
             exchange.fail(404, "no route")
             return NOT_DONE_YET
         for policy in route.policies:

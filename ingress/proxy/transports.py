@@ -15,18 +15,14 @@ from typing import Any
 from typing import Protocol as TypingProtocol
 
 from attrs import frozen
-from twisted.internet import address, error, main, tcp
+from twisted.internet import address, main, tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
-from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.internet.interfaces import (
     IAddress,
     IListeningPort,
 )
 from twisted.internet.posixbase import PosixReactorBase
-from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
-from twisted.python.failure import Failure
-
-from ingress.model.backends import Endpoint
+from twisted.internet.protocol import ServerFactory
 
 
 class Transport(TypingProtocol):
@@ -135,66 +131,9 @@ class DirectListening:
         return direct
 
 
-class _OneConnection(ClientFactory):
-    """Hands out one protocol and reports why it did not connect."""
-
-    noisy = False
-
-    def __init__(self, protocol: Protocol, failed: Callable[[str], None]) -> None:
-        self._protocol = protocol
-        self._failed = failed
-
-    def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        return self._protocol
-
-    def clientConnectionFailed(self, connector: object, reason: Failure) -> None:
-        self._failed(_why(reason))
-
-
-class _DirectConnector(tcp.Connector):
-    """Twisted's connector, making a ``DirectClient``."""
-
-    def _makeTransport(self) -> tcp.Client:
-        return DirectClient(self.host, self.port, self.bindAddress, self, self.reactor)
-
-
-def _why(reason: Failure) -> str:
-    if reason.check(error.TimeoutError, error.TCPTimedOutError):
-        return TIMED_OUT
-    if reason.check(error.ConnectionRefusedError):
-        return REFUSED
-    if reason.check(error.DNSLookupError):
-        return "name not found"
-    return reason.getErrorMessage() or repr(reason.value)
-
-
 REFUSED = "connection refused"
 TIMED_OUT = "connect timed out"
 """The reason that becomes a 504; every other one becomes a 502."""
-
-
-class Connector:
-    """Makes upstream connections on *reactor*, within *timeout_seconds* each."""
-
-    def __init__(self, reactor: object, timeout_seconds: float) -> None:
-        self._reactor = reactor
-        self._timeout_seconds = timeout_seconds
-
-    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
-        """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
-        host, port = endpoint.address, endpoint.port
-        if not is_ip_address(host):
-            # A name (ExternalName, --endpoint): resolved by the reactor, every address tried.
-            named = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout_seconds)
-            connecting = connectProtocol(named, protocol)
-            connecting.addErrback(lambda reason: failed(_why(reason)))
-            return
-        factory = _OneConnection(protocol, failed)
-        if isinstance(self._reactor, PosixReactorBase):
-            connector = _DirectConnector(host, port, factory, self._timeout_seconds, None, self._reactor)
-            connector.connect()
-        else:
-            self._reactor.connectTCP(host, port, factory, self._timeout_seconds)  # type: ignore[attr-defined]
 
 
 def is_ip_address(host: str) -> bool:

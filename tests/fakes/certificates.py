@@ -100,9 +100,10 @@ def issue(
     *,
     key: PrivateKey | None = None,
     common_name: str | None = None,
+    is_client: bool = False,
 ) -> tuple[bytes, bytes]:
     """
-    Issue a server certificate and return ``(chain_pem, key_pem)``.
+    Issue a certificate for a server, or a client, and return ``(chain_pem, key_pem)``.
 
     ``names`` become subject alternative names; IP addresses are recognized.
     With no names there is no such extension at all. The common name is empty
@@ -110,13 +111,14 @@ def issue(
     root. Give ``key`` to reuse a key.
     """
     key = make_key(key_type) if key is None else key
+    usage = ExtendedKeyUsageOID.CLIENT_AUTH if is_client else ExtendedKeyUsageOID.SERVER_AUTH
     attributes = [] if common_name is None else [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
     builder = _started(x509.Name(attributes), key, authority.certificate.subject)
     builder = _dated(builder, not_before, not_after)
     builder = (
         builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(_issued_by(authority), critical=False)
     )

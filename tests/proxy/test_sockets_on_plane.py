@@ -2,9 +2,12 @@
 
 from tests.proxy import (
     test_sockets_downstreams,
+    test_sockets_passthrough,
+    test_sockets_proxy_header,
     test_sockets_streaming,
     test_sockets_tls,
     test_sockets_tunnel,
+    test_sockets_upstream_tls,
     test_sockets_upstreams,
 )
 from tests.proxy.sockets_case import SocketsCase
@@ -14,9 +17,12 @@ def _on_plane() -> None:
     """Make a class on the plane of each class of these modules."""
     modules = (
         test_sockets_downstreams,
+        test_sockets_passthrough,
+        test_sockets_proxy_header,
         test_sockets_streaming,
         test_sockets_tls,
         test_sockets_tunnel,
+        test_sockets_upstream_tls,
         test_sockets_upstreams,
     )
     for module in modules:

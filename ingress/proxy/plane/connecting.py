@@ -1,35 +1,47 @@
-"""Connections to upstream in the plane."""
+"""Connections to upstream in the plane: TCP, and TLS where an endpoint's terms say so.
+
+A connection counts as made when it may be used: the handshake is done within the same
+deadline, and who answered is judged before anybody is told.
+"""
 
 import errno
 import os
 import socket
 from collections.abc import Callable
 
+from OpenSSL import SSL
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.plane.plane import WRITE, Plane
+from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import StreamTransport
+from ingress.proxy.plane.tls import TLSTransport
 from ingress.proxy.transports import REFUSED, TIMED_OUT
+from ingress.tls.upstream import UpstreamContexts
 
 
 class PlaneConnecting:
-    """One socket on its way to *endpoint*, an IP address; then it becomes a transport."""
+    """One socket on its way to *endpoint* by the IP *address*; then it becomes a transport."""
 
     def __init__(
         self,
         plane: Plane,
         endpoint: Endpoint,
+        address: str,
         protocol: Protocol,
         failed: Callable[[str], None],
         timeout_seconds: float,
+        contexts: UpstreamContexts,
     ) -> None:
         self._plane = plane
+        self._endpoint = endpoint
         self._protocol = protocol
-        self._failed = failed
-        family = socket.AF_INET6 if ":" in endpoint.address else socket.AF_INET
+        self._failed: Callable[[str], None] | None = failed
+        self._contexts = contexts
+        self._connection: SSL.Connection | None = None
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._timeout: IDelayedCall | None = None
         try:
             self._sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -37,7 +49,7 @@ class PlaneConnecting:
             why = problem.strerror or "no socket"
             plane.later(lambda: failed(why))
             return
-        code = self._sock.connect_ex((endpoint.address, endpoint.port))
+        code = self._sock.connect_ex((address, endpoint.port))
         if code in (0, errno.EINPROGRESS):
             plane.add(self, self._sock.fileno(), WRITE)
             self._timeout = plane.call_after(timeout_seconds, self._timed_out)
@@ -48,13 +60,56 @@ class PlaneConnecting:
         return f"<PlaneConnecting for {self._protocol!r}>"
 
     def ready(self, events: int) -> None:
-        """The connection is made, or cannot be."""
-        code = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        self._leave()
-        if code:
-            self._give_up(_why(code))
+        """The connection is made, or cannot be, or the handshake goes on."""
+        if self._connection is not None:
+            self._shake_hands(self._connection)
             return
-        transport = StreamTransport(self._plane, self._sock, self._protocol)
+        code = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        terms = self._endpoint.terms
+        if code:
+            self._leave()
+            self._give_up(_why(code))
+        elif terms is None or terms.tls is None:
+            self._leave()
+            self._start(StreamTransport(self._plane, self._sock, self._protocol))
+        else:
+            try:
+                self._connection = self._contexts.begin(self._endpoint, self._sock)
+            except (SSL.Error, ValueError) as error:
+                self._leave()
+                self._give_up(f"TLS: {error}")
+                return
+            # The hello and what answers it are best not held back for more to send.
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._shake_hands(self._connection)
+
+    def _shake_hands(self, connection: SSL.Connection) -> None:
+        try:
+            connection.do_handshake()
+        except SSL.WantReadError:
+            self._plane.change(self._sock.fileno(), READ)
+            return
+        except SSL.WantWriteError:
+            self._plane.change(self._sock.fileno(), WRITE)
+            return
+        except (SSL.Error, OSError) as error:
+            self._leave()
+            self._give_up(self._contexts.why_failed(connection, error))
+            return
+        fault = self._contexts.judge(self._endpoint, connection)
+        self._leave()
+        if fault:
+            self._give_up(fault)
+        else:
+            self._start(
+                _SecuredTransport(self._plane, self._sock, self._protocol, connection, self._keep_session)
+            )
+
+    def _keep_session(self, connection: SSL.Connection) -> None:
+        self._contexts.keep_session(self._endpoint, connection)
+
+    def _start(self, transport: StreamTransport) -> None:
+        self._failed = None
         try:
             transport.start()
         except Exception:
@@ -66,7 +121,10 @@ class PlaneConnecting:
         self._give_up(TIMED_OUT)
 
     def failed(self, failure: Failure) -> None:
-        """What is made of the connection raised, not this."""
+        """A handshake raised what no handshake should; what is made of a connection has its own end."""
+        if self._failed is not None:
+            self._leave()
+            self._give_up(failure.getErrorMessage())
 
     def _leave(self) -> None:
         self._plane.remove(self._sock.fileno())
@@ -76,7 +134,34 @@ class PlaneConnecting:
 
     def _give_up(self, why: str) -> None:
         self._plane.close(self._sock)
-        self._failed(why)
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            failed(why)
+
+
+class _SecuredTransport(TLSTransport):
+    """The client side of a TLS connection, which may be used."""
+
+    __slots__ = ("_keep_session",)
+
+    def __init__(
+        self,
+        plane: Plane,
+        sock: socket.socket,
+        protocol: Protocol,
+        connection: SSL.Connection,
+        keep_session: Callable[[SSL.Connection], None],
+    ) -> None:
+        super().__init__(plane, sock, protocol, None, connection)
+        self._keep_session: Callable[[SSL.Connection], None] | None = keep_session
+
+    def _receive(self) -> bytes | None:
+        received = super()._receive()
+        if received and self._keep_session is not None:
+            # By now the tickets are here that a session of TLS 1.3 is resumed with.
+            keep, self._keep_session = self._keep_session, None
+            keep(self._connection)
+        return received
 
 
 def _why(code: int) -> str:

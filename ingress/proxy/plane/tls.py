@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
 from ingress.proxy.transports import KernelCopy
+from ingress.tls.upstream import words_of_error
 
 _RECORD = 16 * 1024
 _MAX_READ = 256 * 1024
@@ -25,7 +26,7 @@ _MAX_SEND = 256 * 1024
 
 
 class TLSTransport(StreamTransport):
-    """The server side of one TLS connection."""
+    """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
 
     __slots__ = ("_connection", "_read_needs_write", "_write_needs_read")
 
@@ -34,14 +35,19 @@ class TLSTransport(StreamTransport):
         plane: Plane,
         sock: socket.socket,
         protocol: Protocol,
-        peer: IAddress,
+        peer: IAddress | None,
         connection: SSL.Connection,
     ) -> None:
         super().__init__(plane, sock, protocol, peer)
         self._connection = connection
         self._read_needs_write = False
         self._write_needs_read = False
-        connection.set_accept_state()
+        if peer is not None:
+            connection.set_accept_state()
+
+    def getHandle(self) -> SSL.Connection:
+        """Return OpenSSL's connection, as Twisted's TLS transports do."""
+        return self._connection
 
     def ready(self, events: int) -> None:
         """Act on what the plane found, for reading or writing as OpenSSL needs it."""
@@ -95,7 +101,7 @@ class TLSTransport(StreamTransport):
                 break
             except SSL.Error as problem:
                 if not pieces:
-                    raise ConnectionError(f"TLS: {problem}") from None
+                    raise ConnectionError(words_of_error(problem)) from None
                 ended = True
                 break
             pieces.append(piece)
@@ -155,7 +161,7 @@ class TLSTransport(StreamTransport):
         except SSL.WantReadError:
             self._write_needs_read = True
         except SSL.Error as problem:
-            raise ConnectionError(f"TLS: {problem}") from None
+            raise ConnectionError(words_of_error(problem)) from None
         return sent
 
     def _say_goodbye(self) -> None:

@@ -1,0 +1,14 @@
+"""Which addresses the API server has, for nobody else is to be sent there."""
+
+import socket
+from urllib.parse import urlsplit
+
+
+def addresses_of(url: str) -> frozenset[str]:
+    """Return the IP addresses of the host of *url*; none when it cannot be resolved.  Blocks."""
+    try:
+        host = urlsplit(url).hostname
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
+    except (OSError, ValueError):
+        return frozenset()
+    return frozenset(str(address[0]).partition("%")[0] for *_, address in found)

@@ -1,0 +1,234 @@
+"""Our side of TLS to endpoints: contexts by terms, sessions by endpoint, and whose certificate it is.
+
+A context is built once for equal terms and kept while it is used.  With it are kept sessions,
+one for each endpoint, and an endpoint is its address, its port *and* its terms.  So neither a
+context nor a session made on some terms ever serves others, and resumption skips no check:
+what the session was made by is what would be checked again.  A session of TLS 1.3 comes in a
+ticket after the handshake (RFC 8446 section 4.6.1), so it is asked for when something was received.
+
+The chain of a certificate is for OpenSSL to judge, and whether it is for the endpoint's name
+for service_identity (RFC 9525).  Everything here is about one connection; the sockets are
+elsewhere.
+"""
+
+import socket
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from ipaddress import ip_address
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from cryptography import x509
+from OpenSSL import SSL, crypto
+from service_identity import CertificateError, VerificationError
+from service_identity.hazmat import DNSPattern, IPAddressPattern
+from service_identity.pyopenssl import extract_patterns, verify_hostname, verify_ip_address
+from twisted.internet.error import ConnectionClosed
+
+from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
+from ingress.policy.values import quoted
+from ingress.tls.binding import restrict_groups, words_of
+from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES
+
+MAX_IDENTITIES = 1024
+MAX_SESSIONS = 256
+"""Sessions of endpoints that have the same terms."""
+
+_SHOWN_NAMES = 5
+_VERSIONS = {TlsVersion.TLS_1_2: SSL.TLS1_2_VERSION, TlsVersion.TLS_1_3: SSL.TLS1_3_VERSION}
+
+_NoteFault = Callable[[SSL.Connection, crypto.X509, int, int, int], bool]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class _Recent(Generic[K, V]):
+    """The values that were used last, at most *size* of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._size:
+            self._values.popitem(last=False)
+
+
+class _Identity:
+    """What is kept for equal terms: a context, and the sessions that were made with it."""
+
+    __slots__ = ("context", "sessions")
+
+    def __init__(self, context: SSL.Context) -> None:
+        self.context = context
+        self.sessions: _Recent[Endpoint, SSL.Session] = _Recent(MAX_SESSIONS)
+
+
+class UpstreamContexts:
+    """Begins TLS connections to endpoints that have ``terms.tls``, and judges who answered."""
+
+    def __init__(self) -> None:
+        self._identities: _Recent[UpstreamTls, _Identity] = _Recent(MAX_IDENTITIES)
+        # What OpenSSL said first against the chain of a connection.
+        self._faults: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"<UpstreamContexts of {len(self._identities)} identities>"
+
+    def begin(self, endpoint: Endpoint, sock: socket.socket | None = None) -> SSL.Connection:
+        """Begin the client side of a connection to *endpoint*, on a socket or in memory.
+
+        Raises ``SSL.Error`` or ``ValueError`` where OpenSSL refuses the terms.
+        """
+        tls = _tls_of(endpoint)
+        identity = self._identities.get(tls)
+        if identity is None:
+            identity = _Identity(_build(tls, self._note_fault))
+            self._identities.put(tls, identity)
+        connection = SSL.Connection(identity.context, sock)
+        connection.set_connect_state()
+        name = _sent_name(endpoint, tls.terms)
+        if name:
+            connection.set_tlsext_host_name(name.encode("ascii"))
+        session = identity.sessions.get(endpoint)
+        if session is not None:
+            connection.set_session(session)
+        return connection
+
+    def judge(self, endpoint: Endpoint, connection: SSL.Connection) -> str:
+        """Return why a connection whose handshake is done must not be used; empty when it may."""
+        terms = _tls_of(endpoint).terms
+        if not terms.verify:
+            return ""
+        name = terms.name or endpoint.address
+        try:
+            if _is_address(name):
+                verify_ip_address(connection, name)
+            else:
+                verify_hostname(connection, name)
+        except VerificationError:
+            return f"TLS: the certificate is for {_names_of(connection)}, not for {name}"
+        except (CertificateError, ValueError) as error:
+            return (
+                f"TLS: the certificate names nobody that could be compared with {name}: {quoted(str(error))}"
+            )
+        return ""
+
+    def keep_session(self, endpoint: Endpoint, connection: SSL.Connection) -> None:
+        """Keep the session of a connection that may be used, for the next one to the same endpoint."""
+        identity = self._identities.get(_tls_of(endpoint))
+        session = connection.get_session()
+        # A context that was dropped and built again has no use for sessions of the old one.
+        if session is not None and identity is not None and identity.context is connection.get_context():
+            identity.sessions.put(endpoint, session)
+
+    def why_failed(self, connection: SSL.Connection, error: BaseException | None) -> str:
+        """Say why a handshake failed, for the log: what was wrong with the certificate, or what was said."""
+        fault = self._faults.get(connection)
+        if fault:
+            return f"TLS: {fault}"
+        if isinstance(error, SSL.SysCallError | SSL.ZeroReturnError | ConnectionClosed | OSError):
+            return "TLS: the connection was closed during the handshake"
+        return words_of_error(error)
+
+    def _note_fault(
+        self, connection: SSL.Connection, certificate: crypto.X509, number: int, depth: int, is_fine: int
+    ) -> bool:
+        if not is_fine:
+            which = "the certificate" if depth == 0 else f"certificate {depth + 1} of the chain"
+            self._faults.setdefault(connection, f"{which} cannot be trusted: {words_of(number)}")
+        return bool(is_fine)
+
+
+def words_of_error(error: BaseException | None) -> str:
+    """Say in words what ended a connection: OpenSSL's reasons, where it has any."""
+    first = error.args[0] if error is not None and error.args else ""
+    if isinstance(error, SSL.Error) and isinstance(first, list):
+        return f"TLS: {', '.join(part[-1] for part in first if part[-1]) or 'the handshake failed'}"
+    return str(first) or "closed without a word"
+
+
+def _tls_of(endpoint: Endpoint) -> UpstreamTls:
+    terms = endpoint.terms
+    if terms is None or terms.tls is None:
+        raise ValueError(f"no TLS is spoken to {endpoint}")
+    return terms.tls
+
+
+def _build(tls: UpstreamTls, note_fault: _NoteFault) -> SSL.Context:
+    terms = tls.terms
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+    # Idle connections give their read and write buffers back.
+    context.set_mode(SSL.MODE_RELEASE_BUFFERS)
+    context.set_min_proto_version(_VERSIONS[terms.versions[0]])
+    context.set_max_proto_version(_VERSIONS[terms.versions[-1]])
+    context.set_cipher_list((terms.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
+    restrict_groups(context, GROUPS)
+    context.set_alpn_protos([HTTP_1_1])
+    if terms.verify:
+        context.set_verify(SSL.VERIFY_PEER, note_fault)
+        context.set_verify_depth(terms.depth)
+        if tls.ca_pem:
+            _trust(context, tls.ca_pem)
+        else:
+            context.set_default_verify_paths()
+    if tls.chain_pem:
+        leaf, *issuers = x509.load_pem_x509_certificates(tls.chain_pem)
+        context.use_certificate(leaf)
+        for issuer in issuers:
+            context.add_extra_chain_cert(issuer)
+        context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, tls.key_pem))
+    return context
+
+
+def _trust(context: SSL.Context, ca_pem: bytes) -> None:
+    store = context.get_cert_store()
+    if store is None:
+        raise ValueError("the context has no store of certificates")
+    for authority in x509.load_pem_x509_certificates(ca_pem):
+        store.add_cert(crypto.X509.from_cryptography(authority))
+
+
+def _sent_name(endpoint: Endpoint, terms: TlsTerms) -> str:
+    """Return the name that the handshake tells; an address is never told (RFC 6066 section 3)."""
+    is_external = endpoint.terms is not None and endpoint.terms.is_external
+    if not (is_external if terms.send_name is None else terms.send_name):
+        return ""
+    name = terms.name or endpoint.address
+    return "" if _is_address(name) else name
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _names_of(connection: SSL.Connection) -> str:
+    certificate = connection.get_peer_certificate()
+    if certificate is None:
+        return "nobody"
+    names: list[str] = []
+    for pattern in extract_patterns(certificate):
+        if isinstance(pattern, DNSPattern):
+            names.append(quoted(pattern.pattern.decode("ascii", "backslashreplace")))
+        elif isinstance(pattern, IPAddressPattern):
+            names.append(str(pattern.pattern))
+    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(names[:_SHOWN_NAMES]) + more if names else "nobody"

@@ -1,0 +1,292 @@
+"""TLS to endpoints on real sockets: who is spoken to, who is not, and what is reused."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet.protocol import Factory, Protocol
+from twisted.logger import capturedLogs
+
+from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
+from ingress.proxy import grounds
+from tests.fakes.certificates import Authority, issue, make_authority
+from tests.fakes.tls_upstreams import TlsUpstream
+from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.proxy.sockets_case import SocketsCase
+
+MEBIBYTE = 1024 * 1024
+
+
+def answer_last(wire: UpstreamWire) -> None:
+    """Answer and let that be the last answer of the connection."""
+    wire.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    wire.close()
+
+
+class UpstreamTlsCase(SocketsCase):
+    """An upstream with a certificate for ``app.internal`` and ``127.0.0.1``."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Listen with TLS."""
+        await super().setUp()
+        self.authority = make_authority()
+        self.secured = self.listening("app.internal", "127.0.0.1")
+
+    def listening(self, *names: str, authority: Authority | None = None, **options: Any) -> TlsUpstream:
+        """Return an upstream with a certificate for *names* that listens already."""
+        upstream = TlsUpstream(self.reactor, issue(authority or self.authority, names), **options)
+        upstream.listen()
+        self.addCleanup(upstream.stop)
+        return upstream
+
+    def over(
+        self, upstream: Upstream, terms: TlsTerms, is_external: bool = False, **identity: bytes
+    ) -> Endpoint:
+        """Return the endpoint of *upstream* with these terms; our authority is trusted unless said."""
+        identity.setdefault("ca_pem", self.authority.pem)
+        tls = UpstreamTls(terms, **identity)
+        return upstream.endpoint._replace(terms=LinkTerms(tls, is_external))
+
+    async def get(self, *endpoints: Endpoint) -> tuple[int, str]:
+        """Return the status of an answer of one of *endpoints*, and what was logged meanwhile."""
+        self.publish(*endpoints)
+        client = await self.connect()
+        with capturedLogs() as events:
+            client.get()
+            await self.whole(client)
+        answer = client.answers[0]
+        logged = " ".join(str(event.get("why", "")) for event in events)
+        for told in ("TLS", "certificate", "internal"):
+            self.assertNotIn(told.encode(), answer.body)
+        return answer.status, logged
+
+
+class IdentityTests(UpstreamTlsCase):
+    """Who may be sent requests."""
+
+    async def test_address(self) -> None:
+        """Without a name, the certificate must be for the address of the endpoint."""
+        self.assertEqual(await self.get(self.over(self.secured, TlsTerms(verify=True))), (200, ""))
+
+    async def test_name(self) -> None:
+        """With a name, the certificate must be for that."""
+        terms = TlsTerms(verify=True, name="app.internal")
+        self.assertEqual(await self.get(self.over(self.secured, terms)), (200, ""))
+
+    async def test_other_name(self) -> None:
+        """A certificate for others gets no request; the log says for whom it is and for whom it should be."""
+        status, logged = await self.get(self.over(self.secured, TlsTerms(verify=True, name="shop.internal")))
+        self.assertEqual(status, 502)
+        self.assertIn('the certificate is for "app.internal", 127.0.0.1, not for shop.internal', logged)
+        self.assertEqual(self.secured.requests, 0)
+
+    async def test_other_address(self) -> None:
+        """A certificate for names alone is not for an address."""
+        upstream = self.listening("app.internal")
+        status, logged = await self.get(self.over(upstream, TlsTerms(verify=True)))
+        self.assertEqual(status, 502)
+        self.assertIn('the certificate is for "app.internal", not for 127.0.0.1', logged)
+        self.assertEqual(upstream.requests, 0)
+
+    async def test_unknown_authority(self) -> None:
+        """A certificate of somebody else's authority gets no request, whatever its names."""
+        upstream = self.listening("127.0.0.1", authority=make_authority("Somebody"))
+        status, logged = await self.get(self.over(upstream, TlsTerms(verify=True)))
+        self.assertEqual(status, 502)
+        self.assertIn("the certificate cannot be trusted: unable to get local issuer certificate", logged)
+        self.assertEqual(upstream.requests, 0)
+
+    async def test_system_authorities(self) -> None:
+        """Where verification is on and no authority is named, those of the system decide, not nobody."""
+        status, logged = await self.get(self.over(self.secured, TlsTerms(verify=True), ca_pem=b""))
+        self.assertEqual(status, 502)
+        self.assertIn("cannot be trusted", logged)
+        self.assertEqual(self.secured.requests, 0)
+
+    async def test_depth(self) -> None:
+        """There may be as many intermediate authorities as is said, and no more."""
+        intermediate = make_authority("Between", parent=self.authority)
+        upstream = self.listening("127.0.0.1", authority=make_authority("Below", parent=intermediate))
+        self.assertEqual((await self.get(self.over(upstream, TlsTerms(verify=True, depth=1))))[0], 502)
+        self.assertEqual(upstream.requests, 0)
+        self.assertEqual((await self.get(self.over(upstream, TlsTerms(verify=True, depth=2))))[0], 200)
+
+    async def test_not_verified(self) -> None:
+        """Where verification is off, as by default, whoever answers gets the request."""
+        upstream = self.listening("elsewhere.test", authority=make_authority("Somebody"))
+        self.assertEqual(await self.get(self.over(upstream, TlsTerms(), ca_pem=b"")), (200, ""))
+
+    async def test_another_endpoint(self) -> None:
+        """An endpoint with the wrong certificate is one that cannot be connected to: another one is tried."""
+        upstream = self.listening("elsewhere.test")
+        terms = TlsTerms(verify=True)
+        for _ in range(2):
+            status, _ = await self.get(self.over(upstream, terms), self.over(self.secured, terms))
+            self.assertEqual(status, 200)
+        self.assertEqual(upstream.requests, 0)
+
+    async def test_not_tls(self) -> None:
+        """An upstream that does not speak TLS gets nothing in the clear."""
+        received: list[bytes] = []
+
+        class Plain(Protocol):
+            def dataReceived(self, octets: bytes) -> None:
+                received.append(octets)
+                self.transport.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        port = self.reactor.listenTCP(0, Factory.forProtocol(Plain), interface="127.0.0.1")
+        self.addCleanup(port.stopListening)
+        tls = LinkTerms(UpstreamTls(TlsTerms()))
+        status, logged = await self.get(Endpoint("127.0.0.1", port.getHost().port, tls))
+        self.assertEqual((status, logged), (502, "TLS: wrong version number"))
+        self.assertNotIn(b"HTTP", b"".join(received))
+
+    async def test_silence(self) -> None:
+        """An upstream that accepts and never shakes hands is given up at the deadline of connecting."""
+        self.patch(grounds, "CONNECT_SECONDS", 0.2)
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        tls = LinkTerms(UpstreamTls(TlsTerms()))
+        status, logged = await self.get(Endpoint("127.0.0.1", silent.getsockname()[1], tls))
+        self.assertEqual((status, logged), (504, "connect timed out"))
+
+    async def test_gone(self) -> None:
+        """An upstream that closes in the middle of the handshake could not be connected to."""
+        plain = Upstream(self.reactor)
+        plain.listen()
+        self.addCleanup(plain.stop)
+        plain.buildProtocol = lambda addr: None  # type: ignore[assignment, return-value]
+        status, logged = await self.get(self.over(plain, TlsTerms()))
+        self.assertEqual(status, 502)
+        self.assertIn("closed during the handshake", logged)
+
+
+class ClientCertificateTests(UpstreamTlsCase):
+    """What we show when we are asked who we are."""
+
+    async def test_shown(self) -> None:
+        """The certificate of the terms is shown to an upstream that asks for one."""
+        upstream = self.listening("127.0.0.1", clients=self.authority)
+        chain, key = issue(self.authority, [], common_name="the proxy", is_client=True)
+        status, _ = await self.get(self.over(upstream, TlsTerms(), chain_pem=chain, key_pem=key))
+        self.assertEqual((status, upstream.certificates), (200, ["the proxy"]))
+
+    async def test_missing(self) -> None:
+        """An upstream that demands one and gets none is answered for with 502, and its alert is in the log."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            upstream = self.listening("127.0.0.1", clients=self.authority, versions=(version, version))
+            status, logged = await self.get(self.over(upstream, TlsTerms()))
+            self.assertEqual((status, upstream.requests), (502, 0))
+            self.assertIn("alert", logged)
+
+
+class HandshakeTests(UpstreamTlsCase):
+    """What handshakes say, and what is kept of them."""
+
+    async def test_server_name(self) -> None:
+        """The name is sent where that is asked for, or where it is an external name; an address never is."""
+        cases: tuple[tuple[TlsTerms, bool, bytes | None], ...] = (
+            (TlsTerms(name="app.internal"), False, None),
+            (TlsTerms(name="app.internal", send_name=True), False, b"app.internal"),
+            (TlsTerms(send_name=True), False, None),
+            (TlsTerms(name="10.0.0.1", send_name=True), False, None),
+        )
+        for terms, is_external, _ in cases:
+            self.assertEqual((await self.get(self.over(self.secured, terms, is_external)))[0], 200)
+        self.assertEqual(self.secured.names, [name for _, _, name in cases])
+
+    async def test_versions(self) -> None:
+        """Only the versions of the terms are spoken."""
+        old, new = SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION
+        for version, spoken in ((TlsVersion.TLS_1_2, old), (TlsVersion.TLS_1_3, new)):
+            for offered in (old, new):
+                upstream = self.listening("127.0.0.1", versions=(offered, offered))
+                status, _ = await self.get(self.over(upstream, TlsTerms(versions=(version,))))
+                self.assertEqual(status, 200 if offered == spoken else 502)
+
+    async def test_sessions(self) -> None:
+        """A further connection to an endpoint resumes the session of the one before."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            upstream = self.listening("127.0.0.1", versions=(version, version), on_request=answer_last)
+            endpoint = self.over(upstream, TlsTerms(verify=True))
+            for _ in range(3):
+                self.assertEqual((await self.get(endpoint))[0], 200)
+                await self.until(lambda: not upstream.open_wires)  # noqa: B023 - called at once
+            self.assertEqual(upstream.resumed, [False, True, True], version)
+
+    async def test_sessions_of_others(self) -> None:
+        """A session is never resumed on other terms: who was not verified is, by them."""
+        self.secured.answer = answer_last
+        lax, strict = TlsTerms(), TlsTerms(verify=True, name="shop.internal")
+        self.assertEqual((await self.get(self.over(self.secured, lax)))[0], 200)
+        self.assertEqual((await self.get(self.over(self.secured, strict)))[0], 502)
+        self.assertEqual((await self.get(self.over(self.secured, lax)))[0], 200)
+        self.assertEqual(self.secured.resumed, [False, True])
+
+    async def test_connections_of_others(self) -> None:
+        """An idle connection that was made on some terms serves no others at the same address."""
+        for name in ("app.internal", "127.0.0.1", "app.internal"):
+            endpoint = self.over(self.secured, TlsTerms(verify=True, name=name))
+            self.assertEqual((await self.get(endpoint))[0], 200)
+        self.assertEqual(len(self.secured.wires), 2)
+        status, _ = await self.get(self.over(self.secured, TlsTerms(verify=True, name="shop.internal")))
+        self.assertEqual((status, self.secured.requests), (502, 3))
+
+    async def test_plain_connections(self) -> None:
+        """A connection in the clear and one over TLS to the same address are two."""
+        self.assertEqual((await self.get(self.over(self.secured, TlsTerms())))[0], 200)
+        self.assertEqual((await self.get(self.secured.endpoint))[0], 502)
+        self.assertEqual((await self.get(self.over(self.secured, TlsTerms())))[0], 200)
+        self.assertEqual(self.secured.requests, 2)
+
+
+class BodyTests(UpstreamTlsCase):
+    """Bodies over TLS, in both directions."""
+
+    async def test_upload(self) -> None:
+        """A large request body arrives whole."""
+        self.publish(self.over(self.secured, TlsTerms(verify=True)))
+        client = await self.connect()
+        body = bytes(range(256)) * (MEBIBYTE // 256)
+        client.post(body)
+        await self.whole(client)
+        self.assertEqual((client.answers[0].status, self.secured.wires[0].body_size), (200, MEBIBYTE))
+
+    async def test_download(self) -> None:
+        """A large answer arrives whole."""
+        body = bytes(range(256)) * (MEBIBYTE // 256)
+        self.secured.answer = lambda wire: wire.write(
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        self.publish(self.over(self.secured, TlsTerms(verify=True)))
+        client = await self.connect()
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].digest, hashlib.sha256(body).hexdigest())
+
+    async def test_many(self) -> None:
+        """Requests one after the other take the same connection."""
+        self.publish(self.over(self.secured, TlsTerms(verify=True)))
+        client = await self.connect()
+        for _ in range(20):
+            client.get()
+            await self.whole(client)
+        self.assertEqual((self.secured.requests, len(self.secured.wires)), (20, 1))
+
+    async def test_cut(self) -> None:
+        """An answer that ends with the connection, without TLS ending first, counts as cut."""
+
+        def cut(wire: UpstreamWire) -> None:
+            wire.write(b"HTTP/1.1 200 OK\r\n\r\nhalf of")
+            self.reactor.callLater(0.01, wire.transport.transport.loseConnection)
+
+        self.secured.answer = cut
+        self.publish(self.over(self.secured, TlsTerms()))
+        client = await self.connect()
+        client.get()
+        await self.until(lambda: client.lost)
+        self.assertFalse(client.answers and client.answers[0].whole)
