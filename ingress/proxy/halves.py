@@ -9,6 +9,7 @@ are always without framing; what tells a half that the other cannot take more is
 from typing import TYPE_CHECKING, Protocol
 
 from ingress.http.response_head import ResponseHead
+from ingress.proxy.security import Security
 from ingress.proxy.transports import KernelCopy
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 class DownstreamHalf(Protocol):
     """What an exchange asks of the side that sent the request."""
+
+    security: Security | None
+    """What its handshake means for requests; None without TLS."""
 
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the final head with the first piece of the body."""

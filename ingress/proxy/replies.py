@@ -2,7 +2,8 @@
 
 404 says that no route matched, 502 that upstream refused, broke off or answered
 nonsense, 503 that there is nothing to send the request to, 504 that upstream
-took too long; 4xx otherwise is what could not be read in one way.
+took too long, 421 that the TLS connection was made for another host; 4xx otherwise
+is what could not be read in one way.
 """
 
 from http import HTTPStatus
@@ -21,6 +22,7 @@ h1{{font-weight:600}}</style></head>
 _TEXTS = {
     404: "No Ingress rule matches this host and path.",
     408: "The request did not arrive in time.",
+    421: "This host needs a connection of its own. Please try again.",
     502: "The application answered with an error in the protocol, or not at all.",
     503: "The application has no endpoint to answer this request.",
     504: "The application did not answer in time.",

@@ -6,6 +6,7 @@ and close what rests (drain).
 
 from collections.abc import Callable
 from random import Random
+from typing import Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
@@ -14,6 +15,7 @@ from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
+from ingress.misdirected import ServerNames
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.channel import DownstreamChannel
 from ingress.proxy.exchange import Exchange
@@ -26,6 +28,16 @@ from ingress.proxy.web import MountedResource
 
 _IDS = 64
 """Request ids that are made in one go."""
+
+
+class Connection(Protocol):
+    """A downstream connection, whatever it carries."""
+
+    def drain(self) -> None:
+        """Begin nothing any more, and close once what runs is over."""
+
+    def abort(self) -> None:
+        """Close at once."""
 
 
 class ProxySite:
@@ -53,10 +65,12 @@ class ProxySite:
         self.troubles = Troubles(clock)
         self.trusted_proxies = trusted_proxies or TrustedProxies()
         self.draining = False
+        self.server_names = ServerNames()
+        """What handshakes go by, by which requests are found to be misdirected."""
         self._random_bits: Callable[[int], int] = random.getrandbits
         self._request_ids: list[bytes] = []
         self._mounted: list[MountedResource] = []
-        self._channels: set[DownstreamChannel] = set()
+        self._channels: set[Connection] = set()
         self._drained: Deferred[None] | None = None
 
     def new_request_id(self) -> bytes:
@@ -83,12 +97,21 @@ class ProxySite:
         """Return the protocol factory of a listener."""
         return ChannelFactory(self, secure)
 
-    def opened(self, channel: DownstreamChannel, secure: bool) -> None:
+    def hold(self, connection: Connection) -> None:
+        """A connection is there that nobody knows the protocol of."""
+        self._channels.add(connection)
+
+    def release(self, connection: Connection) -> None:
+        """It has a protocol now, which ``opened`` tells of, or it is gone."""
+        self._channels.discard(connection)
+        self._note_drained()
+
+    def opened(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is there."""
         self._channels.add(channel)
         self.metrics.downstream_opened(secure)
 
-    def closed(self, channel: DownstreamChannel, secure: bool) -> None:
+    def closed(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
         self._channels.discard(channel)
         self.metrics.downstream_closed(secure)

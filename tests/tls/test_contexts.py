@@ -146,8 +146,7 @@ class ServerContextsTests(SynchronousTestCase):
     def test_key_types(self) -> None:
         """Hosts with RSA, ECDSA and Ed25519 keys live beside each other."""
         table = {
-            f"{key_type}.com": (certificate(f"{key_type}.com", key_type=key_type),)
-            for key_type in KEY_TYPES
+            f"{key_type}.com": (certificate(f"{key_type}.com", key_type=key_type),) for key_type in KEY_TYPES
         }
         self.contexts.publish(CertificateTable(table))
         for name, expected in table.items():
@@ -246,8 +245,8 @@ class ServerContextsTests(SynchronousTestCase):
     def test_callback_never_raises(self) -> None:
         """What goes wrong while choosing is logged, and the handshake ends with the default."""
 
-        class Hostile(dict[str, Certificate]):
-            def get(self, key: object, default: object = None) -> Certificate:
+        class Hostile(dict[str, tuple[Certificate, ...]]):
+            def get(self, key: object, default: object = None) -> tuple[Certificate, ...]:
                 raise RuntimeError("no table")
 
         self.contexts.publish(CertificateTable(Hostile()))

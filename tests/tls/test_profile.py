@@ -6,6 +6,7 @@ from OpenSSL import SSL
 from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.policy.ciphers import ALLOWED_SUITES
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
@@ -63,9 +64,15 @@ class ProfileTests(SynchronousTestCase):
             if "ECDSA" in suite:
                 context = client_context(SSL.TLS1_2_VERSION, suite.encode())
                 self.assertEqual(connected(context).get_cipher_name(), suite)
-        for suite in (b"ECDHE-ECDSA-AES128-SHA", b"ECDHE-ECDSA-AES256-SHA384", b"ECDHE-ECDSA-AES128-CCM"):
+        for other in (b"ECDHE-ECDSA-AES128-SHA", b"ECDHE-ECDSA-AES256-SHA384", b"ECDHE-ECDSA-AES128-CCM"):
             with self.assertRaises(SSL.Error):
-                connected(client_context(SSL.TLS1_2_VERSION, suite))
+                connected(client_context(SSL.TLS1_2_VERSION, other))
+
+    def test_suites_of_annotations(self) -> None:
+        """What ``ssl-ciphers`` may name is what the profile has, and OpenSSL knows all of it."""
+        self.assertEqual(ALLOWED_SUITES, TLS_1_2_SUITES)
+        for suite in ALLOWED_SUITES:
+            new_server_context(suites=(suite,))
 
     def test_groups(self) -> None:
         """X25519, P-256 and P-384 are agreed on, P-521 and X448 are not."""
