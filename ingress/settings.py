@@ -9,6 +9,7 @@ from attrs import frozen
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
+from ingress.model.standing import Address
 
 ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
 CONTROLLER_CLASS = "k8s.io/ingress-nginx"
@@ -40,6 +41,22 @@ class StrictTransport:
 
 
 STRICT_TRANSPORT = StrictTransport()
+
+
+@frozen
+class Reporting:
+    """What is reported back to the cluster, and by which of the replicas."""
+
+    election_id: str = "ingress-leader"
+    """Name of the Lease by which the replicas agree on a leader."""
+    election_namespace: str | None = None
+    """None means the namespace that we are in."""
+    election_ttl_seconds: int = 15
+    """Seconds after which a leader that says nothing is replaced."""
+    publish_addresses: tuple[Address, ...] = ()
+    """Addresses that the Ingresses show; they come before those of the Service."""
+    publish_service: ObjectKey | None = None
+    """Service whose addresses the Ingresses show."""
 
 
 @frozen
@@ -102,5 +119,6 @@ class Settings:
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
+    reporting: Reporting = Reporting()
     shutdown_delay_seconds: float = 5.0
     shutdown_grace_seconds: float = 30.0

@@ -23,6 +23,7 @@ from ingress.http.grammar import (
     Sightings,
     connection_options,
     is_length,
+    name_of,
 )
 
 _match_request_line = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
@@ -76,6 +77,11 @@ _SORTS = {
     b"x-original-forwarded-for": DROP,
     b"x-real-ip": DROP,
     b"x-scheme": DROP,
+    # What our own handshake found out about a client; nobody else may say so.
+    b"ssl-client-cert": DROP,
+    b"ssl-client-issuer-dn": DROP,
+    b"ssl-client-subject-dn": DROP,
+    b"ssl-client-verify": DROP,
     # What only a proxy may say.
     b"forwarded": _FORWARDED,
     b"x-forwarded-for": _FORWARDED,
@@ -166,11 +172,11 @@ def parse_request_head(block: bytes) -> RequestHead:
 
 
 def _parse(block: bytes) -> RequestHead:
-    lines = block.split(b"\r\n")
-    if len(lines) - 1 > MAX_FIELDS:
+    request_line, *lines = block.split(b"\r\n")
+    if len(lines) > MAX_FIELDS:
         raise HeadError(431, "too many field lines")
     head = RequestHead()
-    _read_request_line(head, lines[0])
+    _read_request_line(head, request_line)
     forward: list[bytes] = []
     hosts: list[bytes] = []
     lengths: list[bytes] = []
@@ -182,13 +188,13 @@ def _parse(block: bytes) -> RequestHead:
     forwarded: dict[bytes, bytes] = {}
     read = _lines
     try:
-        for line in lines[1:]:
-            sort, name, value = read[line]
-            if not sort:
+        for line in lines:
+            special = read[line]
+            if special is None:
                 forward.append(line)
-            elif sort == DROP:
                 continue
-            elif sort == _HOST:
+            sort, name, value = special
+            if sort == _HOST:
                 hosts.append(value)
             elif sort == _CONTENT_LENGTH:
                 lengths.append(value)
@@ -202,7 +208,7 @@ def _parse(block: bytes) -> RequestHead:
                 upgrade = value
             elif sort == _FORWARDED:
                 forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
-            elif _is_request_id(value):
+            elif sort == _REQUEST_ID and _is_request_id(value):
                 head.request_id = value
     except FieldError as error:
         raise HeadError(400, str(error)) from error
@@ -223,7 +229,7 @@ def _parse(block: bytes) -> RequestHead:
     if options:
         _decide_persistence(head, options, upgrade)
     if gone:
-        forward = [line for line in forward if read[line][1] not in gone]
+        forward = [line for line in forward if name_of(line) not in gone]
     head.forwarded = forwarded
     forward.append(b"")
     head.forward = b"\r\n".join(forward)

@@ -18,6 +18,7 @@ from ingress.http.grammar import (
     Sightings,
     connection_options,
     is_length,
+    name_of,
     split_field,
 )
 
@@ -25,7 +26,7 @@ MAX_RESPONSE_HEAD = 64 * 1024
 """Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
 
 _match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
-(_CONTENT_LENGTH, _TRANSFER_ENCODING, _CONNECTION, _UPGRADE, _DATE, _SERVER) = range(2, 8)
+(_CONTENT_LENGTH, _TRANSFER_ENCODING, _CONNECTION, _UPGRADE, _DATE, _SERVER, _STRICT) = range(2, 9)
 _SORTS = {
     b"content-length": _CONTENT_LENGTH,
     b"transfer-encoding": _TRANSFER_ENCODING,
@@ -33,6 +34,7 @@ _SORTS = {
     b"upgrade": _UPGRADE,
     b"date": _DATE,
     b"server": _SERVER,
+    b"strict-transport-security": _STRICT,
     b"keep-alive": DROP,
     b"proxy-connection": DROP,
     b"te": DROP,
@@ -56,30 +58,20 @@ class ResponseHead:
     answers a HEAD request has no body whatever the head says.
     """
 
-    __slots__ = (
-        "chunked",
-        "content_length",
-        "has_body",
-        "has_date",
-        "has_server",
-        "is_complete",
-        "keep_alive",
-        "start",
-        "status",
-        "upgrade",
-    )
+    # What most heads leave as it is stands here, and costs each of them nothing.
+    chunked = False
+    has_date = False
+    has_server = False
+    has_strict_transport = False
+    is_complete = False
+    keep_alive = True
+    upgrade = b""
 
     def __init__(self, status: int, start: bytes, content_length: int = -1) -> None:
         self.status = status
         self.start = start
         self.content_length = content_length
-        self.chunked = False
         self.has_body = status >= 200 and status not in (204, 304)
-        self.has_date = False
-        self.has_server = False
-        self.is_complete = False
-        self.keep_alive = True
-        self.upgrade = b""
 
     def __repr__(self) -> str:
         return f"<ResponseHead {self.status}>"
@@ -115,21 +107,23 @@ def _read_status_line(line: bytes) -> tuple[bool, int, bytes]:
 
 
 def _parse(block: bytes) -> ResponseHead:
-    lines = block.split(b"\r\n")
-    if len(lines) - 1 > 2 * MAX_FIELDS:
+    status_line, *lines = block.split(b"\r\n")
+    if len(lines) > 2 * MAX_FIELDS:
         raise ResponseError("too many field lines")
-    is_1_1, status, line = _read_status_line(lines[0])
+    is_1_1, status, status_line = _read_status_line(status_line)
     head = ResponseHead(status, b"")
-    forward: list[bytes] = [line]
+    forward: list[bytes] = [status_line]
     options: frozenset[bytes] = frozenset()
     lengths: list[bytes] = []
     codings: list[bytes] = []
     read = _lines
-    for line in lines[1:]:
-        sort, _, value = read[line]
-        if not sort:
+    for line in lines:
+        special = read[line]
+        if special is None:
             forward.append(line)
-        elif sort == _CONTENT_LENGTH:
+            continue
+        sort, _, value = special
+        if sort == _CONTENT_LENGTH:
             lengths.append(value)
         elif sort == _TRANSFER_ENCODING:
             codings.append(value)
@@ -143,17 +137,28 @@ def _parse(block: bytes) -> ResponseHead:
         elif sort == _SERVER:
             head.has_server = True
             forward.append(line)
-    gone = options - _KEPT
+        elif sort == _STRICT:
+            head.has_strict_transport = True
+            forward.append(line)
+    gone = options and options - _KEPT
     if gone:
-        forward[1:] = [line for line in forward[1:] if read[line][1] not in gone]
+        forward[1:] = [line for line in forward[1:] if name_of(line) not in gone]
     _decide_framing(head, is_1_1, lengths, codings)
     if head.content_length >= 0 and head.status >= 200 and head.status != 204:
         forward.append(b"Content-Length: %d" % head.content_length)
     forward.append(b"")
     head.start = b"\r\n".join(forward)
     head.is_complete = head.has_body and head.content_length >= 0 and head.has_date and head.has_server
-    head.keep_alive = head.keep_alive and (b"close" not in options if is_1_1 else b"keep-alive" in options)
+    if b"close" in options if is_1_1 else b"keep-alive" not in options:
+        head.keep_alive = False
     return head
+
+
+def without_strict_transport(start: bytes) -> bytes:
+    """Return *start*, the status line and field lines of a head, without ``Strict-Transport-Security``."""
+    status, *lines = start.split(b"\r\n")
+    kept = [line for line in lines if not line or split_field(line)[0] != b"strict-transport-security"]
+    return b"\r\n".join([status, *kept])
 
 
 def _decide_framing(head: ResponseHead, is_1_1: bool, lengths: list[bytes], codings: list[bytes]) -> None:
@@ -179,7 +184,7 @@ def is_forwardable_trailer(line: bytes) -> bool:
 
     RFC 9110 section 6.5.1.  *line* is a field line that ``split_field`` accepts.
     """
-    return split_field(line)[0] not in _NOT_IN_TRAILERS
+    return name_of(line) not in _NOT_IN_TRAILERS
 
 
 _NOT_IN_TRAILERS = frozenset(

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from attrs import frozen
 
+from ingress.model.client_authentication import ClientEvidence
+
 
 class RequestFacts(Protocol):
     """What a policy may look at: plain values of the request at hand."""
@@ -29,6 +31,13 @@ class RequestFacts(Protocol):
     def path(self) -> bytes:
         """The normal form of the path, the one that was matched."""
 
+    @property
+    def client_evidence(self) -> ClientEvidence | None:
+        """What the handshake of the connection proved about the client; None where there was none.
+
+        This is about our own connection, whatever a proxy before us says of the scheme.
+        """
+
 
 @frozen
 class Reply:
@@ -44,3 +53,17 @@ class Policy(Protocol):
 
     def judge(self, request: RequestFacts) -> Reply | None:
         """Answer *request*, or let it pass by returning None."""
+
+
+class SecureFields(Protocol):
+    """What a route adds to its answers over TLS; equal settings make equal values."""
+
+    def line_for(self, host: bytes) -> bytes:
+        """Return the field line for an answer of *host*, with its CRLF; empty for none."""
+
+
+class UpstreamFields(Protocol):
+    """What a route tells upstream in fields of its own; equal settings make equal values."""
+
+    def render(self, request: RequestFacts) -> bytes:
+        """Return the field lines for *request*, each with its CRLF."""

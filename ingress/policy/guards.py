@@ -1,8 +1,8 @@
 """Annotations that keep requests out, while this controller does not honor them yet.
 
-An Ingress that asks for a password, an address range or a client certificate must
-not be served to everybody because its controller cannot ask for them: its routes
-answer 503 until the guard is honored or the annotation removed.
+An Ingress that asks for a password or an address range must not be served to everybody
+because its controller cannot ask for them: its routes answer 503 until the guard is honored
+or the annotation removed.
 """
 
 from typing import Final
@@ -15,7 +15,6 @@ GUARDS: Final = frozenset(
     {
         "allowlist-source-range",
         "auth-secret",
-        "auth-tls-secret",
         "auth-type",
         "auth-url",
         "denylist-source-range",

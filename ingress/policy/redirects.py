@@ -1,9 +1,14 @@
-"""The redirect from HTTP to HTTPS: ``ssl-redirect`` and ``force-ssl-redirect``.
+"""The redirect from HTTP to HTTPS: ``ssl-redirect``, ``force-ssl-redirect``, ``preserve-trailing-slash``.
 
 ``ssl-redirect`` is on unless an Ingress turns it off, and holds for hosts that have
 a certificate of their own.  ``force-ssl-redirect`` is off unless an Ingress turns it
-on, and holds whether or not there is a certificate.  Which hosts have one is known
-when a route is built, so the route of a host without one carries no policy.
+on, and holds whether or not there is a certificate.  The operator may have both the
+other way around; an Ingress that says something has the last word.  Which hosts have a
+certificate is known when a route is built, so the route of a host without one carries no policy.
+
+As in ingress-nginx, the slash at the end of a path is not repeated in the location,
+unless ``preserve-trailing-slash`` says so.  Where a query follows the path, all of the
+target is repeated: ingress-nginx would cut a slash off the end of the query.
 
 ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them over
 HTTP at the very time when a host has no good certificate yet.
@@ -25,10 +30,11 @@ _NO_HOST: Final = b"The request names no host.\n"
 
 @frozen
 class RedirectSettings:
-    """What the annotations of one Ingress say about redirects."""
+    """What the annotations of one Ingress say about redirects; None for what they do not mention."""
 
-    ssl_redirect: bool = True
-    force_ssl_redirect: bool = False
+    ssl_redirect: bool | None = None
+    force_ssl_redirect: bool | None = None
+    preserve_trailing_slash: bool = False
 
 
 REDIRECTS: Final = Family(
@@ -36,6 +42,7 @@ REDIRECTS: Final = Family(
     annotations={
         "ssl-redirect": Annotation("ssl_redirect", parse_boolean),
         "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean),
+        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean),
     },
 )
 
@@ -66,13 +73,14 @@ class HttpsRedirect:
 
     port: int = HTTPS_PORT
     hosts: CertifiedHosts | None = None
+    keeps_slash: bool = False
 
     def judge(self, request: RequestFacts) -> Reply | None:
         """Redirect *request* if it came in the clear and its host can do better.
 
         The host has passed the grammar of hosts and the target that of targets, so
         neither can hold what would end a header field; the target begins with a
-        slash and so cannot change the authority it is put behind.
+        slash, or is empty, and so cannot change the authority it is put behind.
         """
         if request.scheme != b"http" or request.path.startswith(ACME_CHALLENGES):
             return None
@@ -84,6 +92,8 @@ class HttpsRedirect:
         target = request.target
         if not target.startswith(b"/"):
             target = b"/"
+        if not self.keeps_slash and target.endswith(b"/") and b"?" not in target:
+            target = target[:-1]
         if b":" in host and not host.startswith(b"["):
             host = b"[%b]" % host
         port = b"" if self.port == HTTPS_PORT else b":%d" % self.port

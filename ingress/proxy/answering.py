@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from twisted.internet.protocol import Protocol
 
 from ingress.http.answer import Framing, downstream_head, frame, framing_of
-from ingress.http.response_head import ResponseHead
+from ingress.http.response_head import ResponseHead, without_strict_transport
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.request_body import RequestBody
+from ingress.proxy.security import Security
 from ingress.proxy.transports import KernelCopy, Transport, splice
 
 if TYPE_CHECKING:
@@ -23,9 +24,13 @@ class AnsweringConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
 
-    def __init__(self, site: "ProxySite") -> None:
+    def __init__(self, site: "ProxySite", secure: bool) -> None:
+        self.security: Security | None = None
+        """None without TLS."""
         self._site = site
         self._sweep = site.sweep
+        self._secure = secure
+        """Whether the connection is TLS."""
         self._exchange: Exchange | None = None
         """The exchange under way."""
         self._body: RequestBody | None = None
@@ -39,6 +44,12 @@ class AnsweringConnection(Protocol):
         """Send the head, and what there is of the body with it in one write."""
         exchange = self._exchange
         assert exchange is not None
+        start, line = head.start, b""
+        if self._secure:
+            line = exchange.secure_line
+            if line and head.has_strict_transport:
+                # The field must not come twice (RFC 6797 section 7.1), and ours is the operator's word.
+                start = without_strict_transport(start)
         if self._site.draining:
             self._keep_alive = False
         if (
@@ -50,12 +61,14 @@ class AnsweringConnection(Protocol):
             and exchange.head.method != b"HEAD"
         ):
             # Nearly every answer: nothing is to be added, and its body is here.
-            self.transport.write(b"%b\r\n%b" % (head.start, body))
+            self.transport.write(b"%b%b\r\n%b" % (start, line, body))
             return
         self._framing = framing_of(head, exchange.head.method, self._minor)
         if self._framing is Framing.UNTIL_CLOSE or (ended and self._body is not None):
             self._keep_alive = False
         answer = downstream_head(head, self._framing, self._minor, self._keep_alive, self._sweep.date)
+        if line:
+            answer = start + line + answer[len(head.start) :]
         self.transport.write(answer + frame(self._framing, body, ended, trailers))
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:

@@ -115,6 +115,9 @@ class Attempting(ABC):
         if self._tried:
             self._reached_another()
         head = upstream_head(self.head, self._request_id, self._origin)
+        route = self._route
+        if route is not None and route.upstream_fields is not None:
+            head = head[:-2] + route.upstream_fields.render(self) + b"\r\n"  # type: ignore[arg-type]  # it is one
         held = b"".join(self._held) if self._held else b""
         if not self._request_ended:
             # Before the first write, which may fill upstream and pause the request again.

@@ -33,6 +33,7 @@ from ingress.proxy.channel_state import (
 )
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.request_body import RequestBody
+from ingress.proxy.security import Security
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy, peer_address
 from ingress.routing.hosts import HostError, normal_host
@@ -50,10 +51,9 @@ class DownstreamChannel(AnsweringConnection):
     """The downstream half of exchanges, speaking HTTP/1.1."""
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
-        super().__init__(site)
+        super().__init__(site, secure)
         self.deadline = NEVER
         self.state = HEAD
-        self._secure = secure
         self._origin = _NOBODY
         self._is_proxied = False
         """Whether the peer is a proxy of ours, which says who the client is."""
@@ -85,6 +85,8 @@ class DownstreamChannel(AnsweringConnection):
         # The first head must come as quickly as any; only between requests may a peer rest.
         self.deadline = self._sweep.now + limits.HEAD_SECONDS
         self._sweep.watch(self)
+        if self._secure:
+            self.security = Security(self.transport)
         self._site.opened(self, self._secure)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
@@ -222,7 +224,10 @@ class DownstreamChannel(AnsweringConnection):
                 exchange.request_broken(400, "request body breaks off")
             if self._exchange is not exchange:
                 return
-        self._site.resource_for(exchange).render(exchange)
+        if self.security is not None and not self.security.serves(destination[0], self._site.server_names):
+            exchange.fail(421, "the host needs a connection of its own")
+        else:
+            self._site.resource_for(exchange).render(exchange)
 
     def _take_body(self, body: RequestBody, received: bytes) -> None:
         """Hand what *received* holds of the request body to the exchange."""

@@ -29,7 +29,8 @@ from ingress.http.field_values import first_value
 from ingress.http.forwarding import Origin
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.policy import Reply
+from ingress.model.client_authentication import ClientEvidence
+from ingress.model.policy import Reply, SecureFields
 from ingress.proxy.attempting import Attempting
 from ingress.proxy.attempts import CLIENT_CLOSED, State
 from ingress.proxy.halves import DownstreamHalf
@@ -48,6 +49,8 @@ class Exchange(Attempting):
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
     _sent = 0
+    secure_fields: SecureFields | None = None
+    """Those of the host, where no route matched."""
 
     def __init__(
         self,
@@ -81,6 +84,12 @@ class Exchange(Attempting):
         return self._origin.scheme
 
     @property
+    def secure_line(self) -> bytes:
+        """The field line that the answer has besides when it goes over TLS; empty for none."""
+        fields = self.secure_fields if self._route is None else self._route.secure_fields
+        return b"" if fields is None else fields.line_for(self.host)
+
+    @property
     def client(self) -> bytes:
         """The address of the client."""
         return self._origin.address
@@ -89,6 +98,12 @@ class Exchange(Attempting):
     def method(self) -> bytes:
         """The method, as received."""
         return self.head.method
+
+    @property
+    def client_evidence(self) -> ClientEvidence | None:
+        """What the handshake of the connection proved about the client; None without TLS."""
+        security = self._downstream.security
+        return None if security is None else security.evidence()
 
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case; empty when there is none."""

@@ -4,7 +4,14 @@ from attrs import frozen
 
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
-from ingress.settings import ANNOTATIONS_PREFIX, CONTROLLER_CLASS, INGRESS_CLASS, ManualEndpoint
+from ingress.settings import (
+    ANNOTATIONS_PREFIX,
+    CONTROLLER_CLASS,
+    INGRESS_CLASS,
+    STRICT_TRANSPORT,
+    ManualEndpoint,
+    StrictTransport,
+)
 
 
 @frozen
@@ -21,6 +28,10 @@ class TranslateOptions:
     service_upstream: bool = False
     https_port: int = 443
     """The port that a redirect to HTTPS sends browsers to."""
+    ssl_redirect: bool = True
+    force_ssl_redirect: bool = False
+    ssl_passthrough: bool = False
+    strict_transport: StrictTransport | None = STRICT_TRANSPORT
     manual_endpoints: tuple[ManualEndpoint, ...] = ()
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""

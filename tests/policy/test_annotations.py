@@ -29,13 +29,13 @@ class AnnotationReaderTests(SynchronousTestCase):
     def test_values_fill_settings(self) -> None:
         """An accepted value fills the setting of its family; the others keep their default."""
         found, problems = read({f"{PREFIX}/force-ssl-redirect": "true"})
-        self.assertEqual(found.redirects, RedirectSettings(ssl_redirect=True, force_ssl_redirect=True))
+        self.assertEqual(found.redirects, RedirectSettings(force_ssl_redirect=True))
         self.assertEqual(problems, ())
 
     def test_refused_value_keeps_the_default_and_the_rest(self) -> None:
         """A refused value is reported with object, name, value and reason; other annotations hold."""
         found, (problem,) = read({f"{PREFIX}/ssl-redirect": "nope", f"{PREFIX}/force-ssl-redirect": "1"})
-        self.assertEqual(found.redirects, RedirectSettings(ssl_redirect=True, force_ssl_redirect=True))
+        self.assertEqual(found.redirects, RedirectSettings(force_ssl_redirect=True))
         self.assertEqual(
             problem,
             Problem(

@@ -17,7 +17,6 @@ class GuardTests(SynchronousTestCase):
         for name, value in (
             ("auth-type", "basic"),
             ("auth-url", "http://auth.example.com/"),
-            ("auth-tls-secret", "demo/ca"),
             ("whitelist-source-range", "10.0.0.0/8, 192.168.0.0/16"),
             ("denylist-source-range", "0.0.0.0/0"),
         ):

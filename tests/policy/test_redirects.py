@@ -3,6 +3,7 @@
 from attrs import evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.client_authentication import ClientEvidence
 from ingress.model.policy import Reply
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
 
@@ -15,6 +16,7 @@ class Facts:
     host: bytes = b"a.example.com"
     target: bytes = b"/a%20b?x=1"
     path: bytes = b"/a b"
+    client_evidence: ClientEvidence | None = None
 
 
 def location(reply: Reply | None) -> bytes:
@@ -35,6 +37,24 @@ class HttpsRedirectTests(SynchronousTestCase):
         self.assertIn((b"Content-Type", b"text/plain"), reply.fields)
         self.assertLess(len(reply.body), 100)
 
+    def test_slash_at_the_end_is_not_repeated(self) -> None:
+        """The last slash of a path is dropped, and no more than that."""
+        for target, repeated in (
+            (b"/", b""),
+            (b"/a/", b"/a"),
+            (b"/a//", b"/a/"),
+            (b"/a/?x=1", b"/a/?x=1"),
+            (b"/a?next=/", b"/a?next=/"),
+        ):
+            reply = HttpsRedirect().judge(Facts(target=target))
+            self.assertEqual(location(reply), b"https://a.example.com" + repeated)
+
+    def test_slash_at_the_end_is_kept_on_request(self) -> None:
+        """With preserve-trailing-slash the target is repeated as it is."""
+        for target in (b"/", b"/a/", b"/a//", b"/a/?x=1"):
+            reply = HttpsRedirect(keeps_slash=True).judge(Facts(target=target))
+            self.assertEqual(location(reply), b"https://a.example.com" + target)
+
     def test_https_passes(self) -> None:
         """What came over HTTPS is not redirected."""
         self.assertIsNone(HttpsRedirect().judge(Facts(scheme=b"https")))
@@ -49,7 +69,7 @@ class HttpsRedirectTests(SynchronousTestCase):
         """An IPv6 address stands in brackets, so that a port can follow it."""
         for host in (b"[2001:db8::1]", b"2001:db8::1"):
             reply = HttpsRedirect(8443).judge(Facts(host=host, target=b"/"))
-            self.assertEqual(location(reply), b"https://[2001:db8::1]:8443/")
+            self.assertEqual(location(reply), b"https://[2001:db8::1]:8443")
 
     def test_acme_challenges_pass(self) -> None:
         """The path that an ACME authority asks for is served over HTTP."""
@@ -66,9 +86,9 @@ class HttpsRedirectTests(SynchronousTestCase):
         """A target that is no path is not put behind the host."""
         for target in (b"*", b"@evil.example.com/", b".evil.example.com/", b""):
             reply = HttpsRedirect().judge(Facts(target=target, path=b"/"))
-            self.assertEqual(location(reply), b"https://a.example.com/")
-        reply = HttpsRedirect().judge(Facts(target=b"//evil.example.com/", path=b"/evil.example.com/"))
-        self.assertEqual(location(reply), b"https://a.example.com//evil.example.com/")
+            self.assertEqual(location(reply), b"https://a.example.com")
+        reply = HttpsRedirect().judge(Facts(target=b"//evil.example.com/x", path=b"/evil.example.com/x"))
+        self.assertEqual(location(reply), b"https://a.example.com//evil.example.com/x")
 
     def test_request_without_host_is_refused(self) -> None:
         """Without a host there is nowhere to redirect to, and passing would defeat the redirect."""

@@ -39,6 +39,7 @@ from ingress.model.policy import Policy, SecureFields
 from ingress.model.problems import Problem
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
+from ingress.model.upstream_tls import TlsTerms
 from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.policy.guards import GuardMissing
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
@@ -81,7 +82,7 @@ def outcome(case: Path, urls: list[str]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "routes": [_route(route) for route in snapshot.table.routes],
         "backends": {
-            str(reference): [str(one) for one in found.endpoints] or found.reason
+            str(reference): [_endpoint(one) for one in found.endpoints] or found.reason
             for reference, found in sorted(snapshot.backends.items(), key=lambda pair: str(pair[0]))
         },
         "certificates": _certificates(snapshot),
@@ -189,6 +190,10 @@ def _route(route: Route) -> dict[str, Any]:
         "ingress": str(route.ingress) if route.ingress else None,
         "backend": str(route.backend),
     }
+    if route.secure_backend is not None:
+        shown["backend over tls"] = str(route.secure_backend)
+    if route.passthrough is not None:
+        shown["tls passes to"] = str(route.passthrough)
     if route.policies:
         shown["policies"] = [_policy(policy) for policy in route.policies]
     if route.secure_fields is not None:
@@ -198,6 +203,20 @@ def _route(route: Route) -> dict[str, Any]:
         what = "the client certificate" if route.upstream_fields.passes_certificate else "what it showed"
         shown["upstream is told"] = what
     return shown
+
+
+def _endpoint(endpoint: Endpoint) -> str:
+    """Return where it is, and the terms of connections to it where there are any."""
+    terms = endpoint.terms
+    if terms is None:
+        return str(endpoint)
+    said = ["an external name"] if terms.is_external else []
+    if terms.tls is not None:
+        tls, asked = terms.tls, terms.tls.terms
+        said.append("TLS" if asked == TlsTerms() else f"TLS by {asked}")
+        said += ["our certificate"] if tls.chain_pem else []
+        said += ["their authority"] if tls.ca_pem else []
+    return f"{endpoint}, {', '.join(said)}"
 
 
 def _policy(policy: Policy) -> str:
@@ -266,5 +285,8 @@ def answer(snapshot: Snapshot, url: str) -> str:
         if reply is not None:
             location = dict(reply.fields).get(b"Location", b"by policy")
             return f"{reply.status} {location.decode()}"
-    state = snapshot.backends[route.backend]
-    return str(route.backend) if state.endpoints else f"503 {state.reason}"
+    backend = route.backend
+    if route.secure_backend is not None and parts.scheme == "https":
+        backend = route.secure_backend
+    state = snapshot.backends[backend]
+    return str(backend) if state.endpoints else f"503 {state.reason}"

@@ -1,0 +1,181 @@
+"""Client certificates of hosts: what Ingresses ask for, which of them decides, and what becomes of it.
+
+Like the handshake, the check is one for a whole host: that of the oldest Ingress which asks
+for it, and it holds for the routes of all others there, too.  A host is never left open
+because its check cannot be made: without a usable Secret all of its routes answer 403.
+Revocation lists come from the same Secret as the authorities.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from attrs import frozen
+from cryptography import x509
+
+from ingress.certificates import CertificateError
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.objects import ObjectKey, Secret
+from ingress.model.policy import Policy, UpstreamFields
+from ingress.model.problems import Problem, Reason
+from ingress.policy.annotations import AnnotationReader
+from ingress.policy.client_certificates import (
+    CLIENT_CERTIFICATES,
+    NO_SECRET,
+    SECRET_ANNOTATION,
+    ClientCertificateSettings,
+    secret_asked,
+)
+from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.policy.redirects import ACME_CHALLENGES
+from ingress.routing.paths import rule_path
+from ingress.translate.age import why_first
+from ingress.translate.rules import IngressReading
+from ingress.translate.trust import load_authorities
+
+CRL_KEY: Final = "ca.crl"
+
+_CRL_BLOCK = re.compile(rb"-----BEGIN X509 CRL-----.+?-----END X509 CRL-----\n?", re.DOTALL)
+_MOST_LISTS: Final = 64
+_CLOSED_HOSTS: Final = "its hosts answer 403"
+
+Lookup = Callable[[ObjectKey], Secret | None]
+"""Finds a Secret by its key."""
+
+
+@frozen(weakref_slot=False)
+class ClientDemand:
+    """What one Ingress asks of the clients of its hosts; *authentication* None when that cannot be had."""
+
+    settings: ClientCertificateSettings
+    authentication: ClientAuthentication | None
+
+
+@frozen(weakref_slot=False)
+class HostGuard:
+    """What stands before the routes of a host.  ``OPEN`` is nothing."""
+
+    authentication: ClientAuthentication | None = None
+    policy: Policy | None = None
+    challenge_policy: Policy | None = None
+    """The same for routes of ACME challenges, which are asked for over plain HTTP."""
+    upstream_fields: UpstreamFields | None = None
+    problems: tuple[Problem, ...] = ()
+
+    def policy_of(self, path: str) -> Policy | None:
+        """Return the policy of the route of *path*."""
+        if self.policy is None:
+            return None
+        # The path may lack the slash at its end, and then matches no less.
+        is_challenge = (rule_path(path) + b"/").startswith(ACME_CHALLENGES)
+        return self.challenge_policy if is_challenge else self.policy
+
+
+OPEN: Final = HostGuard()
+
+
+def read_demand(
+    reading: IngressReading, lookup: Lookup, annotations: AnnotationReader
+) -> tuple[ClientDemand | None, tuple[Problem, ...]]:
+    """Return what *reading* asks of clients, if it does, and what it asks in vain.  Never raises."""
+    settings = reading.settings.client_certificates
+    if settings.secret is None:
+        problem = _without_secret(reading, annotations)
+        return None, () if problem is None else (problem,)
+    if settings.mode is None:
+        return None, ()
+    if settings.secret == NO_SECRET:
+        # The reader of annotations has told why.
+        return ClientDemand(settings, None), ()
+    secret = secret_asked(reading.ingress.key, settings)
+    if secret is None:
+        message = f"Secret {settings.secret} is in another namespace and out of reach; {_CLOSED_HOSTS}"
+        problem = _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
+        return ClientDemand(settings, None), (problem,)
+    found = lookup(secret)
+    try:
+        if found is None:
+            raise CertificateError("there is no such Secret", Reason.SECRET_NOT_FOUND)
+        authentication = ClientAuthentication(
+            secret, load_authorities(found), load_revocations(found), settings.mode, settings.depth
+        )
+    except CertificateError as error:
+        message = f"Secret {secret}: {error.message}; {_CLOSED_HOSTS}"
+        return ClientDemand(settings, None), (_problem(reading, annotations, error.reason, message),)
+    return ClientDemand(settings, authentication), ()
+
+
+def load_revocations(secret: Secret) -> bytes:
+    """Return the revocation lists in ``ca.crl`` of *secret* as PEM, empty for no such key.
+
+    Raises ``CertificateError`` if they cannot be read: to ignore them would let in who was put out.
+    """
+    content = secret.content.get(CRL_KEY)
+    if content is None:
+        return b""
+    blocks: list[bytes] = _CRL_BLOCK.findall(content)
+    if not blocks or content.count(b"-----BEGIN") != len(blocks):
+        raise CertificateError(f"{CRL_KEY}: no PEM revocation lists, or something besides")
+    if len(blocks) > _MOST_LISTS:
+        raise CertificateError(f"{CRL_KEY}: more than {_MOST_LISTS} revocation lists")
+    for block in blocks:
+        try:
+            x509.load_pem_x509_crl(block)
+        except (ValueError, TypeError):
+            raise CertificateError(f"{CRL_KEY}: a revocation list cannot be read") from None
+    return b"".join(block if block.endswith(b"\n") else block + b"\n" for block in blocks)
+
+
+def guard_host(
+    host: str,
+    readings: Sequence[IngressReading],
+    demand_of: Callable[[IngressReading], ClientDemand | None],
+    annotations: AnnotationReader,
+) -> HostGuard:
+    """Decide what stands before *host*; *readings* have a say about it and are sorted oldest first."""
+    winner: tuple[IngressReading, ClientDemand] | None = None
+    problems: list[Problem] = []
+    for reading in readings:
+        demand = demand_of(reading)
+        if demand is None:
+            continue
+        if winner is None:
+            winner = reading, demand
+        elif demand != winner[1]:
+            problems.append(_conflict(host, reading, winner[0], annotations))
+    return OPEN if winner is None else _guard(winner[1], tuple(problems))
+
+
+def _guard(demand: ClientDemand, problems: tuple[Problem, ...]) -> HostGuard:
+    authentication, settings = demand.authentication, demand.settings
+    if authentication is None:
+        return HostGuard(None, HostClosed(), HostClosed(serves_challenges=True), None, problems)
+    check, challenge_check = (
+        ClientCheck(authentication, settings.common_names, settings.error_page, serves_challenges)
+        for serves_challenges in (False, True)
+    )
+    fields = ClientCertificateFields(settings.passes_certificate)
+    return HostGuard(authentication, check, challenge_check, fields, problems)
+
+
+def _conflict(
+    host: str, loser: IngressReading, winner: IngressReading, annotations: AnnotationReader
+) -> Problem:
+    why = why_first(winner.ingress, loser.ingress)
+    shown = f"host {host} has" if host else "hosts that no rule names have"
+    message = f"{shown} the client authentication of Ingress {winner.ingress.key}, {why}"
+    return _problem(loser, annotations, Reason.CLIENT_AUTHENTICATION_CONFLICT, message)
+
+
+def _without_secret(reading: IngressReading, annotations: AnnotationReader) -> Problem | None:
+    names = {name.rpartition("/")[2] for name in reading.ingress.annotations}
+    if SECRET_ANNOTATION in names or names.isdisjoint(CLIENT_CERTIFICATES.annotations):
+        return None
+    message = f"without {SECRET_ANNOTATION} the other annotations about client certificates have no effect"
+    return _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
+
+
+def _problem(reading: IngressReading, annotations: AnnotationReader, reason: Reason, message: str) -> Problem:
+    key = reading.ingress.key
+    field = annotations.field(SECRET_ANNOTATION)
+    return Problem("Ingress", key.namespace, key.name, reason, f"{SECRET_ANNOTATION}: {message}", field)

@@ -1,0 +1,85 @@
+"""Whether TLS for a host passes through, and to which backend.
+
+As in ingress-nginx, the oldest Ingress that names a host decides whether its TLS is terminated
+here, and the backend of its path ``/`` gets it: a server name is all that is known of a
+connection, so all paths are one.  Unlike there, that path must be its own; else an
+Ingress could send what its visitors say to the pods of another.
+"""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from ingress.model.backends import BackendReference
+from ingress.model.problems import Problem, Reason
+from ingress.policy.annotations import AnnotationReader
+from ingress.policy.passthrough import ANNOTATION
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match
+from ingress.translate.age import why_first
+from ingress.translate.rules import Claim, IngressReading
+
+
+@frozen
+class HostPassthrough:
+    """What becomes of the TLS of one host: the claim whose backend gets it, or None."""
+
+    claim: Claim | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+_TERMINATED = HostPassthrough()
+
+
+def choose_passthrough(
+    host: str,
+    readings: Sequence[IngressReading],
+    claims: Sequence[Claim],
+    annotations: AnnotationReader,
+) -> HostPassthrough:
+    """Decide about *host*.
+
+    *readings* are those that have a say about it, sorted oldest first; *claims* are those that won.
+    """
+    asking = [one for one in readings if one.settings.passthrough.passes_tls and host in one.hosts]
+    if not asking:
+        return _TERMINATED
+    field = annotations.field(ANNOTATION)
+    if not host:
+        message = "a rule without host has no server name; its TLS is terminated here"
+        return HostPassthrough(None, tuple(_problem(one, field, message) for one in asking))
+    first = readings[0]
+    if not first.settings.passthrough.passes_tls:
+        decided = f"TLS for host {host} is terminated here, as Ingress {first.ingress.key} has it"
+        return HostPassthrough(
+            None,
+            tuple(
+                _problem(one, field, f"{decided}, {why_first(first.ingress, one.ingress)}") for one in asking
+            ),
+        )
+    roots = [claim for claim in claims if rule_path(claim.path) == b"/"]
+    root = min(roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
+    if root is None or root.ingress is not first.ingress:
+        owner = "nobody has" if root is None else f"Ingress {root.ingress.key} has"
+        message = f"TLS for host {host} is terminated here: it would go to the backend of path /, which {owner}"
+        return HostPassthrough(None, (_problem(first, field, message),))
+    if first.settings.lacks_guard:
+        # It answers 503 rather than be open, and has been told so.
+        return _TERMINATED
+    message = (
+        f"TLS for host {host} passes through to the backend of path / in Ingress {first.ingress.key}, "
+        "whatever the path; over TLS this one is out of reach"
+    )
+    # A path that leads where TLS goes anyway loses nothing.
+    lost = [claim for claim in claims if claim.backend != root.backend]
+    return HostPassthrough(root, tuple(_problem(claim, claim.field, message) for claim in lost))
+
+
+def passed_backend(claim: Claim) -> BackendReference:
+    """Return where TLS goes by *claim*: to the same Service, and nothing of ours around it."""
+    return claim.backend._replace(protocol=None)
+
+
+def _problem(reading: IngressReading | Claim, field: str, message: str) -> Problem:
+    key = reading.ingress.key
+    return Problem("Ingress", key.namespace, key.name, Reason.PASSTHROUGH_CONFLICT, message, field)
