@@ -37,6 +37,7 @@ from prometheus_client.registry import Collector
 from ingress.connection_metrics import ConnectionMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.status_metrics import StatusMetrics
 from ingress.watch_metrics import WatchMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -105,6 +106,8 @@ class Metrics:
         """What connections without exchanges count."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
+        self.status = StatusMetrics()
+        """What reporting back to the cluster counts."""
         self._registry = CollectorRegistry()
         self._registry.register(_MetricsCollector(self))
         ProcessCollector(registry=self._registry)
@@ -208,6 +211,7 @@ class Metrics:
         yield from self._snapshot_families()
         yield from self.connections.families()
         yield from self.watch.families()
+        yield from self.status.families()
 
     def _downstream_families(self) -> Iterable[Metric]:
         accepted = CounterMetricFamily(

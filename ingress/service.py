@@ -10,7 +10,9 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
+from socket import gethostname
 from typing import Any
+from uuid import uuid4
 
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
@@ -42,11 +44,15 @@ from ingress.proxy.rotation import Rotations
 from ingress.proxy.site import ProxySite
 from ingress.proxy.sweep import Sweep
 from ingress.settings import Settings
+from ingress.status.reporting import ClusterReporting
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.tls.profile import VERSIONS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
+
+# With the rest of an identity this stays within the 128 bytes that the API has for it.
+_NAME_CHARACTERS = 90
 
 
 def _now() -> datetime:
@@ -72,7 +78,36 @@ def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
         options=translate_options(settings),
         watch_secrets=settings.watch_secrets,
         secret_selector=settings.secret_field_selector,
+        single_service=settings.reporting.publish_service,
         metrics=metrics.watch,
+    )
+
+
+def reporting_of(
+    settings: Settings,
+    reactor: Any,
+    source: Source,
+    store: Store,
+    snapshot: Callable[[], Snapshot],
+    metrics: Metrics,
+) -> ClusterReporting | None:
+    """Return what reports back to the cluster that *source* reads; None where there is no cluster."""
+    if not isinstance(source, ApiServerSource):
+        return None
+    name = os.environ.get("POD_NAME") or gethostname()
+    return ClusterReporting(
+        reactor,
+        source.connection,
+        settings.reporting,
+        translate_options(settings),
+        store.state,
+        lambda: snapshot().problems,
+        lambda: source.namespace,
+        # Another process of the same pod, or on the same host, is another candidate.
+        f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
+        metrics.status,
+        now=_now,
+        random=Random().random,
     )
 
 
@@ -85,6 +120,9 @@ def translate_options(settings: Settings) -> TranslateOptions:
         annotations_prefix=settings.annotations_prefix,
         default_backend_service=settings.default_backend_service,
         default_ssl_certificate=settings.default_ssl_certificate,
+        ssl_redirect=settings.ssl_redirect,
+        force_ssl_redirect=settings.force_ssl_redirect,
+        strict_transport=settings.strict_transport,
         allow_external_name=settings.allow_external_name,
         service_upstream=settings.service_upstream,
         https_port=port_of(settings.https[0]) or 443,
@@ -157,8 +195,10 @@ class IngressService(Service):
             strict_sni=settings.strict_sni,
             seconds=reactor.seconds,
         )
+        store = Store(_now)
+        self._reporting = reporting_of(settings, reactor, source, store, self._current, self._metrics)
         self._controller = Controller(
-            Store(_now), translate_options(settings), self._publish, reactor, self._metrics, _now
+            store, translate_options(settings), self._publish, reactor, self._metrics, _now, self._reporting
         )
 
     def _open_access_log(self) -> Callable[[bytes], None]:
@@ -184,7 +224,8 @@ class IngressService(Service):
         self._sweep.start()
         self._ground.start()
         self._access_log.start()
-        admin = admin_site(self.missing, self._current, self._metrics, self._reactor)
+        leader = None if self._reporting is None else self._reporting.picture
+        admin = admin_site(self.missing, self._current, self._metrics, self._reactor, leader)
         self._admin_port = await listen(self._reactor, self._settings.admin, admin)
         await self._source.start(self._controller)
 
@@ -225,6 +266,8 @@ class IngressService(Service):
             http=", ".join(self._settings.http),
             https=", ".join(self._settings.https),
         )
+        if self._reporting is not None and not self._is_stopping:
+            self._reporting.start()
 
     # What the admin port shows
 
@@ -255,6 +298,8 @@ class IngressService(Service):
     async def _stop(self) -> None:
         self._is_stopping = True
         self._site.draining = True
+        # Another replica is to report while this one drains.
+        reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
             delay = self._settings.shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
@@ -264,6 +309,8 @@ class IngressService(Service):
         self._site.abort()
         self._controller.stop()
         await self._source.stop()
+        if reported is not None:
+            await reported
         self._pool.close()
         await self._ground.stop()
         self._sweep.stop()

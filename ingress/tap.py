@@ -9,14 +9,15 @@ that ``twistd --help`` stays quick.
 
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 from twisted.python import usage
 
-from ingress.cli import option_values
+from ingress.cli import https_options, option_values, reporting_options
+from ingress.cli.option_rows import parameter
 from ingress.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,18 +28,6 @@ _DEFAULTS = Settings()
 
 def _read_description(text: str) -> str:
     return option_values.read_description(text, _global_reactor())
-
-
-def _read(option: str, read: Callable[[str], Any], text: str) -> Any:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise usage.UsageError(f"--{option} {text!r}: {error}") from None
-
-
-def _parameter(option: str, default: object, help: str, read: Callable[[str], Any]) -> list[object]:
-    """Make a row of ``optParameters`` whose complaints name the option and its value."""
-    return [option, None, default, help, lambda text: _read(option, read, text)]
 
 
 @frozen
@@ -102,6 +91,8 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("slow-start", "SECONDS"),
         ),
     ),
+    https_options.GROUP,
+    reporting_options.GROUP,
     (
         "Running",
         (
@@ -115,7 +106,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-class Options(usage.Options):
+class Options(reporting_options.ReportingOptions, https_options.HttpsOptions):
     """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
 
     synopsis = "[options]"
@@ -147,69 +138,69 @@ class Options(usage.Options):
     ]
 
     optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
-        _parameter("admin", _DEFAULTS.admin, "Where health, readiness, metrics and the live routes are shown.", _read_description),
-        _parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
-        _parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
-        _parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
-        _parameter(
+        parameter("admin", _DEFAULTS.admin, "Where health, readiness, metrics and the live routes are shown.", _read_description),
+        parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
+        parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
+        parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
+        parameter(
             "secret-mode",
             "watch",
             "How Secrets are read: watch (list and watch them, keep those referred to) or get (ask for these by name).",
             option_values.read_secret_mode,
         ),
-        _parameter(
+        parameter(
             "secret-field-selector",
             _DEFAULTS.secret_field_selector,
             "Which Secrets to watch; empty for all. Others are read by name when referred to.",
             option_values.read_field_selector,
         ),
-        _parameter("ingress-class", _DEFAULTS.ingress_class, "Class to serve where no IngressClass object of that name exists.", option_values.read_word),
-        _parameter(
+        parameter("ingress-class", _DEFAULTS.ingress_class, "Class to serve where no IngressClass object of that name exists.", option_values.read_word),
+        parameter(
             "controller-class",
             _DEFAULTS.controller_class,
             "Serve the classes of all IngressClass objects whose spec.controller is this.",
             option_values.read_word,
         ),
-        _parameter("annotations-prefix", _DEFAULTS.annotations_prefix, "Prefix of the annotations to honor.", option_values.read_prefix),
-        _parameter(
+        parameter("annotations-prefix", _DEFAULTS.annotations_prefix, "Prefix of the annotations to honor.", option_values.read_prefix),
+        parameter(
             "default-backend-service",
             None,
             "Service for requests that no Ingress claims; without PORT, the first port of the Service.",
             option_values.read_backend_service,
         ),
-        _parameter(
+        parameter(
             "default-ssl-certificate",
             None,
             "Secret with the certificate for names that no other covers; without it, one is generated at start.",
             option_values.read_key,
         ),
-        _parameter(
+        parameter(
             "load-balance",
             _DEFAULTS.load_balance,
             "How requests are shared among endpoints where no Ingress says so: round_robin, least_requests or ewma.",
             option_values.read_algorithm,
         ),
-        _parameter(
+        parameter(
             "slow-start",
             _DEFAULTS.slow_start_seconds,
             "Seconds in which the share of a new endpoint grows from nothing to that of the others.",
             option_values.read_seconds,
         ),
-        _parameter(
+        parameter(
             "tls-min-version",
             _DEFAULTS.tls_min_version,
             "Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3.",
             option_values.read_tls_version,
         ),
-        _parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
-        _parameter("access-log", None, "File for the access log; without it, standard output.", option_values.read_path),
-        _parameter(
+        parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
+        parameter("access-log", None, "File for the access log; without it, standard output.", option_values.read_path),
+        parameter(
             "shutdown-delay",
             _DEFAULTS.shutdown_delay_seconds,
             "Seconds to keep accepting after a stop was asked for, while load balancers turn away.",
             option_values.read_seconds,
         ),
-        _parameter(
+        parameter(
             "shutdown-grace",
             _DEFAULTS.shutdown_grace_seconds,
             "Seconds that running requests then have to end before they are cut.",
@@ -217,11 +208,15 @@ class Options(usage.Options):
         ),
     ]  # fmt: skip
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._repeated: dict[str, list[Any]] = {
-            name: [] for name in ("http", "https", "namespace", "manifests", "endpoint", "trusted-proxies")
-        }
+    repeatables: ClassVar[tuple[str, ...]] = (
+        *reporting_options.ReportingOptions.repeatables,
+        "http",
+        "https",
+        "namespace",
+        "manifests",
+        "endpoint",
+        "trusted-proxies",
+    )
 
     def opt_http(self, text: str) -> None:
         """Where to accept HTTP, as a Twisted endpoint description."""
@@ -308,6 +303,9 @@ class Options(usage.Options):
             default_ssl_certificate=self["default-ssl-certificate"],
             tls_min_version=self["tls-min-version"],
             strict_sni=bool(self["strict-sni"]),
+            ssl_redirect=not self["no-ssl-redirect"],
+            force_ssl_redirect=bool(self["force-ssl-redirect"]),
+            strict_transport=self.strict_transport(),
             allow_external_name=bool(self["allow-external-name"]),
             service_upstream=bool(self["service-upstream"]),
             load_balance=self["load-balance"],
@@ -318,6 +316,7 @@ class Options(usage.Options):
             ssl_passthrough=bool(self["enable-ssl-passthrough"]),
             use_plane=not self["no-plane"],
             access_log=self["access-log"],
+            reporting=self.reporting(),
             shutdown_delay_seconds=self["shutdown-delay"],
             shutdown_grace_seconds=self["shutdown-grace"],
         )
@@ -344,9 +343,6 @@ class Options(usage.Options):
                     text += f"  [default: {option.default}]"
                 lines += textwrap.wrap(text, columns, initial_indent="      ", subsequent_indent="      ")
         return "\n".join([*lines, ""])
-
-    def _add(self, option: str, read: Callable[[str], Any], text: str) -> None:
-        self._repeated[option].append(_read(option, read, text))
 
     def _describe(self, name: str, value: str) -> DescribedOption:
         repeatable = name in self._repeated

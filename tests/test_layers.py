@@ -18,12 +18,13 @@ PACKAGE = REPOSITORY / "ingress"
 FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"model", "errors", "settings"}),),
     (
-        *(frozenset({room}) for room in ("policy", "routing", "certificates", "http")),
-        frozenset({"metrics", "watch_metrics"}),
+        *(frozenset({room}) for room in ("policy", "routing", "http")),
+        frozenset({"certificates", "server_names", "misdirected"}),
+        frozenset({"metrics", "connection_metrics", "status_metrics", "watch_metrics"}),
     ),
     (frozenset({"tls"}), frozenset({"translate"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),
-    (frozenset({"controller"}), frozenset({"admin"})),
+    (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"})),
     (frozenset({"service"}),),
     (frozenset({"tap", "cli", "process", "interpreter"}),),
 )
@@ -35,11 +36,28 @@ RESERVED = {
     "twisted.internet.reactor": {"ingress.tap"},
     "twisted.web.proxy": {"ingress.proxy.resource"},
     "kubernetes": {"ingress.cluster"},
-    "prometheus_client": {"ingress.metrics", "ingress.watch_metrics", "ingress.admin"},
+    "prometheus_client": {
+        "ingress.metrics",
+        "ingress.connection_metrics",
+        "ingress.status_metrics",
+        "ingress.watch_metrics",
+        "ingress.admin",
+    },
 }
 
 # Rooms whose functions have the same answer whenever and wherever they are asked.
-PURE = ("model", "errors", "settings", "policy", "routing", "certificates", "http", "translate")
+PURE = (
+    "model",
+    "errors",
+    "settings",
+    "policy",
+    "routing",
+    "certificates",
+    "server_names",
+    "misdirected",
+    "http",
+    "translate",
+)
 IMPURE_MODULES = (
     "twisted",
     "socket",

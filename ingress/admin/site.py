@@ -5,7 +5,8 @@ Where to listen, and what "ready" means, is for others to say.  A page is made w
 it is asked for, from the snapshot that is current then.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -39,6 +40,7 @@ class AdminResource(Resource):
         readiness: Callable[[], tuple[str, ...]],
         snapshot: Callable[[], Snapshot],
         metrics: Metrics,
+        leader: Callable[[], Mapping[str, object]] | None = None,
     ) -> None:
         super().__init__()
         self._readiness = readiness
@@ -57,6 +59,11 @@ class AdminResource(Resource):
                 lambda: _Page(certificates_as_json(snapshot()), _JSON),
             ),
         }
+        if leader is not None:
+            self._pages[b"/api/leader"] = (
+                "which replica reports to the cluster, and what",
+                lambda: _Page(json.dumps(leader(), indent=2).encode() + b"\n", _JSON),
+            )
 
     def render(self, request: Request) -> bytes:
         """Answer 200, 503 (not ready), 404 or 405, all but the JSON and the metrics as plain text."""
@@ -102,10 +109,12 @@ def admin_site(
     snapshot: Callable[[], Snapshot],
     metrics: Metrics,
     reactor: IReactorTime,
+    leader: Callable[[], Mapping[str, object]] | None = None,
 ) -> Site:
     """Return the site of the admin port.
 
     *readiness* returns what is missing, one line each, and nothing when all is ready;
-    *snapshot* returns the current one, an empty one before the first.
+    *snapshot* returns the current one, an empty one before the first; *leader* what is known of
+    the election, where there is one.
     """
-    return _QuietSite(AdminResource(readiness, snapshot, metrics), reactor=reactor)
+    return _QuietSite(AdminResource(readiness, snapshot, metrics, leader), reactor=reactor)

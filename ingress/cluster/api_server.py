@@ -30,7 +30,7 @@ from ingress.cluster.secrets import ReferencedSecrets
 from ingress.cluster.server_addresses import addresses_of
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectKey
 from ingress.translate.options import TranslateOptions
 from ingress.watch_metrics import WatchMetrics
 
@@ -47,7 +47,8 @@ class ApiServerSource:
     IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
     *options* decide which Ingresses are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
-    selector, empty for all) shows, or each by its name.  *reactor* has ``callFromThread`` and
+    selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
+    is.  *reactor* has ``callFromThread`` and
     ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
     are those of ``ingress.cluster.api_client.ApiAccess``, *backoff_seconds* is the wait after a
     first error, *refresh_seconds* that of ``ingress.cluster.secret_reader``.
@@ -64,6 +65,7 @@ class ApiServerSource:
         options: TranslateOptions,
         watch_secrets: bool = True,
         secret_selector: str = KINDS[Kind.SECRET].field_selector,
+        single_service: ObjectKey | None = None,
         metrics: WatchMetrics | None = None,
         environ: Mapping[str, str] = os.environ,
         connect_seconds: float = 5.0,
@@ -88,6 +90,10 @@ class ApiServerSource:
                 self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
             elif watch_secrets:
                 self._secret_scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
+        if single_service is not None and namespaces and single_service.namespace not in namespaces:
+            named = f"metadata.name={single_service.name}"
+            read = evolve(KINDS[Kind.SERVICE], field_selector=named, optional=True)
+            self._scopes.append((read, single_service.namespace))
         self._options = options
         self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
@@ -141,6 +147,15 @@ class ApiServerSource:
     def addresses(self) -> frozenset[str]:
         """The IP addresses of the API server, as far as they are known."""
         return self._addresses
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that we are in, once started."""
+        return self._access.namespace
+
+    def connection(self) -> ApiConnection:
+        """Make a connection to the same API server with the same credentials, once started."""
+        return ApiConnection(self._access)
 
     def missing(self) -> tuple[str, ...]:
         """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""

@@ -1,7 +1,7 @@
-"""The kinds of objects that are read from an API server, and how each is asked for.
+"""The kinds of objects that are read from an API server or written there, and how each is asked for.
 
-This table is the one place that says which API calls the program makes: requests are built
-from it, and the access rights that ship with the program are compared with it.
+These tables are the one place that says which API calls the program makes: requests are built
+from them, and the access rights that ship with the program are compared with them.
 """
 
 from collections.abc import Mapping
@@ -65,3 +65,33 @@ KINDS: Mapping[Kind, KindRead] = {
         ),
     )
 }
+
+
+@frozen
+class KindWrite:
+    """How one kind is written: the objects themselves, or only their *subresource*.
+
+    *verbs* are those of the Kubernetes authorization rules.
+    """
+
+    group: str
+    version: str
+    plural: str
+    verbs: tuple[str, ...]
+    subresource: str = ""
+
+    @property
+    def resource(self) -> str:
+        """What authorization rules call it."""
+        return f"{self.plural}/{self.subresource}" if self.subresource else self.plural
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """The path of the collection in *namespace*, or of one object or its subresource."""
+        parts = (self.group, self.version, "namespaces", namespace, self.plural, name, self.subresource)
+        return "/apis/" + "/".join(part for part in parts if part)
+
+
+LEASES = KindWrite("coordination.k8s.io", "v1", "leases", ("create", "get", "update"))
+"""One Lease, in the namespace of the election."""
+INGRESS_STATUS = KindWrite("networking.k8s.io", "v1", "ingresses", ("patch",), "status")
+EVENTS = KindWrite("events.k8s.io", "v1", "events", ("create",))

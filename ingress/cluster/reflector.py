@@ -333,7 +333,7 @@ class Reflector:
             return self._troubled(str(error), at_least)
         if error.status == 403 and self._read.optional:
             # Without this kind the rest still works, so it does not hold back the first sync.
-            self._contact.lost(f"{error}; we do without until it is allowed")
+            self._contact.lost(f"{error}; we do without until it is allowed", "forbidden", once=True)
             self._receiver.synced(self.name)
             return self._forbidden.failed(at_least)
         self._contact.lost(str(error) if error.status else error.message)

@@ -66,6 +66,6 @@ def _writers(entries: object) -> Iterator[str]:
         fields: object = entry.get("fieldsV1")
         for step in _PATH_OF_ADDRESSES:
             fields = fields.get(step) if is_object(fields) else None
-        manager = entry.get("manager")
-        if fields is not None and isinstance(manager, str):
-            yield manager
+        name = entry.get("manager")
+        if fields is not None and isinstance(name, str):
+            yield name

@@ -1,0 +1,117 @@
+"""What is to be written, and when the next write may go.  Pure, but for the clock it is given.
+
+An ``Agenda`` holds each key once, to be looked at now or later.  A ``Pace`` bounds how often the
+API server is asked, and leaves it alone for a while when it is in trouble.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Generic, TypeVar
+
+from ingress.cluster.backoff import Backoff
+from ingress.errors import KubernetesError
+
+_K = TypeVar("_K", bound=Hashable)
+
+
+class Agenda(Generic[_K]):
+    """Keys to look at, in the order in which they came.  *clock* returns seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._now: dict[_K, None] = {}
+        self._later: list[tuple[float, int, _K]] = []
+        self._until: dict[_K, float] = {}
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        """How many keys there are."""
+        return len(self._now) + len(self._until)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._now or key in self._until
+
+    def add(self, keys: Iterable[_K]) -> None:
+        """Have these looked at now, but for those that are put off."""
+        self._now.update((key, None) for key in keys if key not in self._until)
+
+    def put_off(self, key: _K, until: float) -> None:
+        """Look at *key* again then, and not before, whatever happens."""
+        self._now.pop(key, None)
+        self._until[key] = until
+        heappush(self._later, (until, next(self._numbers), key))
+
+    def drop(self, key: _K) -> None:
+        """Look at *key* no more."""
+        self._now.pop(key, None)
+        self._until.pop(key, None)
+
+    def clear(self) -> None:
+        """Look at nothing any more."""
+        self._now, self._later, self._until = {}, [], {}
+
+    def take(self) -> _K | None:
+        """Return the next key to look at, which is forgotten; None when there is none now."""
+        self._wake()
+        for key in self._now:
+            del self._now[key]
+            return key
+        return None
+
+    def next_at(self) -> float | None:
+        """Return when there is something to look at, None for never."""
+        self._wake()
+        if self._now:
+            return self._clock()
+        return self._later[0][0] if self._later else None
+
+    def _wake(self) -> None:
+        now = self._clock()
+        while self._later and (self._later[0][0] <= now or self._is_outdated(self._later[0])):
+            until, _, key = heappop(self._later)
+            if self._until.get(key) == until:
+                del self._until[key]
+                self._now[key] = None
+
+    def _is_outdated(self, entry: tuple[float, int, _K]) -> bool:
+        return self._until.get(entry[2]) != entry[0]
+
+
+class Pace:
+    """At most *per_second* requests in the long run, *burst* at once, and none while in trouble.
+
+    *clock* returns seconds, *random* a number in [0, 1).
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], random: Callable[[], float], *, per_second: float, burst: int
+    ) -> None:
+        self._clock = clock
+        self._per_second = per_second
+        self._burst = burst
+        self._tokens = float(burst)
+        self._filled_at = clock()
+        self._closed_until = self._filled_at
+        self._trouble = Backoff(clock, random, first_seconds=0.5, ceiling_seconds=30.0)
+
+    def opens_at(self) -> float:
+        """Return when the next request may go: now, or later."""
+        now = self._clock()
+        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._filled_at) * self._per_second)
+        self._filled_at = now
+        missing = max(0.0, 1.0 - self._tokens)
+        return max(now + missing / self._per_second, self._closed_until)
+
+    def went(self) -> None:
+        """Note a request that goes now."""
+        self._tokens -= 1.0
+
+    def troubled(self, error: KubernetesError) -> None:
+        """Note an error that is about the API server and not about the object."""
+        self._closed_until = self._clock() + self._trouble.failed(error.retry_after_seconds or 0.0)
+
+
+def is_about_the_server(error: KubernetesError) -> bool:
+    """Whether the next object would meet the same error as this one."""
+    return error.status in (0, 401, 429, 503, 504)

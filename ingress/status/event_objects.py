@@ -1,0 +1,93 @@
+"""A Problem as a Kubernetes Event.  Pure.
+
+An Event is named after what it says, about which object: the same problem again is the same
+name, which the API server refuses, so that nobody has to remember what was said.
+
+Source: ``events.k8s.io/v1``, and the validation of Events by the API server: a controller that is a
+qualified name, an instance, an action and a reason of at most 128 bytes each, a note of at
+most 1024, a time, the namespace of the object or ``default``, and none of the deprecated fields.
+"""
+
+import re
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from ingress.cluster.kinds import KINDS
+from ingress.model.objects import ObjectKey
+from ingress.model.problems import Problem
+from ingress.status.lease import micro_time
+
+REPORTING_CONTROLLER = "txingress"
+ACTION = "Translate"
+"""What was done with the object when the problem showed."""
+
+MAX_NOTE_BYTES = 1024
+MAX_INSTANCE_BYTES = 128
+
+# With a dot and the digest, this stays within the 253 characters of a name.
+_NAME_CHARACTERS = 200
+_DIGEST_CHARACTERS = 16
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def event_key(problem: Problem, uid: str) -> ObjectKey:
+    """Return namespace and name of the Event for *problem* of the object with that *uid*."""
+    told = (
+        problem.kind,
+        problem.namespace,
+        problem.name,
+        uid,
+        problem.reason.value,
+        problem.field,
+        problem.message,
+    )
+    digest = sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:_DIGEST_CHARACTERS]
+    begin = problem.name[:_NAME_CHARACTERS].rstrip(".-")
+    name = f"{begin}.{digest}" if _SUBDOMAIN.fullmatch(begin) else f"problem.{digest}"
+    return ObjectKey(problem.namespace or "default", name)
+
+
+def event_object(problem: Problem, uid: str, instance: str, now: datetime) -> dict[str, Any]:
+    """Return the Event for *problem* of the object with that *uid*, as *instance* reports it."""
+    key = event_key(problem, uid)
+    regarding = {"kind": problem.kind, "name": problem.name}
+    version = _api_version(problem.kind)
+    if version:
+        regarding["apiVersion"] = version
+    if problem.namespace:
+        regarding["namespace"] = problem.namespace
+    if uid:
+        regarding["uid"] = uid
+    if problem.field:
+        regarding["fieldPath"] = problem.field
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"namespace": key.namespace, "name": key.name},
+        "eventTime": micro_time(now),
+        "type": "Warning",
+        "reason": problem.reason.value,
+        "action": ACTION,
+        "note": shortened(
+            f"{problem.field}: {problem.message}" if problem.field else problem.message, MAX_NOTE_BYTES
+        ),
+        "reportingController": REPORTING_CONTROLLER,
+        "reportingInstance": shortened(instance, MAX_INSTANCE_BYTES),
+        "regarding": regarding,
+    }
+
+
+def shortened(text: str, most_bytes: int) -> str:
+    """Return *text* in at most so many bytes of UTF-8, with dots where something is left out."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= most_bytes:
+        return encoded.decode()
+    return encoded[: most_bytes - 3].decode("utf-8", "ignore") + "..."
+
+
+def _api_version(kind: str) -> str:
+    read = next((read for read in KINDS.values() if read.kind.value == kind), None)
+    if read is None:
+        return ""
+    return f"{read.group}/{read.version}" if read.group else read.version

@@ -1,0 +1,204 @@
+"""Writes an Event for each problem, as long as we lead.  Reactor thread.
+
+The agenda holds the problems of which nobody was told yet, as far as we know: all of them when we
+begin to lead, then those that come.  A problem that is solved before its turn leaves the agenda;
+an Event that was written is never changed or removed, the API server forgets it in time.
+
+What was told before, by us or by the leader before us, is refused by the API server, since an
+Event is named after what it says.  What we told a while ago is not even tried.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from ingress.cluster.api_client import ApiRequest
+from ingress.cluster.api_thread import WITHHELD, Outcome
+from ingress.cluster.contact import Contact
+from ingress.cluster.kinds import EVENTS
+from ingress.errors import KubernetesError
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.standing import NO_STANDING, Standing
+from ingress.status.agenda import Agenda, Pace, is_about_the_server
+from ingress.status.event_objects import event_key, event_object
+from ingress.status.refusals import Refusals, Right, is_forbidden
+from ingress.status_metrics import StatusMetrics
+
+log = Logger()
+
+EVENTS_PER_SECOND = 10.0
+EVENTS_AT_ONCE = 50
+MOST_PENDING = 20_000
+"""How many problems wait to be told; of more there is no Event."""
+
+_MOST_TOLD = 4096
+_TOLD_SECONDS = 600.0
+_FORBIDDEN_SECONDS = 300.0
+_ATTEMPTS = 5
+
+
+class EventWriter:
+    """Tells of problems.
+
+    *ask* sends a request, if we still lead when it goes, and calls back with its outcome.
+    *problems* returns the present ones, *standings* what is known of the objects.  *instance* is
+    our name in Events, *timeouts* bound a request.  *steady* returns seconds, *now* the time.
+    """
+
+    def __init__(
+        self,
+        clock: Any,
+        ask: Callable[[ApiRequest, Callable[[Outcome], None]], None],
+        problems: Callable[[], Sequence[Problem]],
+        standings: Callable[[], Mapping[ObjectId, Standing]],
+        instance: str,
+        *,
+        timeouts: tuple[float, float],
+        steady: Callable[[], float],
+        now: Callable[[], datetime],
+        random: Callable[[], float],
+        refusals: Refusals,
+        metrics: StatusMetrics,
+    ) -> None:
+        self._clock = clock
+        self._ask = ask
+        self._problems = problems
+        self._standings = standings
+        self._instance = instance
+        self._timeouts = timeouts
+        self._steady = steady
+        self._now = now
+        self._refusals = refusals
+        self._metrics = metrics
+        self._contact = Contact("Events", steady, "does not take them, this is tried again")
+        self._agenda: Agenda[Problem] = Agenda(steady)
+        self._pace = Pace(steady, random, per_second=EVENTS_PER_SECOND, burst=EVENTS_AT_ONCE)
+        self._is_leading = False
+        self._is_asking = False
+        # The problem that is being told of, unless it is solved meanwhile.
+        self._telling: Problem | None = None
+        self._call: IDelayedCall | None = None
+        self._told: OrderedDict[ObjectKey, float] = OrderedDict()
+        self._closed_namespaces: dict[str, float] = {}
+        self._failures: dict[Problem, int] = {}
+
+    @property
+    def pending(self) -> int:
+        """How many problems wait to be told."""
+        return len(self._agenda)
+
+    def lead(self) -> None:
+        """Begin, with all problems that there are."""
+        self._is_leading = True
+        self._add(self._problems())
+
+    def follow(self) -> None:
+        """Cease: others tell from now on."""
+        self._is_leading = False
+        self._agenda.clear()
+        self._telling = None
+        self._failures = {}
+        self._cancel()
+
+    def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
+        """Tell of what came, and not any more of what went."""
+        if not self._is_leading:
+            return
+        for problem in went:
+            self._agenda.drop(problem)
+            self._failures.pop(problem, None)
+            if problem == self._telling:
+                self._telling = None
+        self._add(came)
+
+    def _add(self, problems: Sequence[Problem]) -> None:
+        room = max(0, MOST_PENDING - len(self._agenda))
+        for problem in problems[:room]:
+            if problem.kind != Kind.MANIFEST.value:
+                self._agenda.add((problem,))
+        for _ in problems[room:]:
+            self._metrics.event("dropped")
+        self._schedule()
+
+    def _cancel(self) -> None:
+        if self._call is not None and self._call.active():
+            self._call.cancel()
+        self._call = None
+
+    def _schedule(self) -> None:
+        """Have ``_work`` called when there is something to tell and it may go."""
+        self._cancel()
+        at = None if self._is_asking or not self._is_leading else self._agenda.next_at()
+        if at is not None:
+            delay = max(at, self._pace.opens_at()) - self._steady()
+            self._call = self._clock.callLater(max(0.0, delay), self._work)
+
+    def _work(self) -> None:
+        """Tell of one problem."""
+        self._call = None
+        problem = self._agenda.take()
+        if problem is not None:
+            self._tell(problem)
+        self._schedule()
+
+    def _tell(self, problem: Problem) -> None:
+        object_id = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))
+        uid = self._standings().get(object_id, NO_STANDING).uid
+        key = event_key(problem, uid)
+        now = self._steady()
+        closed_until = self._closed_namespaces.get(key.namespace, now)
+        if closed_until > now:
+            self._agenda.put_off(problem, closed_until)
+            return
+        if now - self._told.get(key, now - _TOLD_SECONDS) < _TOLD_SECONDS:
+            return
+        body = event_object(problem, uid, self._instance, self._now())
+        request = ApiRequest("POST", EVENTS.path(key.namespace), body=body, timeouts=self._timeouts)
+        self._is_asking = True
+        self._telling = problem
+        self._pace.went()
+        self._ask(request, lambda outcome: self._was_told(problem, key, outcome))
+
+    def _was_told(self, problem: Problem, key: ObjectKey, outcome: Outcome) -> None:
+        self._is_asking = False
+        is_known = isinstance(outcome, KubernetesError) and outcome.status == 409
+        if is_known or not isinstance(outcome, KubernetesError):
+            self._metrics.event("known" if is_known else "ok")
+            self._contact.regained()
+            self._refusals.granted(Right.WRITE_EVENTS)
+            self._failures.pop(problem, None)
+            self._told[key] = self._steady()
+            self._told.move_to_end(key)
+            if len(self._told) > _MOST_TOLD:
+                self._told.popitem(last=False)
+        elif self._is_leading and self._telling is not None:
+            self._failed(problem, key, outcome)
+        self._telling = None
+        self._schedule()
+
+    def _failed(self, problem: Problem, key: ObjectKey, error: KubernetesError) -> None:
+        """See whether the problem is told later; one that the API server does not take at all is not."""
+        if error.reason == WITHHELD:
+            self._pace.troubled(error)
+            self._agenda.add((problem,))
+            return
+        self._metrics.event("failed")
+        if is_forbidden(error):
+            self._refusals.refused(Right.WRITE_EVENTS, error)
+            until = self._steady() + _FORBIDDEN_SECONDS
+            self._closed_namespaces[key.namespace] = until
+            self._agenda.put_off(problem, until)
+            return
+        self._contact.lost(f"{problem.kind} {problem.name}: {error}", f"{error.status} {error.reason}")
+        if is_about_the_server(error):
+            self._pace.troubled(error)
+            self._agenda.add((problem,))
+        elif error.status >= 500:
+            failures = self._failures[problem] = self._failures.get(problem, 0) + 1
+            if failures < _ATTEMPTS:
+                self._agenda.put_off(problem, self._steady() + 2.0**failures)

@@ -1,0 +1,49 @@
+"""What we are not permitted to do, said once.
+
+Without the right to write, everything is served all the same.  So this is one line in the log
+for each right that is missing, and one more when it was granted.
+"""
+
+from enum import StrEnum
+
+from twisted.logger import Logger
+
+from ingress.errors import KubernetesError
+
+log = Logger()
+
+
+class Right(StrEnum):
+    """What has to be permitted, and what there is not without it."""
+
+    LEAD = "take part in the election (leases: get, create, update); nobody writes statuses and Events"
+    WRITE_STATUS = "write the status of Ingresses (ingresses/status: patch); they show no address"
+    WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/problems"
+
+
+class Refusals:
+    """Remembers which right was refused."""
+
+    def __init__(self) -> None:
+        self._refused: set[Right] = set()
+
+    def refused(self, right: Right, error: KubernetesError) -> None:
+        """Note that the API server does not permit it."""
+        if right not in self._refused:
+            self._refused.add(right)
+            log.warn(
+                "Not permitted to {right}. Requests are served all the same. The API server says: {message}",
+                right=right.value,
+                message=error.message,
+            )
+
+    def granted(self, right: Right) -> None:
+        """Note that it is permitted."""
+        if right in self._refused:
+            self._refused.remove(right)
+            log.info("Permitted now to {right}", right=right.value.partition(";")[0])
+
+
+def is_forbidden(error: KubernetesError) -> bool:
+    """Whether a right is missing: in a namespace that is being deleted nobody has the right to create."""
+    return error.status == 403 and "because it is being terminated" not in error.message

@@ -1,0 +1,213 @@
+"""All that is reported back to the cluster: the election, and what the leader writes.
+
+Two threads talk to the API server, so that a slow write cannot keep the lease from being renewed.
+Whatever they come to, requests are served as before: nothing here is waited for by anybody but
+the end of the process, and that for a second at most.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from threading import Thread
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from ingress.cluster.api_client import ApiConnection, ApiRequest
+from ingress.cluster.api_thread import ApiThread, Outcome
+from ingress.cluster.store import Changes
+from ingress.model.objects import ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.state import ClusterState
+from ingress.settings import Reporting
+from ingress.status.addresses import published_addresses
+from ingress.status.election import Terms
+from ingress.status.elector import Elector
+from ingress.status.event_writer import EventWriter
+from ingress.status.refusals import Refusals
+from ingress.status.status_writer import StatusWriter
+from ingress.status_metrics import StatusMetrics
+from ingress.translate.options import TranslateOptions
+
+log = Logger()
+
+_JOIN_SECONDS = 0.5
+_MAX_WRITER_CHARACTERS = 128
+
+
+def steady_seconds() -> float:
+    """Seconds of a clock that nobody sets; it goes on while the machine sleeps, where there is such a clock."""
+    number = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if number is None else time.clock_gettime(number)
+
+
+def writer_name(lease: ObjectKey) -> str:
+    """Return the field manager under which all candidates for *lease* write, and nobody else.
+
+    Other controllers of the same make, for other classes, take part in another election.
+    """
+    return f"txingress/{lease}"[:_MAX_WRITER_CHARACTERS]
+
+
+@frozen
+class _Parts:
+    """What there is from the start on."""
+
+    elector: Elector
+    statuses: StatusWriter
+    events: EventWriter
+
+
+class ClusterReporting:
+    """Takes part in the election, and writes statuses and Events while it leads.
+
+    *connections* makes a connection of a thread to the API server.  *state* returns the content of
+    the store, *problems* the present ones, *namespace* the one that we are in, for when none was
+    chosen.  *identity* is our name.  *now* returns the time with
+    its zone, *steady* seconds of a clock that nobody sets, *random* a number in [0, 1).
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        connections: Callable[[], ApiConnection],
+        settings: Reporting,
+        options: TranslateOptions,
+        state: Callable[[], ClusterState],
+        problems: Callable[[], Sequence[Problem]],
+        namespace: Callable[[], str],
+        identity: str,
+        metrics: StatusMetrics,
+        *,
+        now: Callable[[], datetime],
+        random: Callable[[], float],
+        steady: Callable[[], float] = steady_seconds,
+    ) -> None:
+        self._reactor = reactor
+        self._settings = settings
+        self._options = options
+        self._state = state
+        self._problems = problems
+        self._namespace = namespace
+        self._identity = identity
+        self._metrics = metrics
+        self._now = now
+        self._random = random
+        self._steady = steady
+        self._election_thread = ApiThread(reactor, connections, "election")
+        self._writing_thread = ApiThread(reactor, connections, "status and Events")
+        self._parts: _Parts | None = None
+        self._lease = ObjectKey("", settings.election_id)
+
+    def start(self) -> None:
+        """Become a candidate."""
+        namespace = self._settings.election_namespace or self._namespace()
+        self._lease = ObjectKey(namespace, self._settings.election_id)
+        terms = Terms.lasting(self._settings.election_ttl_seconds)
+        refusals = Refusals()
+        self._metrics.began()
+        elector = Elector(
+            self._reactor,
+            self._election_thread.ask,
+            self._lease,
+            self._identity,
+            terms,
+            steady=self._steady,
+            now=self._now,
+            random=self._random,
+            changed=self._leader_changed,
+            refusals=refusals,
+            metrics=self._metrics,
+        )
+        statuses = StatusWriter(
+            self._reactor,
+            self._ask_as_leader,
+            self._state,
+            self._settings,
+            self._options,
+            writer_name(self._lease),
+            timeouts=terms.write_timeouts,
+            steady=self._steady,
+            random=self._random,
+            refusals=refusals,
+            metrics=self._metrics,
+        )
+        events = EventWriter(
+            self._reactor,
+            self._ask_as_leader,
+            self._problems,
+            lambda: self._state().standings,
+            self._identity,
+            timeouts=terms.write_timeouts,
+            steady=self._steady,
+            now=self._now,
+            random=self._random,
+            refusals=refusals,
+            metrics=self._metrics,
+        )
+        self._parts = _Parts(elector, statuses, events)
+        elector.start()
+
+    def stop(self) -> Deferred[None]:
+        """Lead no more, release the lease, end the threads; fires after a second and a half at the latest."""
+        self._writing_thread.stop()
+        if self._parts is None:
+            stopped: Deferred[None] = Deferred()
+            stopped.callback(None)
+        else:
+            stopped = self._parts.elector.stop()
+        return stopped.addCallback(lambda _: self._end_threads())
+
+    def objects_changed(self, changes: Changes) -> None:
+        """Learn what is different in the store."""
+        if self._parts is not None:
+            self._parts.statuses.objects_changed(changes)
+
+    def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
+        """Learn which problems are new, and which are solved."""
+        if self._parts is not None:
+            self._parts.events.problems_changed(came, went)
+
+    def picture(self) -> dict[str, object]:
+        """Return what the admin port shows: who leads as far as we know, and what waits to be written."""
+        parts = self._parts
+        lease = None if parts is None else parts.elector.candidacy.lease
+        published = published_addresses(self._settings, self._state())
+        return {
+            "identity": self._identity,
+            "leading": parts is not None and parts.elector.may_act(),
+            "lease": str(self._lease),
+            "leader": "" if lease is None else lease.holder,
+            "renewed": "" if lease is None else lease.renewed,
+            "transitions": 0 if lease is None else lease.transitions,
+            "addresses": None if published is None else [str(address) for address in published],
+            "statusesPending": 0 if parts is None else parts.statuses.pending,
+            "eventsPending": 0 if parts is None else parts.events.pending,
+        }
+
+    def _ask_as_leader(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        assert self._parts is not None, "start() comes before writing"
+        self._writing_thread.ask(request, done, self._parts.elector.may_act)
+
+    def _leader_changed(self, is_leading: bool) -> None:
+        assert self._parts is not None, "start() comes before leading"
+        for part in (self._parts.statuses, self._parts.events):
+            if is_leading:
+                part.lead()
+            else:
+                part.follow()
+
+    def _end_threads(self) -> Deferred[None]:
+        ended: Deferred[None] = Deferred()
+        self._election_thread.stop()
+        Thread(target=self._join, args=(ended,), name="ingress reporting stop", daemon=True).start()
+        return ended
+
+    def _join(self, ended: Deferred[None]) -> None:
+        """Thread: wait for the threads.  They are daemons: one that is still connecting is left behind."""
+        deadline = time.monotonic() + _JOIN_SECONDS
+        for thread in (self._election_thread, self._writing_thread):
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._reactor.callFromThread(ended.callback, None)

@@ -1,0 +1,294 @@
+"""Writes the addresses of Ingresses, as long as we lead.  Reactor thread.
+
+Theory of operation.  The agenda holds Ingresses that may have to be written: all of them when we
+begin to lead, when the addresses change or a class does, else those that changed.  They are looked
+at one by one, in small portions, and those that are as they should be cost no request.  One
+request is under way at a time.
+
+Invariants:
+
+1. Nothing is on the agenda unless we lead.
+2. Whatever came of the write of an Ingress, it rests before the next one, longer each time.  So
+   another controller that writes the same Ingress is answered ever more rarely.
+3. What was written counts until the API server shows something else, so that an Ingress is
+   not written again because its event is late.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from ingress.cluster.api_client import MERGE_PATCH, ApiRequest
+from ingress.cluster.api_thread import WITHHELD, Outcome
+from ingress.cluster.backoff import Backoff
+from ingress.cluster.contact import Contact
+from ingress.cluster.kinds import INGRESS_STATUS
+from ingress.cluster.store import Changes
+from ingress.errors import KubernetesError
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.standing import NO_STANDING, Address, Standing
+from ingress.model.state import ClusterState
+from ingress.settings import Reporting
+from ingress.status.addresses import addresses_to_write, published_addresses, status_patch
+from ingress.status.agenda import Agenda, Pace, is_about_the_server
+from ingress.status.refusals import Refusals, Right, is_forbidden
+from ingress.status_metrics import StatusMetrics
+from ingress.translate.classes import judge_class
+from ingress.translate.options import TranslateOptions
+
+log = Logger()
+
+WRITES_PER_SECOND = 20.0
+WRITES_AT_ONCE = 50
+
+_PORTION = 100
+_FORBIDDEN_SECONDS = 300.0
+# How long an Ingress rests after its first write; doubled by each further one.
+_REST_SECONDS = 1.0
+_REST_CEILING_SECONDS = 30.0
+_REST_FORGOTTEN_SECONDS = 120.0
+
+
+@frozen
+class _Rest:
+    backoff: Backoff
+    until: float
+
+
+class StatusWriter:
+    """Keeps ``status.loadBalancer.ingress`` as *settings* ask for.
+
+    *ask* sends a request, if we still lead when it goes, and calls back with its outcome.  *state*
+    returns the content of the store; *options* say which Ingresses are ours.  *writer* is the
+    field manager under which we write, *timeouts* bound a request.  *steady* returns seconds.
+    """
+
+    def __init__(
+        self,
+        clock: Any,
+        ask: Callable[[ApiRequest, Callable[[Outcome], None]], None],
+        state: Callable[[], ClusterState],
+        settings: Reporting,
+        options: TranslateOptions,
+        writer: str,
+        *,
+        timeouts: tuple[float, float],
+        steady: Callable[[], float],
+        random: Callable[[], float],
+        refusals: Refusals,
+        metrics: StatusMetrics,
+    ) -> None:
+        self._clock = clock
+        self._ask = ask
+        self._state = state
+        self._settings = settings
+        self._options = options
+        self._writer = writer
+        self._timeouts = timeouts
+        self._steady = steady
+        self._random = random
+        self._refusals = refusals
+        self._metrics = metrics
+        self._contact = Contact("status of Ingresses", steady, "does not take it, this is tried again")
+        self._agenda: Agenda[ObjectKey] = Agenda(steady)
+        self._pace = Pace(steady, random, per_second=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
+        self._is_leading = False
+        self._is_asking = False
+        self._call: IDelayedCall | None = None
+        # Ingresses that were ours when they were last looked at.
+        self._ours: set[ObjectKey] = set()
+        self._written: dict[ObjectKey, tuple[Address, ...]] = {}
+        self._rests: dict[ObjectKey, _Rest] = {}
+        self._closed_namespaces: dict[str, float] = {}
+        self._count = 0
+
+    @property
+    def pending(self) -> int:
+        """How many Ingresses are to be looked at."""
+        return len(self._agenda)
+
+    def lead(self) -> None:
+        """Begin: everything is looked at."""
+        self._is_leading = True
+        self._look_at_everything()
+
+    def follow(self) -> None:
+        """Cease, and forget everything: others may write from now on."""
+        self._is_leading = False
+        self._agenda.clear()
+        self._ours, self._written, self._rests = set(), {}, {}
+        if self._call is not None and self._call.active():
+            self._call.cancel()
+        self._call = None
+
+    def objects_changed(self, changes: Changes) -> None:
+        """Look at what may have to be written by these changes."""
+        if not self._is_leading:
+            return
+        everything = False
+        for kind, key in (*changes.objects, *changes.standings):
+            if kind is Kind.INGRESS:
+                self._agenda.add((key,))
+            elif kind is Kind.INGRESS_CLASS or (
+                kind is Kind.SERVICE and key == self._settings.publish_service
+            ):
+                everything = True
+        for kind, key in changes.standings:
+            if kind is Kind.INGRESS:
+                self._written.pop(key, None)
+        if everything:
+            self._look_at_everything()
+        else:
+            self._schedule()
+
+    def _look_at_everything(self) -> None:
+        self._agenda.add(self._state().ingresses)
+        self._schedule()
+
+    # -- looking
+
+    def _schedule(self) -> None:
+        """Have ``_work`` called when there is something to look at and a write may go."""
+        at = None if self._is_asking or not self._is_leading else self._agenda.next_at()
+        if self._call is not None and self._call.active():
+            self._call.cancel()
+        self._call = None
+        if at is not None:
+            delay = max(at, self._pace.opens_at()) - self._steady()
+            self._call = self._clock.callLater(max(0.0, delay), self._work)
+
+    def _work(self) -> None:
+        """Look at a portion of the agenda, up to the first Ingress that has to be written."""
+        self._call = None
+        state = self._state()
+        published = published_addresses(self._settings, state)
+        for _ in range(_PORTION):
+            key = self._agenda.take()
+            if key is None:
+                self._settled(published)
+                break
+            addresses = self._addresses(key, state, published)
+            if addresses is None:
+                continue
+            until = self._closed_until(key)
+            if until > self._steady():
+                self._agenda.put_off(key, until)
+                continue
+            self._write(key, addresses)
+            return
+        self._schedule()
+
+    def _addresses(
+        self, key: ObjectKey, state: ClusterState, published: tuple[Address, ...] | None
+    ) -> tuple[Address, ...] | None:
+        """Return what to write for one Ingress, None for nothing."""
+        ingress = state.ingresses.get(key)
+        if ingress is None:
+            self._forget(key)
+            return None
+        standing = state.standings.get((Kind.INGRESS, key), NO_STANDING)
+        if key in self._written:
+            written = self._written[key]
+            standing = Standing(standing.uid, written, (), self._writer if written else "")
+        is_ours = judge_class(ingress, state, self._options).is_ours
+        was_ours = key in self._ours
+        addresses = addresses_to_write(standing, published, self._writer, is_ours=is_ours, was_ours=was_ours)
+        if is_ours:
+            self._ours.add(key)
+        elif addresses is None:
+            self._ours.discard(key)
+        return addresses
+
+    def _closed_until(self, key: ObjectKey) -> float:
+        rest = self._rests.get(key)
+        return max(0.0 if rest is None else rest.until, self._closed_namespaces.get(key.namespace, 0.0))
+
+    def _forget(self, key: ObjectKey) -> None:
+        self._ours.discard(key)
+        self._written.pop(key, None)
+        self._rests.pop(key, None)
+
+    def _settled(self, published: tuple[Address, ...] | None) -> None:
+        """Say what was written since all was last as it should be."""
+        count, self._count = self._count, 0
+        now = self._steady()
+        self._rests = {
+            key: rest for key, rest in self._rests.items() if now - rest.until < _REST_FORGOTTEN_SECONDS
+        }
+        if count:
+            log.info(
+                "Wrote the status of {count} Ingresses; the address of those served is {addresses}",
+                count=count,
+                addresses=", ".join(map(str, published or ())) or "not known",
+            )
+
+    # -- writing
+
+    def _write(self, key: ObjectKey, addresses: tuple[Address, ...]) -> None:
+        request = ApiRequest(
+            "PATCH",
+            INGRESS_STATUS.path(key.namespace, key.name),
+            (("fieldManager", self._writer),),
+            status_patch(addresses),
+            MERGE_PATCH,
+            self._timeouts,
+        )
+        self._is_asking = True
+        self._pace.went()
+        self._ask(request, lambda outcome: self._was_written(key, addresses, outcome))
+
+    def _was_written(self, key: ObjectKey, addresses: tuple[Address, ...], outcome: Outcome) -> None:
+        self._is_asking = False
+        if not isinstance(outcome, KubernetesError):
+            self._metrics.status_written("ok")
+            self._contact.regained()
+            self._refusals.granted(Right.WRITE_STATUS)
+            self._count += 1
+        elif outcome.reason != WITHHELD and outcome.status != 404:
+            self._metrics.status_written("failed")
+        if not self._is_leading:
+            return
+        if not isinstance(outcome, KubernetesError):
+            self._written[key] = addresses
+            if not addresses:
+                self._ours.discard(key)
+            self._rest(key)
+        elif outcome.status == 404:
+            # Its end is on the way here.
+            self._rest(key)
+        elif outcome.reason == WITHHELD:
+            self._pace.troubled(outcome)
+        else:
+            self._failed(key, outcome)
+        # What changed meanwhile has to be looked at with what was written in mind.
+        self._agenda.add((key,))
+        self._schedule()
+
+    def _failed(self, key: ObjectKey, error: KubernetesError) -> None:
+        if is_forbidden(error):
+            self._refusals.refused(Right.WRITE_STATUS, error)
+            self._closed_namespaces[key.namespace] = self._steady() + _FORBIDDEN_SECONDS
+            return
+        self._contact.lost(f"{key}: {error}", f"{error.status} {error.reason}")
+        if is_about_the_server(error):
+            self._pace.troubled(error)
+        else:
+            self._rest(key, error.retry_after_seconds or 0.0)
+
+    def _rest(self, key: ObjectKey, at_least: float = 0.0) -> None:
+        rest = self._rests.get(key)
+        backoff = (
+            Backoff(
+                self._steady,
+                self._random,
+                first_seconds=_REST_SECONDS,
+                ceiling_seconds=_REST_CEILING_SECONDS,
+                forget_after_seconds=_REST_FORGOTTEN_SECONDS,
+            )
+            if rest is None
+            else rest.backoff
+        )
+        self._rests[key] = _Rest(backoff, self._steady() + backoff.failed(at_least))
