@@ -24,7 +24,8 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
     Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
     ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
     default backend), ``backend``, ``endpoints`` (a list of ``ADDRESS:PORT``),
-    ``reason`` (why there are no endpoints, else empty) and ``policies`` (a list of
+    ``reason`` (why there are no endpoints, else empty), ``passthrough`` (the backend that TLS for
+    the host goes to as it is, else null) and ``policies`` (a list of
     ``{"policy": NAME, "settings": {...}}``).
     """
     routes = []
@@ -39,6 +40,7 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
                 "backend": str(route.backend),
                 "endpoints": [str(endpoint) for endpoint in state.endpoints],
                 "reason": state.reason,
+                "passthrough": None if route.passthrough is None else str(route.passthrough),
                 "policies": [_policy(policy) for policy in route.policies],
             }
         )

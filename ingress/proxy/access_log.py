@@ -8,6 +8,9 @@ A line has ten fields with one space between them, ``-`` where there is nothing:
 *bytes* the body bytes sent downstream, *endpoint* the last one tried, *ingress*
 ``namespace/name``.  Bytes that could forge a line or a field appear as ``\\xHH``.
 
+TLS that passes through has a line for each connection when it is over: *method* is
+``TLS``, *host* the server name, *path* ``-``, and *bytes* all that was sent downstream.
+
 The reactor never waits for the file: lines are handed to the thread in batches,
 and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
 counted, never requests.

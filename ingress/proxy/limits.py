@@ -8,6 +8,10 @@ HEAD_SECONDS = 10.0
 """From the first byte of a head to its last; nginx 60 s, which a slow sender can live in."""
 IDLE_SECONDS = 75.0
 """Between two requests; nginx ``keepalive_timeout`` 75 s."""
+PREFACE_SECONDS = 10.0
+"""From the accept to the end of PROXY header and ClientHello, where these are read."""
+HALF_CLOSED_SECONDS = 60.0
+"""How long TLS that passes through may rest once one side of it has ended."""
 MAX_REQUESTS = 1000
 """On one connection; nginx ``keepalive_requests`` 1000."""
 BODY_GAP_SECONDS = 30.0

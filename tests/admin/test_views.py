@@ -80,6 +80,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "backend": "web/shop:80",
                 "endpoints": ["10.0.0.1:8080", "[::1]:81"],
                 "reason": "",
+                "passthrough": None,
                 "policies": [],
             },
         )

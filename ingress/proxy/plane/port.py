@@ -11,10 +11,12 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.proxy.plane.peeking import PeekedPreface
 from ingress.proxy.plane.plane import READ, Plane
 from ingress.proxy.plane.sockets import address_of
 from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.plane.tls import TLSTransport
+from ingress.proxy.prefaces import Prefaces
 
 BACKLOG = 4096
 """Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
@@ -38,11 +40,14 @@ class PlanePort:
         sock: socket.socket,
         build: Callable[[], Protocol],
         secure: MakeConnection | None,
+        prefaces: Prefaces | None = None,
     ) -> None:
+        """With *prefaces*, the first bytes of each connection decide what becomes of it."""
         self._plane = plane
         self._sock = sock
         self._build = build
         self._secure = secure
+        self._prefaces = prefaces
         self._is_listening = False
 
     def __repr__(self) -> str:
@@ -83,14 +88,19 @@ class PlanePort:
                 # The peer gave up before it was accepted.
                 continue
             sock.setblocking(False)
-            self._take(sock, address_of(name))
+            if self._prefaces is None:
+                self._take(sock, address_of(name))
+            else:
+                PeekedPreface(self._prefaces, self._plane, sock, address_of(name), self._take).begin()
 
-    def _take(self, sock: socket.socket, peer: IAddress) -> None:
+    def _take(self, sock: socket.socket, peer: IAddress, local: IAddress | None = None) -> None:
         transport: StreamTransport
         if self._secure is None:
             transport = StreamTransport(self._plane, sock, self._build(), peer)
         else:
             transport = TLSTransport(self._plane, sock, self._build(), peer, self._secure(sock))
+        if local is not None:
+            transport.said_local = local
         try:
             transport.start()
         except Exception:
