@@ -114,6 +114,8 @@ def controller_command(manifests: Path, ports: Ports) -> list[str]:
         f"--http=tcp:{ports.http}:interface={HOST}",
         f"--https=tcp:{ports.https}:interface={HOST}",
         f"--admin=tcp:{ports.admin}:interface={HOST}",
+        # Browsers would remember it for every other program on these hosts, too.
+        "--no-hsts",
         "--shutdown-delay=0",
         "--shutdown-grace=2",
     ]

@@ -124,6 +124,7 @@ class CommandTests(SynchronousTestCase):
                 "--http=tcp:1:interface=127.0.0.1",
                 "--https=tcp:2:interface=127.0.0.1",
                 "--admin=tcp:3:interface=127.0.0.1",
+                "--no-hsts",
                 "--shutdown-delay=0",
                 "--shutdown-grace=2",
             ],
