@@ -11,9 +11,12 @@ from twisted.internet.interfaces import (
     IProtocolFactory,
     IReactorTime,
 )
+from twisted.internet.protocol import connectionDone
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
+from twisted.python.failure import Failure
 
 from ingress.errors import StartError
+from ingress.proxy.handshakes import Handshakes
 from ingress.proxy.site import ProxySite
 
 _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
@@ -23,10 +26,58 @@ def tls_factory(
     site: ProxySite, contexts: IOpenSSLServerConnectionCreator, clock: IReactorTime
 ) -> TLSMemoryBIOFactory:
     """Wrap the site's channels in TLS, without the layer that gathers small writes: ours are whole."""
-    factory = TLSMemoryBIOFactory(contexts, False, site.factory(secure=True), clock)
-    factory.protocol = TLSMemoryBIOProtocol
-    factory.noisy = False
+    factory = _ServerTLSFactory(contexts, False, site.factory(secure=True), clock)
+    factory.handshakes = Handshakes(clock)
     return factory
+
+
+class _ServerTLS(TLSMemoryBIOProtocol):
+    """The TLS layer of one downstream connection; its handshake waits for its turn."""
+
+    factory: "_ServerTLSFactory"
+    _is_shaking = True
+    _held = b""
+    """What came while others had their turn."""
+
+    def makeConnection(self, transport: Any) -> None:
+        self.factory.handshakes.begin(self)
+        super().makeConnection(transport)
+
+    def dataReceived(self, octets: bytes) -> None:
+        if not self._is_shaking:
+            super().dataReceived(octets)
+            return
+        self._held += octets
+        if self.factory.handshakes.may_step(self):
+            self._step()
+
+    def park(self) -> None:
+        """Receive nothing: it is the turn of others."""
+        cast(Any, self.transport).pauseProducing()
+
+    def unpark(self) -> None:
+        """Take the step that had to wait."""
+        cast(Any, self.transport).resumeProducing()
+        self._step()
+
+    def _step(self) -> None:
+        octets, self._held = self._held, b""
+        super().dataReceived(octets)
+        if self._handshakeDone and self._is_shaking:
+            self._is_shaking = False
+            self.factory.handshakes.end(self)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.factory.handshakes.end(self)
+        super().connectionLost(reason)
+
+
+class _ServerTLSFactory(TLSMemoryBIOFactory):
+    """Begins the TLS of downstream connections."""
+
+    protocol = _ServerTLS
+    noisy = False
+    handshakes: Handshakes
 
 
 async def listen(reactor: object, description: str, factory: IProtocolFactory) -> IListeningPort:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from OpenSSL import SSL
 from twisted.internet.endpoints import TCP4ClientEndpoint
+from twisted.logger import LogLevel, capturedLogs
 
 from ingress.certificates import Certificate, CertificateTable
+from ingress.misdirected import ServerNames
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.objects import ObjectKey
+from ingress.proxy import handshakes
+from ingress.proxy.handshakes import STEPS
 from ingress.proxy.limits import HEAD_SECONDS
+from ingress.server_names import HandshakeTerms, TermsTable
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import OK
@@ -79,12 +87,16 @@ class CertificateTests(SocketsCase):
         self.assertEqual((client.answers[0].whole, client.answers[0].size), (True, 8 << 20))
 
 
-class NoHandshakeTests(SocketsCase):
-    """Peers that do not finish, or do not begin, a handshake."""
+class RawCase(SocketsCase):
+    """Connects without TLS to the TLS listener."""
 
     async def connect_raw(self) -> DownstreamWire:
         """Open a connection to the TLS listener that speaks no TLS by itself."""
         return await self._connect(TCP4ClientEndpoint(self.reactor, "127.0.0.1", self._secure.getHost().port))
+
+
+class NoHandshakeTests(RawCase):
+    """Peers that do not finish, or do not begin, a handshake."""
 
     async def test_plain_request(self) -> None:
         """A plain request at the TLS listener ends the connection, and reaches nobody."""
@@ -126,7 +138,9 @@ class TLSHalfTests(SocketsCase):
     async def test_keep_alive_and_end(self) -> None:
         """A connection serves several requests, and closes as asked."""
         authority = make_authority()
-        self.contexts.publish(CertificateTable({"app.test": (certificate_of(authority, "app.test"),)}, {}, None))
+        self.contexts.publish(
+            CertificateTable({"app.test": (certificate_of(authority, "app.test"),)}, {}, None)
+        )
         self.upstream.on_request = lambda wire: wire.write(OK)
         client = await self.connect_tls("app.test", authority)
         for _ in range(3):
@@ -136,3 +150,109 @@ class TLSHalfTests(SocketsCase):
         await self.whole(client)
         self.assertEqual([answer.body for answer in client.answers], [b"ok"] * 4)
         await self.until(lambda: client.lost and not self.channels)
+
+
+class MisdirectedTests(SocketsCase):
+    """Requests for another host than the one that the handshake was for."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Serve two hosts with one certificate, one with another, and one that asks for client certificates."""
+        await super().setUp()
+        self.authority = make_authority()
+        both = (certificate_of(self.authority, "a.test", "b.test", "closed.test"),)
+        own = (certificate_of(self.authority, "own.test"),)
+        asks = ClientAuthentication(ObjectKey("demo", "ca"), self.authority.pem)
+        names = ServerNames(
+            CertificateTable({"a.test": both, "b.test": both, "closed.test": both, "own.test": own}),
+            TermsTable({"closed.test": HandshakeTerms(client_authentication=asks)}),
+        )
+        self.contexts.publish(names.certificates, names.terms)
+        self.site.server_names = names
+
+    async def statuses(self, server_name: str, *hosts: bytes) -> list[int]:
+        """Ask for *hosts*, one after the other, over one connection."""
+        client = await self.connect_tls(server_name, self.authority)
+        for host in hosts:
+            client.get(host=host)
+            await self.whole(client)
+        return [answer.status for answer in client.answers]
+
+    async def test_hosts(self) -> None:
+        """The same certificate serves, another one is 421, and the connection goes on after that."""
+        statuses = await self.statuses("a.test", b"a.test", b"b.test", b"own.test", b"a.test", b"own.test")
+        self.assertEqual(statuses, [200, 200, 421, 200, 421])
+        self.assertEqual(self.upstream.requests, 3)
+
+    async def test_client_certificates(self) -> None:
+        """Neither way does a request cross the border of a host that asks for client certificates."""
+        self.assertEqual(await self.statuses("a.test", b"closed.test"), [421])
+        self.assertEqual(await self.statuses("closed.test", b"a.test"), [421])
+        self.assertEqual(self.upstream.requests, 0)
+
+    async def test_terms_that_come_later(self) -> None:
+        """A connection from before a host asked for client certificates serves it no more."""
+        client = await self.connect_tls("a.test", self.authority)
+        client.get(host=b"a.test")
+        await self.whole(client)
+        asks = ClientAuthentication(ObjectKey("demo", "ca"), self.authority.pem)
+        terms = TermsTable({"a.test": HandshakeTerms(client_authentication=asks)})
+        self.site.server_names = ServerNames(self.site.server_names.certificates, terms)
+        client.get(host=b"a.test")
+        await self.whole(client)
+        self.assertEqual([answer.status for answer in client.answers], [200, 421])
+
+
+class ManyHandshakesTests(RawCase):
+    """More handshakes than there are turns, or than are kept."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Make a certificate that the clients trust."""
+        await super().setUp()
+        self.authority = make_authority()
+        own = (certificate_of(self.authority, "app.test"),)
+        self.contexts.publish(CertificateTable({"app.test": own}))
+
+    async def test_at_once(self) -> None:
+        """Handshakes that come together all come to their end, some turns later."""
+        clients = [await self.connect_tls("app.test", self.authority) for _ in range(4 * STEPS)]
+        for client in clients:
+            client.get()
+        for client in clients:
+            await self.whole(client, 1)
+        self.assertEqual({answer.status for client in clients for answer in client.answers}, {200})
+
+    async def test_silent_ones_are_cut(self) -> None:
+        """Connections that begin no handshake keep nobody out: the oldest of them make room."""
+        self.patch(handshakes, "MAX_HANDSHAKES", 3)
+        silent = [await self.connect_raw() for _ in range(3)]
+        await self.until(lambda: len(self.channels) == 3)
+        client = await self.connect_tls("app.test", self.authority)
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].status, 200)
+        await self.until(lambda: silent[0].lost)
+        self.assertFalse(silent[1].lost or silent[2].lost)
+
+
+class RefusedTests(SocketsCase):
+    """What is on the wire when a handshake is refused."""
+
+    async def test_unknown_name(self) -> None:
+        """A name that nobody serves is refused with ``unrecognized_name``, and nothing is logged."""
+        self.contexts._strict_sni = True
+        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+        client.set_tlsext_host_name(b"unknown.test")
+        client.set_connect_state()
+        with self.assertRaises(SSL.WantReadError):
+            client.do_handshake()
+        with capturedLogs() as events:
+            raw = await self._connect(
+                TCP4ClientEndpoint(self.reactor, "127.0.0.1", self._secure.getHost().port)
+            )
+            received: list[bytes] = []
+            raw.dataReceived = lambda data: received.append(data)  # type: ignore[method-assign]
+            raw.send(client.bio_read(65536))
+            await self.end_of(raw)
+            await self.until(lambda: not self.channels)
+        self.assertEqual(b"".join(received)[-2:], bytes((2, 112)))
+        self.assertEqual([event for event in events if event["log_level"] > LogLevel.info], [])

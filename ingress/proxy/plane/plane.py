@@ -22,6 +22,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.proxy.handshakes import Handshakes
+
 BATCH = 16
 """Events that are told before what was written meanwhile is sent: enough to find most readers
 awake, and few enough for upstream to begin while others are still told."""
@@ -76,6 +78,8 @@ class Plane:
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
         self._is_running = False
+        self.handshakes = Handshakes(reactor)
+        """The handshakes of all listeners here."""
 
     def start(self) -> None:
         """Join the reactor."""

@@ -1,9 +1,10 @@
 """A TLS connection in the plane: pyOpenSSL on the socket itself, without memory between them.
 
-OpenSSL reads and writes the socket, so a handshake needs no code of ours: the first
-read performs it.  What OpenSSL has decrypted and nobody took is invisible to epoll, so
-a read goes on until OpenSSL wants more.  A handshake turns around: a read may wait until
+OpenSSL reads and writes the socket.  What it has decrypted and nobody took is invisible to epoll, so
+a read goes on until OpenSSL wants more.  TLS turns around: a read may wait until
 the socket can be written, and a write until something was read.
+
+The server side begins with its handshake, which takes its steps when ``Handshakes`` lets it.
 """
 
 import socket
@@ -28,7 +29,7 @@ _MAX_SEND = 256 * 1024
 class TLSTransport(StreamTransport):
     """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
 
-    __slots__ = ("_connection", "_read_needs_write", "_write_needs_read")
+    __slots__ = ("_connection", "_is_shaking", "_read_needs_write", "_write_needs_read")
 
     def __init__(
         self,
@@ -42,8 +43,11 @@ class TLSTransport(StreamTransport):
         self._connection = connection
         self._read_needs_write = False
         self._write_needs_read = False
+        self._is_shaking = peer is not None
+        """Whether the handshake of the server side is not over."""
         if peer is not None:
             connection.set_accept_state()
+            plane.handshakes.begin(self)
 
     def getHandle(self) -> SSL.Connection:
         """Return OpenSSL's connection, as Twisted's TLS transports do."""
@@ -62,7 +66,58 @@ class TLSTransport(StreamTransport):
     def _wants_write(self) -> bool:
         return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
 
+    # The handshake
+
+    def park(self) -> None:
+        """Read nothing: it is the turn of others."""
+        self._reading = False
+        self.update()
+
+    def unpark(self) -> None:
+        """Take the step that had to wait."""
+        if not self._ended:
+            self._reading = True
+            self.update()
+            self._step()
+
+    def _step(self) -> None:
+        """Take one step of the handshake; when it was the last, read on."""
+        try:
+            self._connection.do_handshake()
+        except SSL.WantReadError:
+            return
+        except SSL.WantWriteError:
+            self._read_needs_write = True
+            self.update()
+        except SSL.Error as problem:
+            self._refused(problem)
+        else:
+            self._is_shaking = False
+            self._plane.handshakes.end(self)
+            # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
+            self._read()
+
+    def _refused(self, problem: SSL.Error) -> None:
+        """The handshake failed, and OpenSSL has sent its alert."""
+        try:
+            # A socket that is closed with something unread is reset, and the alert with it.
+            self._sock.recv(_MAX_READ)
+        except OSError:
+            pass
+        self._end(Failure(error.ConnectionLost(f"TLS: {problem}")))
+
+    def _end(self, reason: Failure) -> None:
+        if self._is_shaking:
+            self._plane.handshakes.end(self)
+        super()._end(reason)
+
+    # Reading and writing
+
     def _read(self) -> None:
+        if self._is_shaking:
+            if self._plane.handshakes.may_step(self):
+                self._step()
+            return
         try:
             received = self._receive()
         except OSError as problem:

@@ -1,0 +1,113 @@
+"""How many TLS handshakes there are at once, and how much of the reactor's time they get.
+
+A handshake costs as much as a dozen requests, and anybody can ask for one.  So there are two bounds:
+
+1. *In number.*  Above ``MAX_HANDSHAKES`` that are not finished, the oldest is cut for the newest.
+   To leave newcomers waiting would let a few hundred silent connections keep everybody out until
+   their deadlines; who means it is done long before ``MAX_HANDSHAKES`` others have come.
+2. *In time.*  Each turn of the reactor takes ``STEPS`` steps of handshakes; who comes too late waits, in
+   order, unread.  So connections that are established have their turn after a few milliseconds,
+   however many hellos arrive.
+
+The deadline of a handshake is that of the first head (``limits.HEAD_SECONDS``); the channel keeps it.
+"""
+
+from collections import OrderedDict
+from typing import Protocol
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+MAX_HANDSHAKES = 1024
+"""Each takes some 30 KiB; at a thousand handshakes a second it is one second of them."""
+
+STEPS = 4
+"""A step with a signature takes about half a millisecond with ECDSA and twice that with RSA."""
+
+_TELL_SECONDS = 60.0
+
+
+class Shaking(Protocol):
+    """A connection in its handshake."""
+
+    def park(self) -> None:
+        """Read nothing until ``unpark``."""
+
+    def unpark(self) -> None:
+        """Go on with the handshake."""
+
+    def abortConnection(self) -> None:
+        """End at once."""
+
+
+class Handshakes:
+    """Knows the handshakes of all listeners that are not finished."""
+
+    log = Logger()
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._unfinished: OrderedDict[Shaking, None] = OrderedDict()
+        self._parked: OrderedDict[Shaking, None] = OrderedDict()
+        self._steps_left = STEPS
+        self._is_turn_due = False
+        self._cut = 0
+        self._told_at: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Handshakes: {len(self._unfinished)} unfinished, {len(self._parked)} waiting for their turn>"
+
+    def begin(self, connection: Shaking) -> None:
+        """Note a handshake; cut the oldest if there are too many."""
+        self._unfinished[connection] = None
+        if len(self._unfinished) > MAX_HANDSHAKES:
+            oldest = next(iter(self._unfinished))
+            self.end(oldest)
+            oldest.abortConnection()
+            self._cut += 1
+            self._tell()
+
+    def end(self, connection: Shaking) -> None:
+        """Note that a handshake is over, well or not; saying it again changes nothing."""
+        self._unfinished.pop(connection, None)
+        self._parked.pop(connection, None)
+
+    def may_step(self, connection: Shaking) -> bool:
+        """Whether *connection* may go on now; if not, it is parked, and unparked when it may."""
+        if not self._is_turn_due:
+            self._is_turn_due = True
+            self._clock.callLater(0, self._turn)
+        if self._steps_left:
+            self._steps_left -= 1
+            return True
+        self._parked[connection] = None
+        connection.park()
+        return False
+
+    def _turn(self) -> None:
+        self._is_turn_due = False
+        self._steps_left = STEPS
+        while self._steps_left and self._parked:
+            self._steps_left -= 1
+            connection, _ = self._parked.popitem(last=False)
+            try:
+                connection.unpark()
+            except Exception:
+                # One connection's fault must not leave all others waiting.
+                self.log.failure("A handshake failed, which is a bug; it is the only one that ends")
+                self.end(connection)
+                connection.abortConnection()
+        if self._parked and not self._is_turn_due:
+            self._is_turn_due = True
+            self._clock.callLater(0, self._turn)
+
+    def _tell(self) -> None:
+        now = self._clock.seconds()
+        if self._told_at is None or now - self._told_at >= _TELL_SECONDS:
+            self.log.warn(
+                "More than {most} TLS handshakes at once; {count} were cut since this was last said",
+                most=MAX_HANDSHAKES,
+                count=self._cut,
+            )
+            self._told_at = now
+            self._cut = 0
