@@ -78,15 +78,21 @@ class PlainEnd:
 
 
 class TLSEnd(PlainEnd):
-    """The client of a TLS connection."""
+    """The client of a TLS connection, or with *server*, which has its certificate, the server."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, server: ssl.SSLContext | None = None) -> None:
         super().__init__(sock)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+        context = server or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if server is None:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname="app.test")
+        self._tls = context.wrap_bio(
+            self._incoming,
+            self._outgoing,
+            server_side=server is not None,
+            server_hostname="app.test" if server is None else None,
+        )
         self.is_ready = False
         self._plain = b""
         self._ending = False

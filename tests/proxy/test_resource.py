@@ -57,6 +57,27 @@ class ResourceTests(ProxyCase):
         down.say(b"GET /x/%2e%2e/a%20b/;p?c HTTP/1.1\r\nHost: SHOP.TEST.:80\r\n\r\n")
         self.assertTrue(self.upstream().received.startswith(b"GET /x/%2e%2e/a%20b/;p?c HTTP/1.1\r\n"))
 
+    def test_auto_http(self) -> None:
+        """Where a route has a backend of its own for what came over TLS, that gets it, and nothing else."""
+        self.publish(
+            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))},
+        )
+        self.stage.open(secure=True).say(GET)
+        self.stage.open().say(GET)
+        self.assertEqual(self.connector.asked, [TWO, ONE])
+
+    def test_auto_http_without_endpoint(self) -> None:
+        """What came over TLS is answered 503 rather than sent in the clear."""
+        self.publish(
+            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((), "no Secret")},
+        )
+        down = self.stage.open(secure=True)
+        down.say(GET)
+        self.assert_status(down.take(), 503)
+        self.assertEqual(self.connector.asked, [])
+
     def test_options_asterisk(self) -> None:
         """OPTIONS * goes to the route of the root path, as it is."""
         self.stage.open().say(b"OPTIONS * HTTP/1.1\r\nHost: shop.test\r\n\r\n")

@@ -13,6 +13,7 @@ from twisted.logger import capturedLogs
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
 from ingress.proxy import grounds
+from ingress.proxy.resolving import AddressRules
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.tls_upstreams import TlsUpstream
 from tests.fakes.upstreams import Upstream, UpstreamWire
@@ -290,3 +291,44 @@ class BodyTests(UpstreamTlsCase):
         client.get()
         await self.until(lambda: client.lost)
         self.assertFalse(client.answers and client.answers[0].whole)
+
+
+class ExternalNameTests(UpstreamTlsCase):
+    """Names that tenants chose."""
+
+    def external(self, name: str, tls: UpstreamTls | None = None) -> Endpoint:
+        """Return the endpoint of an ExternalName Service that leads to our upstream."""
+        upstream = self.upstream if tls is None else self.secured
+        return Endpoint(name, upstream.endpoint.port, LinkTerms(tls, is_external=True))
+
+    def allow_this_host(self) -> None:
+        """Have the rules take this host for another one."""
+        self.ground._rules = AddressRules(is_own=lambda address: False, is_forbidden=lambda address: None)
+
+    async def test_this_host(self) -> None:
+        """A name or address that leads to this host is refused behind its resolution, and nothing is connected to."""
+        for name in ("localhost", "127.0.0.1"):
+            status, logged = await self.get(self.external(name))
+            self.assertEqual(status, 502)
+            self.assertIn("which is an address of this host", logged)
+        self.assertEqual((self.upstream.wires, self.secured.wires), ([], []))
+
+    async def test_another_host(self) -> None:
+        """A name that leads elsewhere is connected to."""
+        self.allow_this_host()
+        self.assertEqual(await self.get(self.external("localhost")), (200, ""))
+
+    async def test_over_tls(self) -> None:
+        """The name that is told and that the certificate must be for is the external name."""
+        self.allow_this_host()
+        self.secured = self.listening("localhost")
+        tls = UpstreamTls(TlsTerms(verify=True), self.authority.pem)
+        self.assertEqual(await self.get(self.external("localhost", tls)), (200, ""))
+        self.assertEqual(self.secured.names, [b"localhost"])
+        self.secured = self.listening("elsewhere.test")
+        self.assertEqual((await self.get(self.external("localhost", tls)))[0], 502)
+        self.assertEqual(self.secured.requests, 0)
+
+    async def test_operators_name(self) -> None:
+        """What the operator named may be this host."""
+        self.assertEqual(await self.get(self.upstream.endpoint._replace(address="localhost")), (200, ""))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import select
 import socket
+import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
@@ -14,9 +17,11 @@ from twisted.internet.protocol import ServerFactory
 from twisted.trial.unittest import TestCase
 
 from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import LinkTerms, TlsTerms, UpstreamTls
 from ingress.proxy.grounds import ground_for
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+from tests.fakes.certificates import issue, make_authority
 from tests.fakes.transports import MemoryReactor, Peer
 from tests.proxy.contract import FarEnd, Recorder, TransportContract
 from tests.proxy.far_ends import PlainEnd, TLSEnd
@@ -129,10 +134,30 @@ class ConnectedContract(SocketContract):
             self.addCleanup(self.listener.close)
         failures: list[str] = []
         endpoint = Endpoint(LOOPBACK, self.listener.getsockname()[1])
+        if self.is_secure:
+            endpoint = endpoint._replace(terms=LinkTerms(UpstreamTls(TlsTerms())))
         self.ground.connect(endpoint, protocol, failures.append)
-        await self.until(lambda: protocol.made)
-        end = self.keep(protocol, PlainEnd(self.listener.accept()[0]))
+        if self.is_secure:
+            end = await self.accept_tls(protocol)
+        else:
+            await self.until(lambda: protocol.made)
+            end = self.keep(protocol, PlainEnd(self.listener.accept()[0]))
         self.assertEqual(failures, [])
+        return end
+
+    async def accept_tls(self, protocol: Recorder) -> TLSEnd:
+        """Accept a connection, and do the server's part of the handshake."""
+        if not hasattr(self, "context"):
+            chain, key = issue(make_authority(), [LOOPBACK])
+            files = [Path(self.mktemp()) for _ in range(2)]
+            for file, content in zip(files, (chain, key), strict=True):
+                file.write_bytes(content)
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*files)
+        await self.until(lambda: select.select([self.listener], [], [], 0)[0])
+        end = TLSEnd(self.listener.accept()[0], self.context)
+        self.keep(protocol, end)
+        await self.read_until(end, lambda: protocol.made)
         return end
 
 
@@ -161,6 +186,18 @@ class TwistedTLSTests(AcceptedContract, TestCase):
     keeps_last_words = False
 
 
+class TwistedConnectedTLSTests(ConnectedContract, TestCase):
+    """Twisted's TLS to upstream."""
+
+    is_secure = True
+    has_half_close = False
+    drops_unmade = False
+    notices_while_paused = False
+    pauses_at_a_mark = False
+    is_void_after_the_end = False
+    keeps_last_words = False
+
+
 class PlaneAcceptedTests(AcceptedContract, TestCase):
     """The plane's transport of an accepted connection."""
 
@@ -175,6 +212,15 @@ class PlaneConnectedTests(ConnectedContract, TestCase):
 
 class PlaneTLSTests(AcceptedContract, TestCase):
     """The plane's TLS."""
+
+    use_plane = True
+    is_secure = True
+    has_half_close = False
+    keeps_last_words = False
+
+
+class PlaneConnectedTLSTests(ConnectedContract, TestCase):
+    """The plane's TLS to upstream."""
 
     use_plane = True
     is_secure = True

@@ -32,10 +32,12 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.fakes.certificates import make_authority
 from tests.translate.golden import generated, state_of
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 PREFIX = TranslateOptions().annotations_prefix
+AUTHORITY = make_authority().pem
 
 # Few values, so that objects meet; among them those that mean something special, and garbage.
 namespaces = st.sampled_from(["demo", "demo", "demo", "other"])
@@ -83,12 +85,20 @@ rules = good_rules | st.builds(
     st.none() | tuples(st.builds(IngressPath, paths, path_types, st.none() | backends)),
 )
 annotations = st.dictionaries(
-    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "other", "\n"]).map(
+    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "ssl-passthrough", "other", "\n"]).map(
         lambda name: f"{PREFIX}/{name}"
     )
     | st.just("kubernetes.io/ingress.class"),
     st.sampled_from(["true", "false", "nginx", "", "\x00"]),
     max_size=2,
+)
+upstream_annotations = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/backend-protocol": st.sampled_from(["HTTPS", "HTTPS", "AUTO_HTTP", "GRPC", "x"]),
+        f"{PREFIX}/proxy-ssl-secret": st.sampled_from(["demo/a", "demo/web", "other/a", "a"]),
+        f"{PREFIX}/proxy-ssl-verify": st.sampled_from(["on", "off", "yes"]),
+    },
 )
 tls_entries = st.builds(IngressTLS, tuples(hosts), st.sampled_from(["a", "web", "", "../a", "gone"]))
 ingresses = st.builds(
@@ -96,7 +106,7 @@ ingresses = st.builds(
     st.builds(ObjectKey, namespaces, st.sampled_from(["a", "b", "c"])),
     st.sampled_from(["", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]),
     st.sampled_from(["nginx", "nginx", "nginx", "nginx", "fast", "other", "", None]),
-    annotations,
+    annotations | st.builds(lambda some, more: some | more, annotations, upstream_annotations),
     st.none() | backends,
     st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
     tuples(tls_entries),
@@ -134,7 +144,15 @@ contents = st.sampled_from([("a.com",), ("*.a.com", "b.a.com"), (), None]).map(
         )
     )
 )
-secrets = st.builds(Secret, keys, st.sampled_from(["kubernetes.io/tls", "other"]), contents)
+authorities = st.sampled_from(["", "good", "bad"]).map(
+    lambda which: {"": {}, "good": {"ca.crt": AUTHORITY}, "bad": {"ca.crt": b"x"}}[which]
+)
+secrets = st.builds(
+    Secret,
+    keys,
+    st.sampled_from(["kubernetes.io/tls", "other"]),
+    st.builds(lambda some, more: some | more, contents, authorities),
+)
 
 
 def some(of: st.SearchStrategy[Any], least: int, most: int) -> st.SearchStrategy[list[Any]]:
@@ -154,6 +172,7 @@ all_options = st.builds(
     default_ssl_certificate=st.none() | keys,
     allow_external_name=st.booleans(),
     service_upstream=st.booleans(),
+    ssl_passthrough=st.booleans(),
     manual_endpoints=st.sampled_from(
         [
             (),
@@ -199,7 +218,7 @@ class TranslateProperties(SynchronousTestCase):
         snapshot = translate(state_of(objects), options, NOW)
         routes = snapshot.table.routes
         self.assertEqual(len({(one.host, one.path, one.match) for one in routes}), len(routes))
-        self.assertEqual({one.backend for one in routes}, set(snapshot.backends))
+        self.assertEqual({backend for one in routes for backend in one.backends}, set(snapshot.backends))
         for found in snapshot.backends.values():
             self.assertNotEqual(bool(found.endpoints), bool(found.reason))
             self.assertTrue(all(0 < one.port < 65536 and one.address for one in found.endpoints))

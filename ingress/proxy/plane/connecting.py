@@ -22,6 +22,9 @@ from ingress.proxy.transports import REFUSED, TIMED_OUT
 from ingress.tls.upstream import UpstreamContexts
 
 
+_UNREAD = 64 * 1024
+
+
 class PlaneConnecting:
     """One socket on its way to *endpoint* by the IP *address*; then it becomes a transport."""
 
@@ -162,6 +165,14 @@ class _SecuredTransport(TLSTransport):
             keep, self._keep_session = self._keep_session, None
             keep(self._connection)
         return received
+
+    def _say_goodbye(self) -> None:
+        super()._say_goodbye()
+        # Closing with tickets unread would be a reset, and cost the endpoint what was sent last.
+        try:
+            self._sock.recv(_UNREAD)
+        except OSError:
+            pass  # There is nothing, or nobody.
 
 
 def _why(code: int) -> str:

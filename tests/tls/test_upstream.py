@@ -1,0 +1,266 @@
+"""Tests for ``ingress.tls.upstream``: handshakes in memory, as the client."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from OpenSSL import SSL, crypto
+from twisted.internet.error import ConnectionLost
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
+from ingress.tls import upstream
+from ingress.tls.binding import is_resumed
+from ingress.tls.upstream import UpstreamContexts, words_of_error
+from tests.fakes.certificates import issue, make_authority
+
+AUTHORITY = make_authority()
+VERIFIED = TlsTerms(verify=True, name="app.internal")
+
+
+def over(
+    terms: TlsTerms, address: str = "10.0.0.1", is_external: bool = False, ca_pem: bytes = AUTHORITY.pem
+) -> Endpoint:
+    """An endpoint with these terms."""
+    return Endpoint(address, 443, LinkTerms(UpstreamTls(terms, ca_pem), is_external))
+
+
+def server_of(
+    *names: str,
+    version: int = SSL.TLS1_3_VERSION,
+    protocols: tuple[bytes, ...] = (b"http/1.1",),
+    not_after: datetime | None = None,
+) -> SSL.Context:
+    """A server with a certificate for *names*."""
+    chain, key = issue(AUTHORITY, names, not_after=not_after)
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context.set_min_proto_version(version)
+    context.set_max_proto_version(version)
+    context.use_certificate(x509.load_pem_x509_certificate(chain))
+    context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+    context.set_alpn_select_callback(
+        lambda connection, offered: next(one for one in offered if one in protocols)
+    )
+    return context
+
+
+class Conversation:
+    """Both sides of a connection, in memory."""
+
+    def __init__(self, contexts: UpstreamContexts, endpoint: Endpoint, server: SSL.Context) -> None:
+        self.contexts = contexts
+        self.endpoint = endpoint
+        self.client = contexts.begin(endpoint)
+        self.server = SSL.Connection(server, None)
+        self.server.set_accept_state()
+
+    def pump(self) -> None:
+        """Carry bytes both ways until there are no more."""
+        for source, sink in ((self.client, self.server), (self.server, self.client)) * 4:
+            try:
+                sink.bio_write(source.bio_read(65536))
+            except SSL.WantReadError:
+                continue
+
+    def shake_hands(self) -> str:
+        """Complete the handshake; return why the connection must not be used."""
+        for _ in range(6):
+            for side in (self.client, self.server):
+                try:
+                    side.do_handshake()
+                except SSL.WantReadError:
+                    pass
+                except SSL.Error as error:
+                    if side is self.client:
+                        return self.contexts.why_failed(self.client, error)
+                self.pump()
+        return self.contexts.judge(self.endpoint, self.client)
+
+    def receive(self) -> None:
+        """Have the server say something, and keep the session."""
+        self.server.send(b"x")
+        self.pump()
+        assert self.client.recv(10) == b"x"
+        self.contexts.keep_session(self.endpoint, self.client)
+
+    def end(self) -> None:
+        """End the connection regularly: OpenSSL resumes no session of one that broke off."""
+        self.client.shutdown()
+        self.pump()
+        self.server.shutdown()
+
+
+class JudgementTests(SynchronousTestCase):
+    """Who may be sent requests."""
+
+    def setUp(self) -> None:
+        self.contexts = UpstreamContexts()
+
+    def judge(self, endpoint: Endpoint, server: SSL.Context) -> str:
+        return Conversation(self.contexts, endpoint, server).shake_hands()
+
+    def test_names(self) -> None:
+        """The name of the terms decides, or else the address, each with the wildcards that RFC 9525 allows."""
+        server = server_of("app.internal", "*.apps.internal", "10.0.0.1", "fd00::1")
+        for name in ("app.internal", "one.apps.internal", "10.0.0.1", "fd00::1"):
+            self.assertEqual(self.judge(over(TlsTerms(verify=True, name=name)), server), "", name)
+            self.assertEqual(self.judge(over(TlsTerms(verify=True), name), server), "", name)
+        for name in ("apps.internal", "a.b.apps.internal", "internal", "10.0.0.2", "fd00::2"):
+            fault = self.judge(over(TlsTerms(verify=True, name=name)), server)
+            self.assertIn(f"not for {name}", fault)
+            self.assertIn('"app.internal", "*.apps.internal", 10.0.0.1, fd00::1', fault)
+
+    def test_hostile_names(self) -> None:
+        """What a certificate says of itself cannot write its own lines into the log."""
+        fault = self.judge(
+            over(VERIFIED), server_of("a\nb\x1b[31m.test", *(f"{one}.test" for one in range(50)))
+        )
+        self.assertTrue(fault.isprintable(), fault)
+        self.assertLess(len(fault), 300)
+
+    def test_no_names(self) -> None:
+        """A certificate without subject alternative names is for nobody."""
+        self.assertIn("names nobody", self.judge(over(VERIFIED), server_of()))
+
+    def test_expired(self) -> None:
+        """An expired certificate is not trusted, and the reason is told."""
+        ended = datetime.now(UTC) - timedelta(days=1)
+        fault = self.judge(over(VERIFIED), server_of("app.internal", not_after=ended))
+        self.assertEqual(fault, "TLS: the certificate cannot be trusted: certificate has expired")
+
+    def test_client_certificate_of_a_server(self) -> None:
+        """A certificate that is meant for clients is none for servers."""
+        chain, key = issue(AUTHORITY, ["app.internal"], is_client=True)
+        context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        context.use_certificate(x509.load_pem_x509_certificate(chain))
+        context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+        self.assertIn("purpose", self.judge(over(VERIFIED), context))
+
+    def test_not_verified(self) -> None:
+        """Without verification nothing is asked."""
+        self.assertEqual(self.judge(over(TlsTerms(), ca_pem=b""), server_of()), "")
+
+    def test_protocol(self) -> None:
+        """HTTP/1.1 is what we offer, and nothing else."""
+        talk = Conversation(self.contexts, over(VERIFIED), server_of("app.internal"))
+        self.assertEqual(talk.shake_hands(), "")
+        self.assertEqual(talk.client.get_alpn_proto_negotiated(), b"http/1.1")
+
+    def test_versions(self) -> None:
+        """TLS 1.2 and 1.3 are spoken, and of these only what the terms say."""
+        for version, spoken in (
+            (TlsVersion.TLS_1_2, SSL.TLS1_2_VERSION),
+            (TlsVersion.TLS_1_3, SSL.TLS1_3_VERSION),
+        ):
+            terms = TlsTerms(versions=(version,))
+            for offered in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+                fault = self.judge(over(terms), server_of("a", version=offered))
+                self.assertEqual(fault == "", offered == spoken, fault)
+
+    def test_ciphers(self) -> None:
+        """The ciphers of the terms are offered for TLS 1.2; without any, those with forward secrecy."""
+        server = server_of("app.internal", version=SSL.TLS1_2_VERSION)
+        talk = Conversation(self.contexts, over(TlsTerms(ciphers="ECDHE-ECDSA-AES256-GCM-SHA384")), server)
+        self.assertEqual(talk.shake_hands(), "")
+        self.assertEqual(talk.client.get_cipher_name(), "ECDHE-ECDSA-AES256-GCM-SHA384")
+        talk = Conversation(self.contexts, over(TlsTerms()), server)
+        offered = talk.client.get_cipher_list()
+        self.assertTrue(all(one.startswith(("ECDHE-", "TLS_")) for one in offered), offered)
+
+    def test_words(self) -> None:
+        """What ended a connection is told in OpenSSL's words, or in those of who saw it end."""
+        error = SSL.Error([("SSL routines", "", "tlsv13 alert certificate required")])
+        self.assertEqual(words_of_error(error), "TLS: tlsv13 alert certificate required")
+        self.assertEqual(words_of_error(ConnectionLost("reset")), "reset")
+        self.assertEqual(words_of_error(None), "closed without a word")
+
+
+class ServerNameTests(SynchronousTestCase):
+    """What name the handshake tells."""
+
+    def test_sent(self) -> None:
+        """A name is told where that is asked for, and where it is a tenant's; an address never is."""
+        cases: tuple[tuple[Endpoint, bytes | None], ...] = (
+            (over(TlsTerms(name="a.test")), None),
+            (over(TlsTerms(name="a.test", send_name=True)), b"a.test"),
+            (over(TlsTerms(send_name=True)), None),
+            (over(TlsTerms(name="10.0.0.9", send_name=True)), None),
+            (over(TlsTerms(), "db.example.org", is_external=True), b"db.example.org"),
+            (over(TlsTerms(name="a.test"), "db.example.org", is_external=True), b"a.test"),
+            (over(TlsTerms(send_name=False), "db.example.org", is_external=True), None),
+        )
+        for endpoint, name in cases:
+            talk = Conversation(UpstreamContexts(), endpoint, server_of("a.test"))
+            talk.shake_hands()
+            self.assertEqual(talk.server.get_servername(), name)
+
+
+class KeepingTests(SynchronousTestCase):
+    """What is kept between connections, and for whom."""
+
+    def setUp(self) -> None:
+        self.contexts = UpstreamContexts()
+        self.server = server_of("app.internal")
+
+    def resumes(self, endpoint: Endpoint) -> bool:
+        """Connect once more, and say whether that went on with an earlier session."""
+        talk = Conversation(self.contexts, endpoint, self.server)
+        self.assertEqual(talk.shake_hands(), "")
+        talk.receive()
+        talk.end()
+        return is_resumed(talk.client)
+
+    def test_sessions(self) -> None:
+        """The next connection to an endpoint goes on with its last session, again and again."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            self.server = server_of("app.internal", version=version)
+            endpoint = over(TlsTerms(verify=True, name="app.internal"), f"10.0.0.{version % 256}")
+            self.assertEqual([self.resumes(endpoint) for _ in range(3)], [False, True, True])
+
+    def test_sessions_of_others(self) -> None:
+        """Another address, port, name, authority or whether to verify at all: another session."""
+        self.assertFalse(self.resumes(over(VERIFIED)))
+        again = make_authority().pem + AUTHORITY.pem
+        for endpoint in (
+            over(VERIFIED, "10.0.0.2"),
+            over(VERIFIED)._replace(port=444),
+            over(TlsTerms()),
+            over(TlsTerms(verify=True, name="app.internal", send_name=True)),
+            over(VERIFIED, ca_pem=again),
+        ):
+            self.assertFalse(self.resumes(endpoint), endpoint)
+        self.assertTrue(self.resumes(over(VERIFIED)))
+
+    def test_bounds(self) -> None:
+        """Of very many identities and endpoints only the latest are kept, and dropping one harms nothing."""
+        self.patch(upstream, "MAX_SESSIONS", 2)
+        self.contexts = UpstreamContexts()
+        for number in range(4):
+            self.assertFalse(self.resumes(over(VERIFIED, f"10.0.0.{number}")))
+        self.assertFalse(self.resumes(over(VERIFIED, "10.0.0.0")))
+        self.assertTrue(self.resumes(over(VERIFIED, "10.0.0.3")))
+        self.patch(upstream, "MAX_IDENTITIES", 1)
+        self.contexts = UpstreamContexts()
+        talk = Conversation(self.contexts, over(VERIFIED), self.server)
+        talk.shake_hands()
+        self.assertFalse(self.resumes(over(TlsTerms())))
+        talk.receive()
+        self.assertEqual(repr(self.contexts), "<UpstreamContexts of 1 identities>")
+        self.assertFalse(self.resumes(over(VERIFIED)))
+
+    def test_terms_that_openssl_refuses(self) -> None:
+        """Terms that no context can be made of are told by an error of a known kind."""
+        terms = TlsTerms(ciphers="NOSUCH")
+        self.assertRaises(SSL.Error, self.contexts.begin, over(terms))
+        self.assertRaises(ValueError, self.contexts.begin, Endpoint("10.0.0.1", 80))
+
+    def test_no_key_shows(self) -> None:
+        """No representation of what is kept shows a key or a certificate."""
+        chain, key = issue(AUTHORITY, ["x"], is_client=True)
+        tls = UpstreamTls(VERIFIED, AUTHORITY.pem, chain, key)
+        endpoint = Endpoint("10.0.0.1", 443, LinkTerms(tls))
+        self.contexts.begin(endpoint)
+        for shown in (repr(endpoint), str(endpoint), repr(tls), repr(self.contexts)):
+            self.assertNotIn("BEGIN", shown)
