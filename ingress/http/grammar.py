@@ -73,11 +73,12 @@ class Sightings:
         return False
 
 
-class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
-    """Field lines that were read before: what sort each is, its lower-case name, its value.
+class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
+    """Field lines that were read before: None for one that goes on as it is, which nearly all do.
 
-    ``lines[line]`` reads a line that is new, and raises ``FieldError`` when it cannot
-    be read; so what is remembered is valid.  *sort* tells the sort by the name.
+    For any other, its sort, its lower-case name and its value.  ``lines[line]`` reads a line
+    that is new, and raises ``FieldError`` when it cannot be read; so what is remembered is
+    valid.  *sort* tells the sort by the name.
     """
 
     def __init__(self, sort: Callable[[bytes], int]) -> None:
@@ -88,8 +89,17 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
         self._seen: set[int] = set()
         """Lines that came once, by their hash, as ``Sightings`` does it."""
 
-    def __missing__(self, line: bytes) -> tuple[int, bytes, bytes]:
-        entry = self.read(line)
+    def __missing__(self, line: bytes) -> tuple[int, bytes, bytes] | None:
+        """Read a line: RFC 9110 section 5.1 and 5.5.
+
+        A token, a colon right behind it, and a value of visible characters, spaces and tabs.
+        """
+        name, colon, value = line.partition(b":")
+        known = self._names.get(name) or self._read_name(name)
+        if not colon or len(value.translate(None, _CONTROLS)) != len(value):
+            raise FieldError("bad field line")
+        sort = known[0]
+        entry = (sort, known[1], value.strip(b" \t")) if sort else None
         if len(line) <= MEMO_LINE:
             mark = hash(line)
             if mark in self._seen:
@@ -102,20 +112,6 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
                 self._seen.add(mark)
         return entry
 
-    def read(self, line: bytes) -> tuple[int, bytes, bytes]:
-        """Read a line and remember nothing of it but its name.
-
-        RFC 9110 section 5.1 and 5.5: a token, a colon right behind it, and a value of
-        visible characters, spaces and tabs.
-        """
-        name, colon, value = line.partition(b":")
-        known = self._names.get(name)
-        if known is None:
-            known = self._read_name(name)
-        if not colon or len(value.translate(None, _CONTROLS)) != len(value):
-            raise FieldError("bad field line")
-        return known[0], known[1], value.strip(b" \t")
-
     def _read_name(self, name: bytes) -> tuple[int, bytes]:
         if not is_token(name):
             raise FieldError("bad field name")
@@ -126,12 +122,20 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes]]):
         return known
 
 
-_any_lines = FieldLines(lambda name: FORWARD)
-
-
 def split_field(line: bytes) -> tuple[bytes, bytes]:
-    """Split a field line into its lower-case name and its value without outer whitespace."""
-    return _any_lines.read(line)[1:]
+    """Split a field line into its lower-case name and its value without outer whitespace.
+
+    Raises ``FieldError`` for what is no field line.
+    """
+    name, colon, value = line.partition(b":")
+    if not colon or not is_token(name) or len(value.translate(None, _CONTROLS)) != len(value):
+        raise FieldError("bad field line")
+    return name.lower(), value.strip(b" \t")
+
+
+def name_of(line: bytes) -> bytes:
+    """Return the lower-case name of a field line that was read."""
+    return line.partition(b":")[0].lower()
 
 
 @lru_cache(maxsize=256)

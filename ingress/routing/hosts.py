@@ -5,6 +5,7 @@ Nothing here looks a host up; ``ingress.routing.table`` does.
 
 import ipaddress
 import re
+from functools import lru_cache
 
 
 class HostError(ValueError):
@@ -20,6 +21,8 @@ _LABEL = rb"[A-Za-z0-9\-_~!$&'()*+,;=]+"
 _NAME = re.compile(rb"(" + _LABEL + rb"(?:\." + _LABEL + rb")*)\.?(?::([0-9]{0,5}))?")
 _IPV6 = re.compile(rb"(\[([0-9A-Fa-f:.]{2,45})\])(?::([0-9]{0,5}))?")
 _HIGHEST_PORT = 65535
+_MAX_REMEMBERED = 128
+"""Bytes: what is remembered of hosts must not be much, whoever asks for them."""
 
 _MAX_NAME_LENGTH = 253
 _MAX_LABEL_LENGTH = 63
@@ -31,6 +34,11 @@ _PLAIN_RULE_HOST = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
+def _normal_short_host(authority: bytes) -> tuple[bytes, bytes]:
+    return _normal_host(authority)
+
+
 def normal_host(authority: bytes) -> tuple[bytes, bytes]:
     """Split *authority* (``host[:port]``, RFC 3986 section 3.2) into host and port.
 
@@ -39,6 +47,12 @@ def normal_host(authority: bytes) -> tuple[bytes, bytes]:
     for ``host:``, which RFC 3986 allows.  User information, an empty host, an
     empty label and any character that no name has raise ``HostError``.
     """
+    if len(authority) <= _MAX_REMEMBERED:
+        return _normal_short_host(authority)
+    return _normal_host(authority)
+
+
+def _normal_host(authority: bytes) -> tuple[bytes, bytes]:
     if name := _NAME.fullmatch(authority):
         host, port = name.groups()
     elif literal := _IPV6.fullmatch(authority):
