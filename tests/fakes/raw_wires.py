@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cryptography import x509
 from OpenSSL import SSL
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.protocol import Factory, Protocol, connectionDone
@@ -122,7 +123,7 @@ class HandMadeTLS(RawWire):
         self._is_done = True
         certificate = self._tls.get_peer_certificate(as_cryptography=True)
         assert certificate is not None
-        self.names = tuple(attribute.value for attribute in certificate.subject) or _names(certificate)
+        self.names = _names(certificate)
         self._tls.send(b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n")
 
     def _flush(self) -> None:
@@ -133,8 +134,6 @@ class HandMadeTLS(RawWire):
             pass  # Nothing is left to send.
 
 
-def _names(certificate: Any) -> tuple[str, ...]:
-    from cryptography import x509
-
+def _names(certificate: x509.Certificate) -> tuple[str, ...]:
     extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return tuple(extension.value.get_values_for_type(x509.DNSName))

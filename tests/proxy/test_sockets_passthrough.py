@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from OpenSSL import crypto
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.ssl import CertificateOptions
 
-from ingress.certificates import CertificateTable
 from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey
@@ -22,7 +20,8 @@ from tests.fakes.certificates import issue, make_authority
 from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawUpstream, RawWire
 from tests.fakes.upstreams import OK, Upstream
-from tests.proxy.sockets_case import ANY_PATH, APP, SocketsCase, certificate_of
+from tests.proxy.raw_case import RawCase
+from tests.proxy.sockets_case import ANY_PATH, APP
 from tests.tls.hellos import hello, message, records, server_name
 
 VAULT = BackendReference("demo", "vault", 443)
@@ -33,27 +32,10 @@ def passing(host: str) -> Route:
     return Route(host, "/", Match.PREFIX, ObjectKey("demo", "vault"), VAULT, passthrough=VAULT)
 
 
-class PassthroughCase(SocketsCase):
+class PassthroughCase(RawCase):
     """``app.test`` is terminated here; ``vault.test`` and ``*.vaults.test`` go to a backend as they are."""
 
     rules = PrefaceRules(passes_tls=True)
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        """Start."""
-        await super().setUp()
-        self.authority = make_authority()
-        shown = certificate_of(self.authority, "app.test")
-        self.contexts.publish(CertificateTable({"app.test": (shown,)}, {}, None))
-        self.upstream.on_request = lambda wire: wire.write(OK)
-        self.raw_clients: list[RawWire] = []
-        self.addCleanup(self.end_raw_clients)
-
-    async def end_raw_clients(self) -> None:
-        """End what a test left open."""
-        for client in self.raw_clients:
-            if client.lost is None:
-                client.transport.abortConnection()
-        await self.until(lambda: all(client.lost for client in self.raw_clients))
 
     def pass_to(self, *endpoints: Endpoint) -> None:
         """Publish these as the endpoints behind the passthrough hosts."""
@@ -86,38 +68,15 @@ class PassthroughCase(SocketsCase):
         self.pass_to(Endpoint("127.0.0.1", port.getHost().port))
         return upstream, authority
 
-    async def raw(self, client: RawWire | None = None) -> RawWire:
+    async def raw(self) -> RawWire:
         """Connect to the TLS listener, without TLS."""
-        wire = RawWire() if client is None else client
-        endpoint = TCP4ClientEndpoint(self.reactor, "127.0.0.1", self._secure.getHost().port)
-        await connectProtocol(endpoint, wire)
-        self.raw_clients.append(wire)
+        return await self.open(self._secure, RawWire())
+
+    async def shake(self, name: bytes | None, size: int = 1 << 16) -> HandMadeTLS:
+        """Ask the TLS listener for a page, with a ClientHello of pieces, and wait for the answer."""
+        wire = await self.open(self._secure, HandMadeTLS(name, self.in_pieces(size)))
+        await self.answered(wire)
         return wire
-
-    async def raw_end(self, client: RawWire) -> None:
-        """Wait until a connection ended, on both sides of it."""
-        await self.until(lambda: client.lost and not self.channels)
-
-    def send_in_pieces(self, size: int) -> Callable[[RawWire, bytes], object]:
-        """Return a function that sends so many bytes at a time, each when the one before has been read."""
-
-        def send(wire: RawWire, octets: bytes) -> None:
-            if wire.lost is None:
-                wire.transport.write(octets[:size])
-                if octets[size:]:
-                    self.reactor.callLater(0.0005, send, wire, octets[size:])
-
-        return send
-
-    def log_lines(self) -> list[list[bytes]]:
-        """The access log, as fields."""
-        self.access_log.flush()
-        self.access_log.stop()
-        return [line.split(b" ") for line in b"".join(self.lines).splitlines()]
-
-    def metric(self, line: str) -> bool:
-        """Whether the metrics hold *line*."""
-        return f"\n{line}\n" in self.metrics.render().decode()
 
 
 class ChoiceTests(PassthroughCase):
@@ -138,8 +97,8 @@ class ChoiceTests(PassthroughCase):
         self.assertEqual(line[1:6], [b"127.0.0.1", b"TLS", b"vault.test", b'"-"', b"200"])
         self.assertEqual(line[9], b"demo/vault")
         self.assertGreater(int(line[6]), 500)
-        self.assertTrue(self.metric('ingress_passthrough_connections_ended_total{status="200"} 1.0'))
-        self.assertTrue(self.metric("ingress_passthrough_connections 0.0"))
+        self.assertTrue(self.shows('ingress_passthrough_connections_ended_total{status="200"} 1.0'))
+        self.assertTrue(self.shows("ingress_passthrough_connections 0.0"))
 
     async def test_wildcard(self) -> None:
         """A wildcard takes one label, but not from a host that an Ingress names."""
@@ -149,18 +108,15 @@ class ChoiceTests(PassthroughCase):
         await self.whole(client)
         self.assertEqual(client.answers[0].body, b"hi")
         for name in (b"mine.vaults.test", b"two.one.vaults.test", b"vaults.test", b"*.test"):
-            other = await self.raw(HandMadeTLS(name, self.send_in_pieces(1 << 16)))
-            await self.until(lambda other=other: other.answer.endswith(b"ok"))
+            await self.shake(name)
 
     async def test_everything_else_terminates(self) -> None:
         """Other names, and none, are terminated here, however the ClientHello is cut."""
         upstream = self.raw_upstream()
         for size in (3, 100, 1 << 16):
-            named = await self.raw(HandMadeTLS(b"app.test", self.send_in_pieces(size)))
-            await self.until(lambda named=named: named.answer.endswith(b"ok"))
+            named = await self.shake(b"app.test", size)
             self.assertEqual(named.names, ("app.test",))
-            unnamed = await self.raw(HandMadeTLS(None, self.send_in_pieces(size)))
-            await self.until(lambda unnamed=unnamed: unnamed.answer.endswith(b"ok"))
+            await self.shake(None, size)
         self.assertEqual(upstream.wires, [])
 
     async def test_plain_http(self) -> None:
@@ -184,10 +140,10 @@ class BytesTests(PassthroughCase):
             sent = octets + b"\x14\x03\x03\x00\x01\x01"
             for size in (1, 7, len(octets) - 1, len(sent)):
                 client = await self.raw()
-                self.send_in_pieces(size)(client, sent)
+                self.in_pieces(size)(client, sent)
                 await self.arrives(upstream, sent)
                 client.transport.abortConnection()
-                await self.raw_end(client)
+                await self.ended(client)
                 upstream.wires.clear()
 
     async def arrives(self, upstream: RawUpstream, octets: bytes) -> None:
@@ -248,7 +204,7 @@ class BytesTests(PassthroughCase):
         upstream.wires[0].transport.loseWriteConnection()
         await self.until(lambda: client.saw_end)
         client.transport.loseConnection()
-        await self.raw_end(client)
+        await self.ended(client)
         self.assertEqual(self.log_lines()[0][5:7], [b"200", b"11"])
 
     async def test_end_of_the_backend(self) -> None:
@@ -261,7 +217,7 @@ class BytesTests(PassthroughCase):
         await self.until(lambda: client.saw_end)
         self.assertEqual(client.received, b"bye" * 100000)
         client.transport.loseConnection()
-        await self.raw_end(client)
+        await self.ended(client)
 
     async def test_reset(self) -> None:
         """A reset of either side is a reset for the other."""
@@ -273,9 +229,13 @@ class BytesTests(PassthroughCase):
             await self.until(lambda: upstream.wires and upstream.wires[0].received)
             reset, other = (client, upstream.wires[0]) if resets_client else (upstream.wires[0], client)
             reset.transport.abortConnection()
-            await self.until(lambda other=other: other.lost)
+            await self.lost(other)
             self.assertIn("lost", str(other.lost).lower())
-            await self.raw_end(client)
+            await self.ended(client)
+
+    async def lost(self, wire: RawWire) -> None:
+        """Wait for the end of a connection."""
+        await self.until(lambda: wire.lost)
 
     async def test_rest_of_a_half_closed_tunnel(self) -> None:
         """A tunnel that is open one way only, and moves nothing, is cut; one open both ways may rest."""
@@ -295,8 +255,8 @@ class BytesTests(PassthroughCase):
         self.assertGreater(tunnel.deadline, first)
         tunnel.deadline = 0.0
         self.sweep.tick()
-        await self.raw_end(client)
-        await self.until(lambda: self.metric("ingress_upstream_connections 0.0"))
+        await self.ended(client)
+        await self.until(lambda: self.shows("ingress_upstream_connections 0.0"))
 
 
 class EndpointTests(PassthroughCase):
@@ -306,9 +266,14 @@ class EndpointTests(PassthroughCase):
         """Send a ClientHello and wait for the end, and for a line with this status."""
         client = await self.raw()
         client.transport.write(hello(b"vault.test"))
-        await self.raw_end(client)
+        await self.ended(client)
         self.assertEqual(client.received, b"")
         self.assertEqual(self.log_lines()[0][5], b"%d" % wanted)
+
+    async def reached(self, upstream: RawUpstream, count: int) -> None:
+        """Wait until so many connections came, and the last one has its ClientHello."""
+        await self.until(lambda: len(upstream.wires) == count and upstream.wires[-1].received)
+        self.assertEqual(upstream.wires[-1].received, hello(b"vault.test"))
 
     async def test_balanced(self) -> None:
         """Connections take turns."""
@@ -326,9 +291,8 @@ class EndpointTests(PassthroughCase):
         for count in (1, 2):
             client = await self.raw()
             client.transport.write(hello(b"vault.test"))
-            await self.until(lambda count=count: len(upstream.wires) == count)
-            await self.until(lambda: upstream.wires[-1].received == hello(b"vault.test"))
-        self.assertTrue(self.metric("ingress_attempts_repeated_total 2.0"))
+            await self.reached(upstream, count)
+        self.assertTrue(self.shows("ingress_attempts_repeated_total 2.0"))
 
     async def test_unreachable(self) -> None:
         """Where nobody can be reached, the connection ends, and the log has 502."""
@@ -366,7 +330,7 @@ class DrainTests(PassthroughCase):
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: upstream.wires and upstream.wires[0].received)
         self.site.abort()
-        await self.raw_end(client)
+        await self.ended(client)
         await self.until(lambda: upstream.wires[0].lost)
 
 
@@ -379,7 +343,7 @@ class HostileTests(PassthroughCase):
         for octets in (b"GET / HTTP/1.1\r\n\r\n", bytes(300), records(b"\x02\x00\x00\x00"), b"\x80" * 300):
             client = await self.raw()
             client.transport.write(octets)
-            await self.raw_end(client)
+            await self.ended(client)
         self.assertEqual(upstream.wires, [])
 
     async def test_many_records(self) -> None:
@@ -402,9 +366,9 @@ class HostileTests(PassthroughCase):
         self.assertLessEqual(preface.deadline, self.sweep.now + 10)
         self.sweep._clock = type("Later", (), {"seconds": lambda _: self.reactor.seconds() + 11})()
         self.sweep.tick()
-        await self.raw_end(client)
+        await self.ended(client)
         self.assertEqual(upstream.wires, [])
-        self.assertTrue(self.metric('ingress_prefaces_refused_total{cause="late"} 1.0'))
+        self.assertTrue(self.shows('ingress_prefaces_refused_total{cause="late"} 1.0'))
 
     async def test_broken_off(self) -> None:
         """A client that leaves in the middle of its ClientHello leaves nothing behind."""
@@ -414,7 +378,7 @@ class HostileTests(PassthroughCase):
             client.transport.write(hello(b"vault.test")[:40])
             await self.until(lambda: self.channels)
             getattr(client.transport, leave)()
-            await self.raw_end(client)
+            await self.ended(client)
 
     async def test_gone_before_connected(self) -> None:
         """A client that leaves while its endpoint is looked for has one line, and no connection is left."""
@@ -427,7 +391,7 @@ class HostileTests(PassthroughCase):
         await self.until(lambda: waiting)
         tunnel, endpoint = waiting[0]
         tunnel.downstream.transport.abortConnection()
-        await self.raw_end(client)
+        await self.ended(client)
         connect(endpoint, tunnel._upstream, self.fail)
         await self.until(lambda: upstream.wires and upstream.wires[0].lost)
         (line,) = self.log_lines()
@@ -445,9 +409,9 @@ class BehindLoadBalancerTests(PassthroughCase):
         header = b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 443\r\n"
         for size in (1, 20, len(header), len(header) + 5, 1 << 16):
             client = await self.raw()
-            self.send_in_pieces(size)(client, header + hello(b"vault.test"))
+            self.in_pieces(size)(client, header + hello(b"vault.test"))
             await self.until(lambda: upstream.wires and upstream.wires[-1].received == hello(b"vault.test"))
             client.transport.abortConnection()
-            await self.raw_end(client)
+            await self.ended(client)
             upstream.wires.clear()
         self.assertEqual({line[1] for line in self.log_lines()}, {b"192.0.2.7"})

@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
-
-from ingress.certificates import CertificateTable
 from ingress.http.forwarding import TrustedProxies
 from ingress.proxy.prefaces import PrefaceRules
-from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
-from tests.fakes.upstreams import OK
 from tests.http.test_proxy_header import V4, V6, v2
-from tests.proxy.sockets_case import SocketsCase, certificate_of
+from tests.proxy.raw_case import RawCase
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 8443\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"
 
 
-class ProxyHeaderCase(SocketsCase):
+class ProxyHeaderCase(RawCase):
     """Both listeners expect a header, from loopback addresses alone."""
 
     rules = PrefaceRules(load_balancers=TrustedProxies(["127.0.0.0/8"]))
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        """Start."""
-        await super().setUp()
-        authority = make_authority()
-        shown = certificate_of(authority, "app.test")
-        self.contexts.publish(CertificateTable({"app.test": (shown,)}, {}, None))
-        self.upstream.on_request = lambda wire: wire.write(OK)
-        self.raw_clients: list[RawWire] = []
-        self.addCleanup(self.end_raw_clients)
-
-    async def end_raw_clients(self) -> None:
-        """End what a test left open."""
-        for client in self.raw_clients:
-            if client.lost is None:
-                client.transport.abortConnection()
-        await self.until(lambda: all(client.lost for client in self.raw_clients))
-
-    async def raw(self, port: Any, client: RawWire | None = None) -> RawWire:
-        """Connect to a listener."""
-        wire = RawWire() if client is None else client
-        endpoint = TCP4ClientEndpoint(self.reactor, "127.0.0.1", port.getHost().port)
-        await connectProtocol(endpoint, wire)
-        self.raw_clients.append(wire)
-        return wire
 
     async def ask(self, header: bytes, size: int = 1 << 16) -> DownstreamWire:
         """Send a header and a request, so many bytes at a time, and wait for the answer."""
@@ -67,14 +35,11 @@ class ProxyHeaderCase(SocketsCase):
 
     def peers(self) -> list[bytes]:
         """The addresses in the access log."""
-        self.access_log.flush()
-        self.access_log.stop()
-        return [line.split(b" ")[1] for line in b"".join(self.lines).splitlines()]
+        return [line[1] for line in self.log_lines()]
 
     def refused(self, cause: str, count: int) -> bool:
         """Whether so many connections were closed for this cause."""
-        line = f'ingress_prefaces_refused_total{{cause="{cause}"}} {float(count)}'
-        return line in self.metrics.render().decode()
+        return self.shows(f'ingress_prefaces_refused_total{{cause="{cause}"}} {float(count)}')
 
 
 class ClientTests(ProxyHeaderCase):
@@ -131,21 +96,10 @@ class ClientTests(ProxyHeaderCase):
         """TLS begins behind the header, whatever the pieces."""
         for header in (V1, v2(1, 0x11, V4)):
             for size in (5, 30, 1 << 16):
-
-                def send(wire: RawWire, octets: bytes, header: bytes = header, size: int = size) -> None:
-                    self.trickle(wire, header + octets, size)
-
-                client = await self.raw(self._secure, HandMadeTLS(b"app.test", send))
-                await self.until(lambda client=client: client.answer.endswith(b"ok"))  # type: ignore[attr-defined]
+                wire = HandMadeTLS(b"app.test", self.in_pieces(size, before=header))
+                await self.answered(await self.open(self._secure, wire))
                 self.assertEqual(self.forwarded()[b"x-real-ip"], b"192.0.2.7")
                 self.assertEqual(self.forwarded()[b"x-forwarded-proto"], b"https")
-
-    def trickle(self, wire: RawWire, octets: bytes, size: int) -> None:
-        """Send so many bytes at a time."""
-        if wire.lost is None:
-            wire.transport.write(octets[:size])
-            if octets[size:]:
-                self.reactor.callLater(0.0005, self.trickle, wire, octets[size:], size)
 
 
 class RefusalTests(ProxyHeaderCase):
@@ -155,9 +109,9 @@ class RefusalTests(ProxyHeaderCase):
         """A connection without a header is closed, on both listeners, and gets no answer."""
         for octets in (GET, b"\x16\x03\x01\x02\x00\x01", bytes(100)):
             for port in (self._plain, self._secure):
-                client = await self.raw(port)
+                client = await self.open(port, RawWire())
                 client.transport.write(octets)
-                await self.until(lambda client=client: client.lost and not self.channels)
+                await self.ended(client)
                 self.assertEqual(client.received, b"")
         self.assertEqual(self.upstream.wires, [])
         self.assertTrue(self.refused("malformed", 6))
@@ -165,9 +119,9 @@ class RefusalTests(ProxyHeaderCase):
     async def test_wrong_length(self) -> None:
         """A header whose length does not fit its content is none."""
         for header in (v2(1, 0x11, V4, length=11), v2(1, 0x21, V4), v2(1, 0x11, V4 + b"xx"), V1[:-2] + b"\n"):
-            client = await self.raw(self._plain)
+            client = await self.open(self._plain, RawWire())
             client.transport.write(header + GET)
-            await self.until(lambda client=client: client.lost and not self.channels)
+            await self.ended(client)
             self.assertEqual(client.received, b"")
 
     async def test_second_header(self) -> None:
@@ -177,21 +131,21 @@ class RefusalTests(ProxyHeaderCase):
 
     async def test_slow(self) -> None:
         """A header that does not come in time is waited for no more."""
-        client = await self.raw(self._plain)
+        client = await self.open(self._plain, RawWire())
         client.transport.write(V1[:20])
         await self.until(lambda: self.channels)
         self.channels[0].deadline = 0.0
         self.sweep.tick()
-        await self.until(lambda: client.lost and not self.channels)
+        await self.ended(client)
         self.assertTrue(self.refused("late", 1))
 
     async def test_broken_off(self) -> None:
         """A peer that ends in the middle of its header is closed."""
-        client = await self.raw(self._plain)
+        client = await self.open(self._plain, RawWire())
         client.transport.write(V1[:20])
         await self.until(lambda: self.channels)
         client.transport.loseWriteConnection()
-        await self.until(lambda: client.lost and not self.channels)
+        await self.ended(client)
         self.assertTrue(self.refused("unfinished", 1))
 
 
@@ -203,12 +157,12 @@ class StrangerTests(ProxyHeaderCase):
     async def test_closed(self) -> None:
         """It is closed before it has said anything, with a header or without."""
         for port in (self._plain, self._secure):
-            client = await self.raw(port)
-            await self.until(lambda client=client: client.lost)
+            client = await self.open(port, RawWire())
+            await self.ended(client)
             self.assertEqual(client.received, b"")
-        client = await self.raw(self._plain)
+        client = await self.open(self._plain, RawWire())
         client.transport.write(V1 + GET)
-        await self.until(lambda: client.lost and not self.channels)
+        await self.ended(client)
         self.assertEqual(client.received, b"")
         self.assertEqual(self.upstream.wires, [])
         self.assertTrue(self.refused("stranger", 3))
