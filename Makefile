@@ -3,6 +3,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
+# Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
+FAULTS ?=
+TARGETS ?=
+SOAK_SECONDS ?= 300
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
 CODE = ingress tests twisted/plugins scripts bench
@@ -11,13 +15,15 @@ bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
 dev_environment = $(VENV)/.installed-dev
 fuzz_environment = $(VENV)-fuzz/.installed
+# sslyze wants another cryptography than pyOpenSSL does.
+sslyze_environment = $(VENV)-sslyze/.installed
 bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers docs bench bench-quick bench-watch image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers docs bench bench-quick bench-watch bench-tls sslyze faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -59,11 +65,23 @@ bench-quick: $(bench_quick_environment) ## measure the two small GETs beside ngi
 bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, and write bench/watch-results.json
 	@exec $(bin)/python -m bench.watch
 
+faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if they are here: FAULTS=name,... TARGETS=ours,...
+	@exec $(bin)/python -m bench.faults --only='$(FAULTS)' --targets='$(TARGETS)'
+
+soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300: memory, descriptors and threads must stay flat
+	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.faults --only=soak --targets=ours
+
+bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
+	@exec $(bin)/python -m bench.tls
+
+sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration
+	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
+
 image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(BENCH_VENV) $(VENV)-fuzz build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(BENCH_VENV) $(VENV)-fuzz $(VENV)-sslyze build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.
@@ -92,6 +110,11 @@ $(bench_quick_environment): $(metadata)
 $(fuzz_environment): $(metadata)
 	test -x $(VENV)-fuzz/bin/python || '$(PYTHON)' -m venv $(VENV)-fuzz
 	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris --editable .
+	@touch $@
+
+$(sslyze_environment):
+	test -x $(VENV)-sslyze/bin/python || '$(PYTHON)' -m venv $(VENV)-sslyze
+	$(VENV)-sslyze/bin/python -m pip install --quiet --disable-pip-version-check 'sslyze >= 6.3, < 7'
 	@touch $@
 
 define make_venv

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
 from attrs import frozen
@@ -83,10 +83,10 @@ class Backend:
         self._server: asyncio.Server | None = None
         self._running: set[asyncio.Task[None]] = set()
 
-    async def start(self, port: int) -> None:
+    async def start(self, port: int, addresses: Sequence[str] = (HOST,)) -> None:
         """Listen."""
         self.port = port
-        self._server = await asyncio.start_server(self._serve, HOST, port, limit=_MAX_HEAD, backlog=4096)
+        self._server = await asyncio.start_server(self._serve, addresses, port, limit=_MAX_HEAD, backlog=4096)
 
     async def stop(self) -> None:
         """Close everything."""
@@ -154,6 +154,7 @@ class BlackHole:
     """A port on which no connect ever ends: a listener whose queue is full, so that the kernel drops each SYN."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self._listener = socket.socket()
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._listener.bind((HOST, port))

@@ -1,6 +1,7 @@
 """What a script found: figures, each judged by its bound, and a verdict.  Pure."""
 
 from enum import Enum
+from math import isinf
 
 from attrs import define, field, frozen
 
@@ -32,9 +33,11 @@ class Check:
 
 
 def number(value: float | str) -> str:
-    """A figure with the digits that it is worth."""
+    """A figure with the digits that it is worth; an infinite one stands for what did not happen."""
     if isinstance(value, str):
         return value
+    if isinf(value):
+        return "never"
     if isinstance(value, int) or value == int(value):
         return f"{int(value):,}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

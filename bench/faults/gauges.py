@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.gauges import process_tree
 
 _PROC = Path("/proc")
+_ESTABLISHED = "01"
 
 
 def open_files(pid: int) -> int:
@@ -47,6 +48,19 @@ def regular_file_bytes(pid: int) -> int:
             except OSError:
                 continue  # closed meanwhile
     return total
+
+
+def established(port: int, table: str | None = None) -> int:
+    """How many connections to *port* of this machine are established, on the side that accepted them.
+
+    *table* is the text of ``/proc/net/tcp``; without one it is read.
+    """
+    lines = (table if table is not None else (_PROC / "net" / "tcp").read_text()).splitlines()[1:]
+    found = 0
+    for line in lines:
+        _, local, _, state, *_ = line.split()
+        found += int(local.partition(":")[2], 16) == port and state == _ESTABLISHED
+    return found
 
 
 def _entries(folder: Path) -> list[str]:

@@ -10,11 +10,11 @@ _BODY_SIZE = "nginx.ingress.kubernetes.io/proxy-body-size"
 Object = Mapping[str, Any]
 
 
-def ingress(name: str, host: str | None, service: str, path: str = "/") -> Object:
-    """An Ingress that sends *path* and all below it to *service*, without a limit of size."""
-    backend = {"service": {"name": service, "port": {"number": 80}}}
+def ingress(name: str, host: str | None, service: str, port: int = 80) -> Object:
+    """An Ingress that sends everything, or all for *host*, to *port* of *service*, without a limit of size."""
+    backend = {"service": {"name": service, "port": {"number": port}}}
     rule: dict[str, Any] = {
-        "http": {"paths": [{"path": path, "pathType": "Prefix", "backend": backend}]},
+        "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
     }
     if host is not None:
         rule["host"] = host
@@ -27,19 +27,19 @@ def ingress(name: str, host: str | None, service: str, path: str = "/") -> Objec
     }
 
 
-def service(name: str, **spec: Any) -> Object:
-    """A Service with one port; *spec* is added to its specification."""
+def service(name: str) -> Object:
+    """A Service with one port."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(name),
-        "spec": {"ports": [{"port": 80}], **spec},
+        "spec": {"ports": [{"port": 80}]},
     }
 
 
 def external_name(name: str, target: str, port: int) -> Object:
-    """A Service that stands for another host."""
-    spec = {"type": "ExternalName", "externalName": target, "ports": [{"port": 80, "targetPort": port}]}
+    """A Service that stands for another host; nothing maps its ports."""
+    spec = {"type": "ExternalName", "externalName": target, "ports": [{"port": port}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(name), "spec": spec}
 
 

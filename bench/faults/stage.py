@@ -22,6 +22,8 @@ from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, REPOSITORY, TITLES
 from bench.processes import HOST, READY_SECONDS, Processes, Running, answers
 
 _POLL_SECONDS = 0.02
+# A port may take connections before the process that serves them is there.
+_SETTLE_SECONDS = 0.2
 # Below the ports that systems give to outgoing connections: a port that a pod leaves must stay free for it.
 _PORTS = range(15000, 30000)
 _random = random.SystemRandom()
@@ -176,11 +178,13 @@ class Stage:
         """Start a process that can import this repository."""
         return self._processes.start(name, command, cpu, {"PYTHONPATH": str(REPOSITORY)})
 
-    async def backend(self, behavior: Behavior, *, reads_body: bool = True) -> Backend:
+    async def backend(
+        self, behavior: Behavior, *, reads_body: bool = True, addresses: Sequence[str] = (HOST,)
+    ) -> Backend:
         """Start a backend in this process."""
         backend = Backend(behavior, reads_body=reads_body)
         self._backends.append(backend)
-        await backend.start(free_ports(1)[0])
+        await backend.start(free_ports(1)[0], addresses)
         return backend
 
     def black_hole(self) -> int:
@@ -216,6 +220,7 @@ class Stage:
                     raise BenchError(f"{TITLES[self.target]} is not ready; see {running.log}")
                 await asyncio.sleep(_POLL_SECONDS)
         await until_open(running, site.http)
+        await asyncio.sleep(_SETTLE_SECONDS)
         self._proxies.append(proxy)
         return proxy
 

@@ -21,6 +21,7 @@ _DISK_BYTES = 1 << 20
 # What the kernel keeps on the way: two connections, each with the buffers of both ends.
 _KERNEL_BYTES = 32 << 20
 _LEAVERS = 10
+_BOUNDED = "memory +8 MiB at most, nothing on disk"
 
 
 class _Pace:
@@ -42,20 +43,24 @@ class _Pace:
 
 
 class _Filling:
-    """Sends the body, and knows how much of it was taken, and what its checksum is."""
+    """Sends the body, in chunks or not, and knows how much of it was taken, and what its checksum is."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_chunked: bool) -> None:
         self.sent = 0
         self.checksum = 0
+        self._piece = b"%x\r\n%b\r\n" % (len(_PIECE), _PIECE) if is_chunked else _PIECE
+        self._end = b"0\r\n\r\n" if is_chunked else b""
+        self.framing = b"Transfer-Encoding: chunked" if is_chunked else b"Content-Length: %d" % _BODY_BYTES
 
     async def into(self, writer: asyncio.StreamWriter) -> None:
         """Send all of it."""
         writer.transport.set_write_buffer_limits(high=len(_PIECE))
         while self.sent < _BODY_BYTES:
-            writer.write(_PIECE)
+            writer.write(self._piece)
             await writer.drain()
             self.sent += len(_PIECE)
             self.checksum = zlib.crc32(_PIECE, self.checksum)
+        writer.write(self._end)
 
 
 class _Watch:
@@ -92,32 +97,45 @@ async def _held_back(stage: Stage, filling: _Filling, taken: Callable[[], int]) 
     stage.checks.at_most("sender ahead by", (filling.sent - taken()) / 1e6, _KERNEL_BYTES / 1e6, "MB")
 
 
-async def upload(stage: Stage) -> None:
-    """A client sends 1 GiB to a backend that takes 1 MB/s for 5 s, and then all it gets."""
+async def _take_chunks(reader: asyncio.StreamReader, pace: _Pace) -> None:
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        while size:
+            data = await reader.read(min(size, 1 << 18))
+            if not data:
+                return
+            size -= len(data)
+            await pace.take(data)
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+
+
+async def _take(reader: asyncio.StreamReader, pace: _Pace, is_chunked: bool) -> None:
+    """Take the body, or what there is of it."""
+    if is_chunked:
+        await _take_chunks(reader, pace)
+        return
+    while pace.taken < _BODY_BYTES and (data := await reader.read(1 << 18)):
+        await pace.take(data)
+
+
+async def _upload(stage: Stage, is_chunked: bool) -> None:
     pace = _Pace()
 
     async def swallow(request: Request, peer: Peer) -> None:
         nonlocal pace
-        if request.method == b"GET":
-            await peer.answer(b"ok")
-            return
-        length = int(request.fields[b"content-length"])
-        pace = _Pace()
-        while pace.taken < length:
-            data = await peer.reader.read(1 << 18)
-            if not data:
-                return
-            await pace.take(data)
+        if request.method == b"POST":
+            pace = _Pace()
+            await _take(peer.reader, pace, b"transfer-encoding" in request.fields)
         await peer.answer(b"ok")
 
     backend = await stage.backend(swallow, reads_body=False)
     proxy = await stage.proxy(backend.port)
     for _ in range(20):
         await ask(proxy.http, get())
-    watch, filling = _Watch(proxy), _Filling()
+    watch, filling = _Watch(proxy), _Filling(is_chunked)
     visitor = await Visitor.arrive(proxy.http)
     began = monotonic()
-    visitor.writer.write(b"POST / HTTP/1.1\r\nHost: fault.test\r\nContent-Length: %d\r\n\r\n" % _BODY_BYTES)
+    visitor.writer.write(b"POST / HTTP/1.1\r\nHost: fault.test\r\n%b\r\n\r\n" % filling.framing)
     looking = asyncio.create_task(_held_back(stage, filling, lambda: pace.taken))
     try:
         await filling.into(visitor.writer)
@@ -132,15 +150,24 @@ async def upload(stage: Stage) -> None:
     await watch.report(stage)
 
 
-async def download(stage: Stage) -> None:
-    """A backend sends 1 GiB to a client that takes 1 MB/s for 5 s, and then all it gets."""
-    filling = _Filling()
+async def upload(stage: Stage) -> None:
+    """A client sends 1 GiB to a backend that takes 1 MB/s for 5 s, and then all it gets."""
+    await _upload(stage, is_chunked=False)
+
+
+async def upload_chunks(stage: Stage) -> None:
+    """The same in chunks."""
+    await _upload(stage, is_chunked=True)
+
+
+async def _download(stage: Stage, is_chunked: bool) -> None:
+    filling = _Filling(is_chunked)
 
     async def pour(request: Request, peer: Peer) -> None:
         if request.target != b"/body":
             await peer.answer(b"ok")
             return
-        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % _BODY_BYTES)
+        await peer.write(b"HTTP/1.1 200 OK\r\n%b\r\n\r\n" % filling.framing)
         await filling.into(peer.writer)
 
     backend = await stage.backend(pour)
@@ -151,16 +178,25 @@ async def download(stage: Stage) -> None:
     visitor = await Visitor.arrive(proxy.http)
     began = monotonic()
     visitor.writer.write(get("/body"))
-    await visitor.reader.readuntil(b"\r\n\r\n")
+    head = await visitor.reader.readuntil(b"\r\n\r\n")
     pace = _Pace()
     looking = asyncio.create_task(_held_back(stage, filling, lambda: pace.taken))
-    while pace.taken < _BODY_BYTES and (data := await visitor.reader.read(1 << 18)):
-        await pace.take(data)
+    await _take(visitor.reader, pace, b"chunked" in head.lower())
     await looking
     stage.checks.holds("every byte arrived", (pace.taken, pace.checksum) == (filling.sent, filling.checksum))
     stage.checks.note("took", monotonic() - began, "s")
     visitor.leave()
     await watch.report(stage)
+
+
+async def download(stage: Stage) -> None:
+    """A backend sends 1 GiB to a client that takes 1 MB/s for 5 s, and then all it gets."""
+    await _download(stage, is_chunked=False)
+
+
+async def download_chunks(stage: Stage) -> None:
+    """The same in chunks."""
+    await _download(stage, is_chunked=True)
 
 
 async def leavers(stage: Stage) -> None:
@@ -193,7 +229,9 @@ async def leavers(stage: Stage) -> None:
 
 
 FAULTS = (
-    Fault("upload", "memory +8 MiB at most, nothing on disk", upload),
-    Fault("download", "memory +8 MiB at most, nothing on disk", download),
+    Fault("upload", _BOUNDED, upload),
+    Fault("upload-chunks", _BOUNDED, upload_chunks),
+    Fault("download", _BOUNDED, download),
+    Fault("download-chunks", _BOUNDED, download_chunks),
     Fault("leavers", "upstream ended within 1 s", leavers),
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from math import ceil
 from time import monotonic
 
 from bench import gauges
@@ -48,11 +49,13 @@ async def silent_clients(stage: Stage) -> None:
     stage.checks.at_most(
         "memory of each", (proxy.resident_kib() - resident) * 1024 / max(taken, 1), _BYTES_PER_SILENT, "B"
     )
-    opened = monotonic() - began
-    while proxy.open_files() - files > 5 and monotonic() - began < opened + _HEAD_SECONDS + 4:
+    # Those that a limit keeps waiting are taken when the first ones have ended, and end themselves later.
+    waves = ceil(count / max(taken, 1))
+    allowed = monotonic() - began + waves * _HEAD_SECONDS + 2
+    while proxy.open_files() - files > 5 and monotonic() - began < allowed + 2:
         await asyncio.sleep(0.2)
     await probe.stop()
-    stage.checks.at_most("all ended after", monotonic() - began, opened + _HEAD_SECONDS + 2, "s")
+    stage.checks.at_most("all ended after", monotonic() - began, allowed, "s")
     stage.checks.none("failed of another client", probe.failed)
     stage.checks.holds("another client was served", len(probe.latencies) > 100)
     stage.checks.note("its p99", probe.p99_ms, "ms")
@@ -112,6 +115,9 @@ async def header_bombs(stage: Stage) -> None:
     (pod,) = await stage.pods(1)
     proxy = await stage.proxy(pod.port)
     await Load(proxy.http).send(400)
+    # What is loaded and made once, for the first refusal, is not what a bomb costs.
+    for refused in (b"GET / HTTP/1.1\r\n\r\n", _START + b"X: " + b"a" * 40_000 + b"\r\n\r\n"):
+        await ask(proxy.http, refused)
     resident = proxy.resident_kib()
     gauges.reset_peak(proxy.pid)
     wrong = []

@@ -1,6 +1,7 @@
 """What goes wrong inside of the proxy, and what objects must not make it do."""
 
 import asyncio
+import socket
 
 from attrs import evolve
 
@@ -11,6 +12,7 @@ from bench.faults.load import Load
 from bench.faults.stage import Stage
 from bench.faults.subject import BUG
 from bench.faults.visitors import Visitor, ask, get
+from bench.processes import HOST
 
 _INNER_NAMES = (
     "localhost",
@@ -58,39 +60,50 @@ async def exception(stage: Stage) -> None:
 
 
 async def external_names(stage: Stage) -> None:
-    """Services of type ExternalName name this machine in many ways, and the address of cloud metadata."""
+    """Services of type ExternalName name this machine in many ways, and the address of cloud metadata.
+
+    A name that is allowed cannot be shown here, since all of one machine's addresses are its own.
+    """
 
     async def trap(request: Request, peer: Peer) -> None:
         await peer.answer(b"trapped")
 
-    backend = await stage.backend(trap)
+    outer = _outer_address()
+    backend = await stage.backend(trap, addresses=(HOST, *outer))
     for options in ((), ("--allow-external-name",)):
         site = evolve(stage.site(), options=options)
+        targets = [(name, backend.port) for name in (*_INNER_NAMES, socket.gethostname().lower(), *outer)]
+        targets.append(("localhost", site.admin))
         written = []
-        for number, target in enumerate(_INNER_NAMES):
+        for number, (target, port) in enumerate(targets):
             name = f"e{number}"
-            written += [
-                objects.ingress(name, f"{name}.test", name),
-                objects.external_name(name, target, backend.port),
-            ]
-        written += [
-            objects.ingress("admin", "admin.test", "admin"),
-            objects.external_name("admin", "localhost", site.admin),
-        ]
+            written.append(objects.external_name(name, target, port))
+            written.append(objects.ingress(name, f"{name}.test", name, port))
         site.write(written)
         proxy = await stage.start(site)
-        hosts = [*(f"e{number}.test" for number in range(len(_INNER_NAMES))), "admin.test"]
-        told = await asyncio.gather(*(ask(proxy.http, get(host=host), 8) for host in hosts))
+        asking = (ask(proxy.http, get(host=f"e{number}.test"), 8) for number in range(len(targets)))
+        told = await asyncio.gather(*asking)
         reached = [
-            target
-            for target, one in zip((*_INNER_NAMES, "own admin port"), told, strict=True)
+            f"{target} (port {port}): {one}"
+            for (target, port), one in zip(targets, told, strict=True)
             if one.status not in (502, 503)
         ]
-        allowed = "allowed" if options else "off"
-        stage.checks.none(f"answers other than 502 or 503 when {allowed}", len(reached))
+        when = "when allowed" if options else "when off"
+        stage.checks.none(f"of {len(targets)} answered other than 502 or 503 {when}", len(reached))
         if reached:
             stage.checks.note("namely", ", ".join(reached))
     stage.checks.none("requests that came through", len(backend.seen))
+
+
+def _outer_address() -> tuple[str, ...]:
+    """An address of this machine that is not a loopback one, if there is any.  Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("192.0.2.1", 9))
+        except OSError:
+            return ()
+        address = str(asking.getsockname()[0])
+    return () if address.startswith("127.") else (address,)
 
 
 FAULTS = (

@@ -33,7 +33,7 @@ def _churned(pods: list[Pod], step: int) -> list[objects.Object]:
 
 
 async def soak(stage: Stage) -> None:
-    """Half of the load that the proxy can take, for SOAK_SECONDS, while endpoints and 10 of 100 routes change every 2 s."""
+    """Half of the load that the client can make the proxy take, for SOAK_SECONDS, while endpoints and 10 of 100 routes change every 2 s."""
     seconds = float(os.environ.get(SECONDS_VARIABLE, _DEFAULT_SECONDS))
     warm_up = min(_WARM_UP_SECONDS, seconds * _WARM_UP_SHARE)
     pods = await stage.pods(3)

@@ -1,0 +1,75 @@
+"""Proxies are told the same, and ours is told what it knows."""
+
+import json
+from pathlib import Path
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench.faults import objects
+from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, Deadlines, Site, limit_arguments
+from bench.faults.subject import set_limit
+from ingress.cluster.manifest_files import read_manifest
+from ingress.proxy import limits
+
+
+class SiteTests(SynchronousTestCase):
+    """What each proxy is told."""
+
+    def setUp(self) -> None:
+        """Make a site in a folder of its own."""
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        self.site = Site(folder, 1001, 1002, 1003, (2001, 2002))
+
+    def test_endpoints_and_deadlines(self) -> None:
+        """nginx and HAProxy have both endpoints, and the deadlines, in what they read."""
+        site = evolve(self.site, deadlines=Deadlines(silence=7))
+        for name, silence in (("nginx", "proxy_read_timeout 7s"), ("haproxy", "timeout server 7s")):
+            text = Path(COMMANDS[name](site, 1024)[-1]).read_text()
+            for wanted in ("127.0.0.1:1001", "127.0.0.1:2001", "127.0.0.1:2002", silence):
+                self.assertIn(wanted, text)
+
+    def test_ours(self) -> None:
+        """Ours reads manifests with both endpoints, and gets the options of the site last."""
+        command = COMMANDS["ours"](evolve(self.site, options=("--more",)), 1024)
+        self.assertEqual(command[-1], "--more")
+        self.assertIn(f"--manifests={self.site.manifests}", command)
+        written = json.loads((self.site.manifests / "all.json").read_text())
+        ports = [one["ports"][0]["port"] for one in written["items"] if one["kind"] == "EndpointSlice"]
+        self.assertEqual(ports, [2001, 2002])
+
+    def test_objects_are_good(self) -> None:
+        """Everything that is written is read without a problem."""
+        made = [*objects.one_service((1, 2), "a.test"), objects.external_name("e", "other.test", 5)]
+        content = read_manifest(objects.manifest(made).encode(), "all.json", "nginx.ingress.kubernetes.io")
+        self.assertEqual(len(content.objects), len(made))
+        self.assertEqual([problem for one in content.objects for problem in one.projection.problems], [])
+
+
+class LimitTests(SynchronousTestCase):
+    """Deadlines of ours that a script shortens."""
+
+    def test_only_what_differs(self) -> None:
+        """Defaults are not touched."""
+        self.assertEqual(limit_arguments(DEFAULT_DEADLINES), [])
+        self.assertEqual(limit_arguments(Deadlines(silence=2)), ["--limit=SILENCE_SECONDS=2"])
+
+    def test_defaults_are_ours(self) -> None:
+        """What the scripts take for our defaults is what the proxy has, and each bound exists."""
+        shortened = limit_arguments(Deadlines(1, 1, 1, 1, 1, 1))
+        for argument in shortened:
+            name = argument.split("=")[1]
+            self.patch(limits, name, getattr(limits, name))
+            set_limit(f"{name}=1")
+            self.assertEqual(getattr(limits, name), 1)
+        self.assertRaises(SystemExit, set_limit, "NO_SUCH_LIMIT=1")
+
+    def test_default_values(self) -> None:
+        """A test at the default deadlines measures what users get."""
+        defaults = DEFAULT_DEADLINES
+        known = (limits.HEAD_SECONDS, limits.CONNECT_SECONDS, limits.SILENCE_SECONDS, limits.IDLE_SECONDS)
+        self.assertEqual((defaults.head, defaults.connect, defaults.silence, defaults.idle), known)
+        self.assertEqual(
+            (defaults.body_gap, defaults.send_gap), (limits.BODY_GAP_SECONDS, limits.SEND_GAP_SECONDS)
+        )
