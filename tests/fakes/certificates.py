@@ -184,3 +184,20 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+def revoke(authority: Authority, *chains: bytes, until: datetime | None = None) -> bytes:
+    """Sign a revocation list, as PEM, that has the first certificate of each of these PEM chains."""
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(authority.certificate.subject)
+        .last_update(now - DEFAULT_BACKDATE)
+        .next_update(until or now + DEFAULT_LIFETIME)
+    )
+    for chain in chains:
+        revoked = x509.RevokedCertificateBuilder(
+            serial_number=x509.load_pem_x509_certificate(chain).serial_number, revocation_date=now
+        ).build()
+        builder = builder.add_revoked_certificate(revoked)
+    return builder.sign(authority.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)

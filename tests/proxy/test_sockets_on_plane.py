@@ -1,11 +1,13 @@
 """The plane carries what Twisted's transports carry: the same tests, on its sockets."""
 
 from tests.proxy import (
+    test_sockets_client_certificates,
     test_sockets_downstreams,
     test_sockets_passthrough,
     test_sockets_proxy_header,
     test_sockets_streaming,
     test_sockets_tls,
+    test_sockets_transport_security,
     test_sockets_tunnel,
     test_sockets_upstream_tls,
     test_sockets_upstreams,
@@ -16,11 +18,13 @@ from tests.proxy.sockets_case import SocketsCase
 def _on_plane() -> None:
     """Make a class on the plane of each class of these modules."""
     modules = (
+        test_sockets_client_certificates,
         test_sockets_downstreams,
         test_sockets_passthrough,
         test_sockets_proxy_header,
         test_sockets_streaming,
         test_sockets_tls,
+        test_sockets_transport_security,
         test_sockets_tunnel,
         test_sockets_upstream_tls,
         test_sockets_upstreams,
