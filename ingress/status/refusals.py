@@ -32,9 +32,9 @@ class Refusals:
         if right not in self._refused:
             self._refused.add(right)
             log.warn(
-                "Not permitted to {right}. Requests are served all the same. The API server says: {message}",
+                "Not permitted to {right}. Requests are served all the same. The API server says: {words}",
                 right=right.value,
-                message=error.message,
+                words=error.message,
             )
 
     def granted(self, right: Right) -> None:

@@ -11,7 +11,8 @@ Invariants:
 2. Whatever came of the write of an Ingress, it rests before the next one, longer each time.  So
    another controller that writes the same Ingress is answered ever more rarely.
 3. What was written counts until the API server shows something else, so that an Ingress is
-   not written again because its event is late.
+   not written again because its event is late.  What it showed while the write was under way may
+   be newer than the write, and counts more.
 """
 
 from collections.abc import Callable
@@ -97,12 +98,15 @@ class StatusWriter:
         self._pace = Pace(steady, random, per_second=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
         self._is_leading = False
         self._is_asking = False
+        # The Ingress that is being written, unless the API server has shown other addresses since.
+        self._writing: ObjectKey | None = None
         self._call: IDelayedCall | None = None
         # Ingresses that were ours when they were last looked at.
         self._ours: set[ObjectKey] = set()
         self._written: dict[ObjectKey, tuple[Address, ...]] = {}
         self._rests: dict[ObjectKey, _Rest] = {}
         self._closed_namespaces: dict[str, float] = {}
+        self._published: tuple[Address, ...] | None = None
         self._count = 0
 
     @property
@@ -139,6 +143,8 @@ class StatusWriter:
         for kind, key in changes.standings:
             if kind is Kind.INGRESS:
                 self._written.pop(key, None)
+                if key == self._writing:
+                    self._writing = None
         if everything:
             self._look_at_everything()
         else:
@@ -164,11 +170,11 @@ class StatusWriter:
         """Look at a portion of the agenda, up to the first Ingress that has to be written."""
         self._call = None
         state = self._state()
-        published = published_addresses(self._settings, state)
+        published = self._published = published_addresses(self._settings, state)
         for _ in range(_PORTION):
             key = self._agenda.take()
             if key is None:
-                self._settled(published)
+                self._settled()
                 break
             addresses = self._addresses(key, state, published)
             if addresses is None:
@@ -211,7 +217,7 @@ class StatusWriter:
         self._written.pop(key, None)
         self._rests.pop(key, None)
 
-    def _settled(self, published: tuple[Address, ...] | None) -> None:
+    def _settled(self) -> None:
         """Say what was written since all was last as it should be."""
         count, self._count = self._count, 0
         now = self._steady()
@@ -222,7 +228,7 @@ class StatusWriter:
             log.info(
                 "Wrote the status of {count} Ingresses; the address of those served is {addresses}",
                 count=count,
-                addresses=", ".join(map(str, published or ())) or "not known",
+                addresses=", ".join(map(str, self._published or ())) or "not known",
             )
 
     # -- writing
@@ -237,6 +243,7 @@ class StatusWriter:
             self._timeouts,
         )
         self._is_asking = True
+        self._writing = key
         self._pace.went()
         self._ask(request, lambda outcome: self._was_written(key, addresses, outcome))
 
@@ -252,19 +259,22 @@ class StatusWriter:
         if not self._is_leading:
             return
         if not isinstance(outcome, KubernetesError):
-            self._written[key] = addresses
+            if key == self._writing:
+                self._written[key] = addresses
             if not addresses:
                 self._ours.discard(key)
             self._rest(key)
-        elif outcome.status == 404:
-            # Its end is on the way here.
-            self._rest(key)
-        elif outcome.reason == WITHHELD:
-            self._pace.troubled(outcome)
+            if not self._agenda:
+                self._settled()
         else:
-            self._failed(key, outcome)
-        # What changed meanwhile has to be looked at with what was written in mind.
-        self._agenda.add((key,))
+            self._agenda.add((key,))
+            if outcome.reason == WITHHELD:
+                self._pace.troubled(outcome)
+            elif outcome.status == 404:
+                # Its end is on the way here.
+                self._rest(key)
+            else:
+                self._failed(key, outcome)
         self._schedule()
 
     def _failed(self, key: ObjectKey, error: KubernetesError) -> None:

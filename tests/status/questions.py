@@ -1,0 +1,40 @@
+"""A thread that stands still: a test sees what is asked of it, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ingress.cluster.api_client import ApiRequest
+from ingress.cluster.api_thread import Outcome
+from ingress.errors import KubernetesError
+
+DONE: Mapping[str, Any] = {}
+FORBIDDEN = KubernetesError(403, "Forbidden", "it is forbidden")
+UNREACHABLE = KubernetesError(0, "Unreachable", "Connection refused")
+
+
+class Questions:
+    """What was asked, of which one at a time is open."""
+
+    def __init__(self) -> None:
+        self.asked: list[ApiRequest] = []
+        self._open: Callable[[Outcome], None] | None = None
+
+    def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        """Take a request."""
+        assert self._open is None, "two requests at a time"
+        self.asked.append(request)
+        self._open = done
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._open is not None
+
+    def answer(self, outcome: Outcome = DONE) -> ApiRequest:
+        """Answer the open request, and return it."""
+        done, self._open = self._open, None
+        assert done is not None, "nothing is asked"
+        done(outcome)
+        return self.asked[-1]

@@ -1,0 +1,117 @@
+"""Tests for ``ingress.status.agenda``."""
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.errors import KubernetesError
+from ingress.status.agenda import Agenda, Pace, is_about_the_server
+
+
+class AgendaTests(SynchronousTestCase):
+    """What to look at, and when."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.agenda: Agenda[str] = Agenda(self.clock.seconds)
+
+    def taken(self) -> list[str]:
+        """All that is to be looked at now."""
+        found = []
+        while (key := self.agenda.take()) is not None:
+            found.append(key)
+        return found
+
+    def test_in_order(self) -> None:
+        """Keys come in the order in which they were added, each once."""
+        self.agenda.add("ab")
+        self.agenda.add("ca")
+        self.assertEqual((len(self.agenda), "c" in self.agenda), (3, True))
+        self.assertEqual(self.taken(), ["a", "b", "c"])
+        self.assertEqual((len(self.agenda), self.agenda.next_at()), (0, None))
+
+    def test_put_off(self) -> None:
+        """What is put off comes at its time and not before, even when it is added again."""
+        self.agenda.put_off("a", 5)
+        self.agenda.add("ab")
+        self.assertEqual(self.taken(), ["b"])
+        self.assertEqual((len(self.agenda), self.agenda.next_at()), (1, 5))
+        self.clock.advance(4.9)
+        self.assertEqual(self.taken(), [])
+        self.clock.advance(0.1)
+        self.assertEqual(self.agenda.next_at(), 5)
+        self.assertEqual(self.taken(), ["a"])
+
+    def test_put_off_again(self) -> None:
+        """The time that was said last counts."""
+        for until in (5, 9, 7):
+            self.agenda.put_off("a", until)
+        self.assertEqual(self.agenda.next_at(), 7)
+        self.clock.advance(7)
+        self.assertEqual(self.taken(), ["a"])
+        self.clock.advance(7)
+        self.assertEqual((self.taken(), self.agenda.next_at()), ([], None))
+
+    def test_put_off_after_being_added(self) -> None:
+        """What is to be looked at now can be put off."""
+        self.agenda.add("a")
+        self.agenda.put_off("a", 5)
+        self.assertEqual((self.taken(), len(self.agenda)), ([], 1))
+
+    def test_dropped(self) -> None:
+        """What is dropped does not come, neither now nor later."""
+        self.agenda.add("a")
+        self.agenda.put_off("b", 5)
+        self.agenda.drop("a")
+        self.agenda.drop("b")
+        self.agenda.drop("c")
+        self.clock.advance(9)
+        self.assertEqual((self.taken(), self.agenda.next_at(), len(self.agenda)), ([], None, 0))
+
+    def test_cleared(self) -> None:
+        """Nothing is left after clearing."""
+        self.agenda.add("a")
+        self.agenda.put_off("b", 5)
+        self.agenda.clear()
+        self.clock.advance(9)
+        self.assertEqual((self.taken(), len(self.agenda)), ([], 0))
+
+
+class PaceTests(SynchronousTestCase):
+    """How often the API server is asked."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.pace = Pace(self.clock.seconds, lambda: 0.0, per_second=10, burst=3)
+
+    def test_burst(self) -> None:
+        """So many go at once, then so many a second, and a rest gives the burst back."""
+        for _ in range(3):
+            self.assertEqual(self.pace.opens_at(), 0)
+            self.pace.went()
+        self.assertAlmostEqual(self.pace.opens_at(), 0.1)
+        self.clock.advance(0.1)
+        self.assertAlmostEqual(self.pace.opens_at(), 0.1)
+        self.pace.went()
+        self.clock.advance(100)
+        for _ in range(3):
+            self.assertEqual(self.pace.opens_at(), self.clock.seconds())
+            self.pace.went()
+        self.assertGreater(self.pace.opens_at(), self.clock.seconds())
+
+    def test_trouble(self) -> None:
+        """In trouble nothing goes, longer each time, and at least as long as was asked for."""
+        self.pace.troubled(KubernetesError(503, "x", "y"))
+        self.assertEqual(self.pace.opens_at(), 0.5)
+        self.pace.troubled(KubernetesError(503, "x", "y"))
+        self.assertEqual(self.pace.opens_at(), 1.0)
+        self.pace.troubled(KubernetesError(429, "x", "y", 30.0))
+        self.assertEqual(self.pace.opens_at(), 30.0)
+
+    def test_about_the_server(self) -> None:
+        """An error about one object holds up no other."""
+        about = {
+            status
+            for status in (0, 400, 401, 403, 404, 409, 422, 429, 500, 503, 504)
+            if is_about_the_server(KubernetesError(status, "x", "y"))
+        }
+        self.assertEqual(about, {0, 401, 429, 503, 504})

@@ -1,0 +1,246 @@
+"""Tests for ``ingress.status.event_writer``: who is told, how often, and what is not."""
+
+from datetime import UTC, datetime
+
+from attrs import evolve
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.errors import KubernetesError
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.standing import Standing
+from ingress.status import event_writer
+from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, EventWriter
+from ingress.status.refusals import Refusals
+from ingress.status_metrics import StatusMetrics
+from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+KNOWN = KubernetesError(409, "AlreadyExists", "it exists")
+
+
+def problem(name: str, namespace: str = "shop", message: str = "no") -> Problem:
+    return Problem("Ingress", namespace, name, Reason.SERVICE_NOT_FOUND, message)
+
+
+class EventWriterTests(SynchronousTestCase):
+    """A writer on a clock."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.questions = Questions()
+        self.present: list[Problem] = []
+        self.standings: dict[ObjectId, Standing] = {}
+        self.metrics = StatusMetrics()
+        self.metrics.began()
+        self.writer = EventWriter(
+            self.clock,
+            self.questions.ask,
+            lambda: self.present,
+            lambda: self.standings,
+            "pod_1",
+            timeouts=(2.0, 3.0),
+            steady=self.clock.seconds,
+            now=lambda: NOW,
+            random=lambda: 0.0,
+            refusals=Refusals(),
+            metrics=self.metrics,
+        )
+        self.addCleanup(self.check_clean)
+
+    def check_clean(self) -> None:
+        self.writer.follow()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def told(self) -> list[str]:
+        """The names of the objects that were told of."""
+        return [request.body["regarding"]["name"] for request in self.questions.asked if request.body]
+
+    def answer_all(self, outcome: KubernetesError | None = None) -> None:
+        """Answer as long as something is asked, without time passing."""
+        self.clock.advance(0)
+        while self.questions.is_open:
+            self.questions.answer({} if outcome is None else outcome)
+            self.clock.advance(0)
+
+    def count(self, outcome: str) -> float:
+        """What the metrics say about one outcome."""
+        (family,) = (one for one in self.metrics.families() if one.name == "ingress_events")
+        return sum(one.value for one in family.samples if one.labels["outcome"] == outcome)
+
+    def test_request(self) -> None:
+        """An Event is created in the namespace of its object, in bounded time, with the uid that is known."""
+        self.standings[Kind.INGRESS, ObjectKey("shop", "web")] = Standing("u-1")
+        self.present = [problem("web")]
+        self.writer.lead()
+        self.clock.advance(0)
+        request = self.questions.answer()
+        self.assertEqual((request.method, request.timeouts), ("POST", (2.0, 3.0)))
+        self.assertEqual(request.path, "/apis/events.k8s.io/v1/namespaces/shop/events")
+        assert request.body is not None
+        self.assertEqual(request.body["regarding"]["uid"], "u-1")
+
+    def test_only_a_leader(self) -> None:
+        """Who does not lead tells nobody."""
+        self.writer.problems_changed([problem("web")], [])
+        self.clock.advance(3600)
+        self.assertEqual((self.told(), self.writer.pending), ([], 0))
+
+    def test_becoming_leader(self) -> None:
+        """A new leader tells of all problems, and those that were told before are refused and no failure."""
+        self.present = [problem("a"), problem("b")]
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.answer_all(KNOWN)
+            self.clock.advance(3600)
+        self.assertEqual((self.told(), events), (["a", "b"], []))
+        self.assertEqual((self.count("known"), self.count("failed")), (2, 0))
+
+    def test_news(self) -> None:
+        """A problem is told of when it comes, once."""
+        self.writer.lead()
+        self.writer.problems_changed([problem("a")], [])
+        self.answer_all()
+        self.writer.problems_changed([], [problem("a")])
+        self.writer.problems_changed([problem("a")], [])
+        self.answer_all()
+        self.assertEqual(self.told(), ["a"])
+        # The API server forgets Events after a while, and so do we.
+        self.clock.advance(601)
+        self.writer.problems_changed([problem("a")], [])
+        self.answer_all()
+        self.assertEqual(self.told(), ["a", "a"])
+
+    def test_other_message(self) -> None:
+        """Another message about the same object is another Event."""
+        self.writer.lead()
+        self.writer.problems_changed([problem("a"), problem("a", message="other")], [])
+        self.answer_all()
+        self.assertEqual(self.told(), ["a", "a"])
+
+    def test_solved_in_time(self) -> None:
+        """A problem that is solved before its turn is not told of."""
+        self.writer.lead()
+        self.writer.problems_changed([problem("a"), problem("b")], [])
+        self.writer.problems_changed([], [problem("b")])
+        self.answer_all()
+        self.assertEqual(self.told(), ["a"])
+
+    def test_solved_meanwhile(self) -> None:
+        """A problem that is solved while the API server does not take its Event is not told of later."""
+        self.writer.lead()
+        self.writer.problems_changed([problem("a")], [])
+        self.clock.advance(0)
+        self.writer.problems_changed([], [problem("a")])
+        self.questions.answer(UNREACHABLE)
+        self.clock.advance(3600)
+        self.assertEqual(self.told(), ["a"])
+
+    def test_manifests(self) -> None:
+        """A file is no object of the cluster."""
+        self.present = [evolve(problem("a.yaml"), kind="Manifest", namespace="")]
+        self.writer.lead()
+        self.clock.advance(600)
+        self.assertEqual(self.told(), [])
+
+    def test_pace(self) -> None:
+        """Many problems are told of at the pace that is meant."""
+        self.present = [problem(f"w{number}") for number in range(EVENTS_AT_ONCE + 20)]
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual((len(self.told()), self.writer.pending), (EVENTS_AT_ONCE, 20))
+        for _ in range(20):
+            self.clock.advance(1 / EVENTS_PER_SECOND + 0.001)
+            self.questions.answer()
+        self.clock.advance(60)
+        self.assertEqual((len(self.told()), self.writer.pending), (EVENTS_AT_ONCE + 20, 0))
+
+    def test_bound(self) -> None:
+        """More problems than there is room for are counted and forgotten."""
+        self.patch(event_writer, "MOST_PENDING", 5)
+        self.present = [problem(f"w{number}") for number in range(8)]
+        self.writer.lead()
+        self.writer.problems_changed([problem("more")], [])
+        self.assertEqual((self.writer.pending, self.count("dropped")), (5, 4))
+        self.answer_all()
+        self.assertEqual(len(self.told()), 5)
+
+    def test_server_in_trouble(self) -> None:
+        """While the API server is in trouble the problem is tried again, ever more rarely, and others wait."""
+        self.present = [problem("a"), problem("b")]
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.clock.advance(0)
+            for pause in (0.5, 1.0, 2.0):
+                self.questions.answer(UNREACHABLE)
+                self.clock.advance(pause - 0.01)
+                self.assertFalse(self.questions.is_open)
+                self.clock.advance(0.02)
+            self.answer_all()
+        self.assertEqual(set(self.told()), {"a", "b"})
+        self.assertEqual(len(events), 2)
+
+    def test_forbidden(self) -> None:
+        """Without the right that is said once, and the namespace is left alone for minutes; others are not."""
+        self.present = [problem("a"), problem("b"), problem("c", "blog")]
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.clock.advance(0)
+            self.questions.answer(FORBIDDEN)
+            self.clock.advance(0)
+            self.clock.advance(0)
+            self.questions.answer(FORBIDDEN)
+            self.clock.advance(299)
+            self.assertEqual(self.told(), ["a", "c"])
+            self.clock.advance(2)
+            self.answer_all()
+            self.clock.advance(2)
+            self.answer_all()
+        self.assertEqual(sorted(self.told()), ["a", "a", "b", "c", "c"])
+        self.assertEqual(sum("Not permitted" in formatEvent(event) for event in events), 1)
+
+    def test_what_the_server_does_not_take(self) -> None:
+        """An Event that the API server does not take is not tried again; one that it fails on is, a few times."""
+        self.present = [problem("a"), problem("b")]
+        self.writer.lead()
+        self.clock.advance(0)
+        self.questions.answer(KubernetesError(422, "Invalid", "x"))
+        for _ in range(3600):
+            self.clock.advance(1)
+            if self.questions.is_open:
+                self.questions.answer(KubernetesError(500, "InternalError", "x"))
+        self.assertEqual(self.told(), ["a", *["b"] * 5])
+
+    def test_end_of_a_namespace(self) -> None:
+        """A namespace that is being deleted takes no Events, and that is no missing right."""
+        message = "forbidden: unable to create new content in namespace shop because it is being terminated"
+        self.present = [problem("a")]
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.clock.advance(0)
+            self.questions.answer(KubernetesError(403, "Forbidden", message))
+            self.clock.advance(3600)
+        self.assertEqual(self.told(), ["a"])
+        self.assertNotIn("Not permitted", "".join(formatEvent(event) for event in events))
+
+    def test_ceasing_to_lead(self) -> None:
+        """Who does not lead any more tells nobody, and forgets what was to be told."""
+        self.present = [problem("a"), problem("b")]
+        self.writer.lead()
+        self.clock.advance(0)
+        self.writer.follow()
+        self.questions.answer(UNREACHABLE)
+        self.clock.advance(3600)
+        self.assertEqual((self.told(), self.writer.pending), (["a"], 0))
+
+    def test_withheld(self) -> None:
+        """What was withheld, because we do not lead any more, is no failure."""
+        self.present = [problem("a")]
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.clock.advance(0)
+            self.questions.answer(KubernetesError(0, "Withheld", "x"))
+            self.writer.follow()
+        self.assertEqual((events, self.count("failed")), ([], 0))

@@ -1,0 +1,420 @@
+"""Tests for ``ingress.status.status_writer``: what is written, how often, and what is not."""
+
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.store import Store
+from ingress.errors import KubernetesError
+from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
+from ingress.model.standing import Address, Standing
+from ingress.settings import Reporting
+from ingress.status.refusals import Refusals
+from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, StatusWriter
+from ingress.status_metrics import StatusMetrics
+from ingress.translate.options import TranslateOptions
+from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, Questions
+
+US = "txingress/ours/ingress-leader"
+SERVICE = ObjectKey("ours", "txingress")
+ONE, TWO = Address("192.0.2.1"), Address("192.0.2.2")
+
+
+def key(name: str) -> ObjectKey:
+    return ObjectKey("shop", name)
+
+
+class WriterCase(SynchronousTestCase):
+    """A writer with a store, on a clock."""
+
+    settings = Reporting(publish_addresses=(ONE,))
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.store = Store(lambda: self.fail("no certificate is judged here"))
+        self.questions = Questions()
+        self.metrics = StatusMetrics()
+        self.writer = StatusWriter(
+            self.clock,
+            self.questions.ask,
+            self.store.state,
+            self.settings,
+            TranslateOptions(),
+            US,
+            timeouts=(2.0, 3.0),
+            steady=self.clock.seconds,
+            random=lambda: 0.0,
+            refusals=Refusals(),
+            metrics=self.metrics,
+        )
+        self.addCleanup(self.check_clean)
+
+    def check_clean(self) -> None:
+        self.writer.follow()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def put(
+        self,
+        name: str,
+        *addresses: Address,
+        class_name: str = "nginx",
+        writer: str = "",
+        namespace: str = "shop",
+    ) -> None:
+        """Let the watch show an Ingress."""
+        where = ObjectKey(namespace, name)
+        standing = Standing(f"uid-of-{name}", addresses, (), writer)
+        projection = Projection(Ingress(where, class_name=class_name), (), standing)
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, where): projection}))
+
+    def put_service(self, standing: Standing) -> None:
+        value = Service(SERVICE, "LoadBalancer")
+        changes = self.store.changed({(Kind.SERVICE, SERVICE): Projection(value, (), standing)})
+        self.writer.objects_changed(changes)
+
+    def turn(self, seconds: float = 0.0) -> None:
+        self.clock.advance(seconds)
+
+    def written(self) -> list[tuple[str, list[str] | None]]:
+        """What was asked so far: the names of Ingresses with their addresses."""
+        found = []
+        for request in self.questions.asked:
+            assert request.body is not None
+            entries = request.body["status"]["loadBalancer"]["ingress"]
+            addresses = None if entries is None else ["".join(entry.values()) for entry in entries]
+            found.append((request.path.split("/")[-2], addresses))
+        return found
+
+    def answer_all(self, limit: int = 1000) -> None:
+        """Answer as long as something is asked, without time passing."""
+        for _ in range(limit):
+            self.turn()
+            if not self.questions.is_open:
+                return
+            self.questions.answer()
+
+
+class WritingTests(WriterCase):
+    """What is written."""
+
+    def test_request(self) -> None:
+        """A status is written by a merge patch of the subresource, under our name, in bounded time."""
+        self.put("web")
+        self.writer.lead()
+        self.turn()
+        request = self.questions.answer()
+        self.assertEqual(request.method, "PATCH")
+        self.assertEqual(request.path, "/apis/networking.k8s.io/v1/namespaces/shop/ingresses/web/status")
+        self.assertEqual(request.query, (("fieldManager", US),))
+        self.assertEqual(request.content_type, "application/merge-patch+json")
+        self.assertEqual(request.body, {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}})
+        self.assertEqual(request.timeouts, (2.0, 3.0))
+
+    def test_only_a_leader(self) -> None:
+        """Who does not lead looks at nothing."""
+        self.put("web")
+        self.turn(3600)
+        self.assertEqual((self.questions.asked, self.writer.pending), ([], 0))
+
+    def test_becoming_leader(self) -> None:
+        """A new leader looks at everything, and writes what is different."""
+        self.put("right", ONE)
+        self.put("none")
+        self.put("wrong", TWO, writer="them")
+        self.put("other", class_name="other")
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual(self.written(), [("none", ["192.0.2.1"]), ("wrong", ["192.0.2.1"])])
+
+    def test_new_ingress(self) -> None:
+        """An Ingress that comes is written at once, and not again when its event shows what was written."""
+        self.writer.lead()
+        self.put("web")
+        self.answer_all()
+        self.put("web", ONE, writer=US)
+        self.answer_all()
+        self.turn(600)
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"])])
+
+    def test_late_event(self) -> None:
+        """What was written counts, although the watch still shows what was before."""
+        self.writer.lead()
+        self.put("web")
+        self.answer_all()
+        self.writer.follow()
+        self.writer.lead()
+        self.turn()
+        self.assertEqual(len(self.questions.asked), 2)  # a new leader trusts nobody
+        self.questions.answer()
+        changed = Ingress(key("web"), class_name="nginx", annotations={"a": "b"})
+        projection = Projection(changed, (), Standing("uid-of-web"))
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): projection}))
+        self.turn(600)
+        self.assertEqual(len(self.questions.asked), 2)
+
+    def test_overtaken_by_another(self) -> None:
+        """What another controller wrote behind us, and the watch shows before our answer comes, is seen."""
+        self.writer.lead()
+        self.put("web")
+        self.turn()
+        self.put("web", TWO, writer="them")
+        self.questions.answer()
+        self.turn(2)
+        self.assertTrue(self.questions.is_open)
+        self.put("web", ONE, writer=US)
+        self.questions.answer()
+        self.turn(600)
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"])] * 2)
+
+    def test_class_comes(self) -> None:
+        """When a class becomes ours, its Ingresses are written."""
+        self.put("web", class_name="fast")
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual(self.written(), [])
+        fast = IngressClass(ObjectKey("", "fast"), "k8s.io/ingress-nginx")
+        changes = self.store.changed({(Kind.INGRESS_CLASS, fast.key): Projection(fast)})
+        self.writer.objects_changed(changes)
+        self.answer_all()
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"])])
+
+    def test_many(self) -> None:
+        """Many Ingresses are looked at in portions, and written at the pace that is meant."""
+        count = WRITES_AT_ONCE + 40
+        for number in range(count):
+            self.put(f"w{number}")
+        self.put("right", ONE)
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual(len(self.questions.asked), WRITES_AT_ONCE)
+        # The last one is as it should be, but its turn has not come.
+        self.assertEqual(self.writer.pending, 41)
+        for _ in range(40):
+            self.turn(1 / WRITES_PER_SECOND + 0.001)
+            self.questions.answer()
+        self.turn(1)
+        self.assertEqual((len(self.questions.asked), self.writer.pending), (count, 0))
+
+    def test_log(self) -> None:
+        """What was written is one line, when all is as it should be."""
+        self.put("a")
+        self.put("b")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.answer_all()
+            self.turn(600)
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            ["Wrote the status of 2 Ingresses; the address of those served is 192.0.2.1"],
+        )
+
+    def test_deleted_in_time(self) -> None:
+        """An Ingress that is gone before its turn is not written."""
+        self.writer.lead()
+        self.put("web")
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): None}))
+        self.answer_all()
+        self.assertEqual(self.written(), [])
+
+
+class LeavingTests(WriterCase):
+    """Ingresses that leave our class."""
+
+    def test_cleared(self) -> None:
+        """What we wrote is removed, once."""
+        self.writer.lead()
+        self.put("web", ONE, writer=US)
+        self.answer_all()
+        self.put("web", ONE, writer=US, class_name="other")
+        self.answer_all()
+        self.put("web", class_name="other")
+        self.turn(600)
+        self.assertEqual(self.written(), [("web", None)])
+
+    def test_before_we_led(self) -> None:
+        """What a leader before us wrote, or we in another life, is removed, too."""
+        self.put("web", ONE, writer=US, class_name="other")
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual(self.written(), [("web", None)])
+
+    def test_taken_over(self) -> None:
+        """What another controller wrote stays, before our eyes or not."""
+        self.writer.lead()
+        self.put("web", ONE, writer=US)
+        self.answer_all()
+        self.put("web", TWO, writer="them", class_name="other")
+        self.put("same", ONE, writer="them", class_name="other")
+        self.turn(600)
+        self.assertEqual(self.written(), [])
+
+    def test_without_managed_fields(self) -> None:
+        """Where nobody says who wrote, our addresses are removed if the Ingress left before our eyes."""
+        self.writer.lead()
+        self.put("web")
+        self.put("never", ONE, class_name="other")
+        self.answer_all()
+        self.put("web", ONE)
+        self.put("web", ONE, class_name="other")
+        self.turn()
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"])])
+        # It rests for a moment after the write before.
+        self.turn(2)
+        self.answer_all()
+        self.turn(600)
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"]), ("web", None)])
+
+    def test_left_while_written(self) -> None:
+        """An Ingress that leaves while it is written is cleared behind that."""
+        self.writer.lead()
+        self.put("web")
+        self.turn()
+        self.put("web", class_name="other")
+        self.questions.answer()
+        self.turn(2)
+        self.answer_all()
+        self.assertEqual(self.written(), [("web", ["192.0.2.1"]), ("web", None)])
+
+
+class ServiceTests(WriterCase):
+    """Addresses of a Service."""
+
+    settings = Reporting(publish_service=SERVICE)
+
+    def test_follows_the_service(self) -> None:
+        """Nothing is written before the Service is known, and everything when its addresses change."""
+        self.writer.lead()
+        self.put("web", TWO)
+        self.answer_all()
+        self.assertEqual(self.written(), [])
+        self.put_service(Standing("u", (ONE,)))
+        self.answer_all()
+        self.put("web", ONE)
+        self.turn(10)
+        self.put_service(Standing("u", (ONE, TWO)))
+        self.answer_all()
+        self.put("web", ONE, TWO)
+        self.turn(10)
+        self.put_service(Standing("u"))
+        self.answer_all()
+        expected = [("web", ["192.0.2.1"]), ("web", ["192.0.2.1", "192.0.2.2"]), ("web", None)]
+        self.assertEqual(self.written(), expected)
+
+    def test_service_deleted(self) -> None:
+        """When the Service is gone, what the Ingresses show stays."""
+        self.put_service(Standing("u", (ONE,)))
+        self.writer.lead()
+        self.put("web", ONE)
+        self.writer.objects_changed(self.store.changed({(Kind.SERVICE, SERVICE): None}))
+        self.turn(600)
+        self.assertEqual(self.written(), [])
+
+
+class TroubleTests(WriterCase):
+    """What goes wrong."""
+
+    def fail_with(self, error: KubernetesError) -> None:
+        self.turn()
+        self.questions.answer(error)
+
+    def test_server_in_trouble(self) -> None:
+        """While the API server is in trouble, one Ingress is tried at a time, ever more rarely."""
+        for name in "abc":
+            self.put(name)
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(UNREACHABLE)
+            for pause in (0.5, 1.0, 2.0, 4.0):
+                self.turn(pause - 0.01)
+                self.assertFalse(self.questions.is_open)
+                self.turn(0.02)
+                self.questions.answer(UNREACHABLE)
+        self.assertEqual(len(events), 1)
+        self.turn(10)
+        self.answer_all()
+        self.assertEqual({name for name, _ in self.written()}, set("abc"))
+
+    def test_retry_after(self) -> None:
+        """The wait that the API server asks for is kept."""
+        self.put("web")
+        self.writer.lead()
+        self.fail_with(KubernetesError(429, "TooManyRequests", "x", 20.0))
+        self.turn(19.9)
+        self.assertFalse(self.questions.is_open)
+        self.turn(0.2)
+        self.questions.answer()
+
+    def test_one_object(self) -> None:
+        """An Ingress that the API server does not take holds up no other, and is tried ever more rarely."""
+        self.put("bad")
+        self.put("good")
+        self.writer.lead()
+        self.fail_with(KubernetesError(422, "Invalid", "x"))
+        self.answer_all()
+        self.assertEqual([name for name, _ in self.written()], ["bad", "good"])
+        for _ in range(3600):
+            self.turn(1)
+            if self.questions.is_open:
+                self.questions.answer(KubernetesError(422, "Invalid", "x"))
+        self.assertLess(len(self.questions.asked), 140)
+
+    def test_gone(self) -> None:
+        """An Ingress that the API server does not know any more is left alone until its deletion arrives."""
+        self.put("web")
+        self.writer.lead()
+        self.fail_with(KubernetesError(404, "NotFound", "x"))
+        self.turn(0.9)
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): None}))
+        self.turn(600)
+        self.assertEqual(len(self.questions.asked), 1)
+
+    def test_forbidden(self) -> None:
+        """Without the right that is said once, and a namespace is left alone for minutes; others are not."""
+        for name in "abc":
+            self.put(name)
+        self.put("d", namespace="blog")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(FORBIDDEN)
+            self.turn()
+            self.questions.answer()
+            self.turn(299)
+            self.assertEqual([name for name, _ in self.written()], ["a", "d"])
+            self.turn(2)
+            self.questions.answer(FORBIDDEN)
+            self.turn(10)
+        self.assertEqual(sum("Not permitted" in formatEvent(event) for event in events), 2)
+        self.assertEqual(len(self.questions.asked), 3)
+
+    def test_not_leading_any_more(self) -> None:
+        """What was withheld, because we do not lead any more, is no failure and is not tried in a hurry."""
+        self.put("web")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(KubernetesError(0, "Withheld", "x"))
+            self.turn(0.4)
+        self.assertEqual((events, len(self.questions.asked)), ([], 1))
+
+    def test_ceasing_to_lead(self) -> None:
+        """Who does not lead any more asks nothing, and takes what is under way for what it is."""
+        self.put("a")
+        self.put("b")
+        self.writer.lead()
+        self.turn()
+        self.writer.follow()
+        self.questions.answer(DONE)
+        self.turn(600)
+        self.assertEqual((len(self.questions.asked), self.writer.pending), (1, 0))
+
+    def test_two_writers(self) -> None:
+        """Another controller that writes the same Ingress again and again is answered ever more rarely."""
+        self.writer.lead()
+        self.put("web")
+        for _ in range(3600):
+            self.turn(1)
+            if self.questions.is_open:
+                self.questions.answer()
+                self.put("web", ONE, writer=US)
+                self.put("web", TWO, writer="them")
+        self.assertLess(len(self.questions.asked), 140)
+        self.assertGreater(len(self.questions.asked), 20)
