@@ -34,8 +34,10 @@ class Tally:
     """Seconds, of answers with a status of 2xx."""
     unasked: int = 0
     """Connections on which bytes came that nobody had asked for."""
-    moments: dict[bytes, list[float]] = field(factory=dict)
-    """When they were complete, on the monotonic clock, by the body."""
+    moments: dict[bytes, float] = field(factory=dict)
+    """When the last one of them was complete, on the monotonic clock, by its body."""
+    shares: Counter[bytes] = field(factory=Counter)
+    """How many of them had each body."""
 
     @property
     def bad(self) -> int:
@@ -50,11 +52,7 @@ class Tally:
 
     def last_from(self, body: bytes) -> float:
         """When the last answer with *body* was complete; minus infinity if there is none."""
-        return self.moments[body][-1] if self.moments.get(body) else float("-inf")
-
-    def shares(self) -> dict[bytes, int]:
-        """How many answers each backend gave."""
-        return {body: len(times) for body, times in self.moments.items()}
+        return self.moments.get(body, float("-inf"))
 
     def check(self) -> None:
         """Raise BenchError if a request is lost in the books."""
@@ -144,6 +142,7 @@ class Load:
         request: bytes = b"GET / HTTP/1.1\r\nHost: fault.test\r\n\r\n",
         bodies: Collection[bytes] | None = None,
         fresh: bool = False,
+        keeps_latencies: bool = True,
     ) -> None:
         self.tally = Tally()
         self._port = port
@@ -154,6 +153,8 @@ class Load:
         self._bodies = bodies
         self._fresh = fresh
         """Whether each request has a connection of its own."""
+        self._keeps_latencies = keeps_latencies
+        """An hour of them is much."""
         self._is_over = False
         self._limit: int | None = None
         self._waiting: dict[_Connection, float] = {}
@@ -251,5 +252,7 @@ class Load:
             return
         tally.answered[answer.status] += 1
         if is_good:
-            tally.latencies.append(now - began)
-            tally.moments.setdefault(body, []).append(now)
+            tally.shares[body] += 1
+            tally.moments[body] = now
+            if self._keeps_latencies:
+                tally.latencies.append(now - began)

@@ -33,7 +33,7 @@ async def shares(stage: Stage) -> None:
     proxy = await stage.proxy(*(pod.port for pod in pods))
     tally = await Load(proxy.http, bodies=[pod.body for pod in pods]).send(_SHARED_REQUESTS)
     even = _SHARED_REQUESTS / len(pods)
-    found = [tally.shares().get(pod.body, 0) for pod in pods]
+    found = [tally.shares[pod.body] for pod in pods]
     stage.checks.none("failed", tally.bad)
     stage.checks.note("shares", ", ".join(map(str, found)))
     stage.checks.at_most(

@@ -6,13 +6,15 @@ from math import ceil
 from time import monotonic
 
 from bench import gauges
-from bench.faults.fault import Fault
+from bench.faults.fault import OURS, Fault
 from bench.faults.load import Load
-from bench.faults.stage import Stage, more_files, run_beside
+from bench.faults.stage import Proxy, Stage, more_files, run_beside
 from bench.faults.visitors import Probe, Visitor, ask, get
 from bench.processes import HOST
 
 _SILENT = 10_000
+_SILENT_HANDSHAKES = 2000
+_SILENT_REQUIRED = "others served; under 20 kB each; ended after 10 s"
 _SPARE_FILES = 500
 _BYTES_PER_SILENT = 20_000
 _HEAD_SECONDS = 10.0
@@ -30,6 +32,17 @@ async def silent_clients(stage: Stage) -> None:
     (pod,) = await stage.pods(1)
     proxy = await stage.proxy(pod.port)
     count = min(_SILENT, more_files() - _SPARE_FILES)
+    await _crowd(stage, proxy, proxy.http, count)
+
+
+async def silent_handshakes(stage: Stage) -> None:
+    """2,000 connections are opened to the HTTPS port and never begin their handshake, while another client goes on asking."""
+    (pod,) = await stage.pods(1)
+    proxy = await stage.proxy(pod.port)
+    await _crowd(stage, proxy, proxy.site.https, _SILENT_HANDSHAKES)
+
+
+async def _crowd(stage: Stage, proxy: Proxy, port: int, count: int) -> None:
     idle = await Probe(proxy.http).run(2)
     resident, files = proxy.resident_kib(), proxy.open_files()
     probe = Probe(proxy.http)
@@ -39,16 +52,15 @@ async def silent_clients(stage: Stage) -> None:
     for number in range(count):
         one = socket.socket()
         one.setblocking(False)
-        one.connect_ex((HOST, proxy.http))
+        one.connect_ex((HOST, port))
         sockets.append(one)
         if number % 50 == 49:
             await asyncio.sleep(0.002)
     await asyncio.sleep(1.0)
     taken = proxy.open_files() - files
     stage.checks.note("taken", taken)
-    stage.checks.at_most(
-        "memory of each", (proxy.resident_kib() - resident) * 1024 / max(taken, 1), _BYTES_PER_SILENT, "B"
-    )
+    grown = (proxy.resident_kib() - resident) * 1024
+    stage.checks.at_most("memory of each", grown / max(taken, 1), _BYTES_PER_SILENT, "B")
     # Those that a limit keeps waiting are taken when the first ones have ended, and end themselves later.
     waves = ceil(count / max(taken, 1))
     allowed = monotonic() - began + waves * _HEAD_SECONDS + 2
@@ -139,7 +151,8 @@ async def header_bombs(stage: Stage) -> None:
 
 
 FAULTS = (
-    Fault("silent-clients", "others served; under 20 kB each; ended after 10 s", silent_clients),
+    Fault("silent-clients", _SILENT_REQUIRED, silent_clients),
+    Fault("silent-handshakes", _SILENT_REQUIRED, silent_handshakes, OURS),
     Fault("connects", "p99 of another under 100 ms; no descriptor lost", connects),
     Fault("header-bombs", "431, 414 or 400; memory +4 MiB at most", header_bombs),
 )

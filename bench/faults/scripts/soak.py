@@ -43,7 +43,7 @@ async def soak(stage: Stage) -> None:
     bodies = [pod.body for pod in pods]
     full = await Load(proxy.http, bodies=bodies).run(3)
     rate = full.sent / 3 * _HALF
-    load = Load(proxy.http, rate=rate, bodies=bodies)
+    load = Load(proxy.http, rate=rate, bodies=bodies, keeps_latencies=False)
     load.start()
     began = monotonic()
     times: list[float] = []

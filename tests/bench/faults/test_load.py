@@ -64,7 +64,7 @@ class LoadTests(SynchronousTestCase):
         tally, backend = self.tally(well, 200)
         self.assertEqual((tally.sent, tally.answered[200], tally.bad), (200, 200, 0))
         self.assertEqual(len(backend.seen), 200)
-        self.assertEqual((tally.shares(), len(tally.latencies)), ({b"ok": 200}, 200))
+        self.assertEqual((dict(tally.shares), len(tally.latencies)), ({b"ok": 200}, 200))
         self.assertLessEqual(backend.connections, 4)
 
     def test_status(self) -> None:
