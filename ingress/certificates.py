@@ -5,8 +5,8 @@ material appears in no repr and in no message.
 """
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 
 from attrs import Factory, field, frozen
 from cryptography import x509
@@ -21,6 +21,8 @@ from ingress.model.problems import Reason
 
 CHAIN_KEY = "tls.crt"
 PRIVATE_KEY_KEY = "tls.key"
+ENDS_SOON = timedelta(days=14)
+"""How long before its end a certificate is to be told of; who renews by program does so long before."""
 TLS_SECRET_TYPE = "kubernetes.io/tls"
 # ingress-nginx also takes untyped Secrets that hold both keys.
 ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")
@@ -83,6 +85,10 @@ class Certificate:
     key_type: str
     """``RSA``, ``ECDSA``, ``Ed25519`` or ``Ed448``: which clients can do something with it."""
 
+    def ends_soon(self, now: datetime) -> bool:
+        """Tell whether it is time to renew, or past it."""
+        return self.not_after - now <= ENDS_SOON
+
     def covers(self, host: str) -> bool:
         """Tell whether the names cover *host*, which may be a wildcard itself.
 
@@ -108,6 +114,17 @@ class CertificateTable:
     wildcard: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By what follows the asterisk, so with a leading dot: ``.example.com``."""
     default: Certificate | None = None
+
+    def shown(self) -> Iterator[tuple[str, Certificate]]:
+        """Yield each host, wildcards with their asterisk, with each of its certificates; an empty host for the default."""
+        for host, certificates in self.exact.items():
+            for certificate in certificates:
+                yield host, certificate
+        for suffix, certificates in self.wildcard.items():
+            for certificate in certificates:
+                yield f"*{suffix}", certificate
+        if self.default is not None:
+            yield "", self.default
 
     def find(self, server_name: str | None) -> tuple[Certificate, ...]:
         """Choose for *server_name*: those of the exact host, then of its wildcard, then the default."""

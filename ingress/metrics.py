@@ -34,6 +34,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from ingress.certificate_metrics import CertificateMetrics
 from ingress.connection_metrics import ConnectionMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
@@ -102,6 +103,8 @@ class Metrics:
         self._snapshots = 0
         self._snapshot_seconds = 0.0
         self._translations_failed = 0
+        self.certificates = CertificateMetrics()
+        """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
         """What connections without exchanges count."""
         self.watch = WatchMetrics()
@@ -209,6 +212,7 @@ class Metrics:
         yield from self._exchange_families()
         yield from self._upstream_families()
         yield from self._snapshot_families()
+        yield from self.certificates.families()
         yield from self.connections.families()
         yield from self.watch.families()
         yield from self.status.families()

@@ -28,6 +28,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.errors import StartError
+from ingress.expiry import ExpiryWatch, expiries
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
 from ingress.misdirected import ServerNames
@@ -201,6 +202,9 @@ class IngressService(Service):
             store, translate_options(settings), self._publish, reactor, self._metrics, _now, self._reporting
         )
 
+        self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
+        self._metrics.certificates.expiries = lambda: expiries(self._current().certificates)
+
     def _open_access_log(self) -> Callable[[bytes], None]:
         path = self._settings.access_log
         if path is None:
@@ -250,6 +254,7 @@ class IngressService(Service):
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
 
     async def _listen(self) -> None:
+        self._expiry.start()
         listening: list[tuple[str, ServerContexts | None]] = [
             (description, None) for description in self._settings.http
         ]
@@ -307,6 +312,7 @@ class IngressService(Service):
             await maybeDeferred(port.stopListening)
         await self._wait(self._site.drain(), self._settings.shutdown_grace_seconds)
         self._site.abort()
+        self._expiry.stop()
         self._controller.stop()
         await self._source.stop()
         if reported is not None:

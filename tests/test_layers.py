@@ -20,11 +20,13 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (
         *(frozenset({room}) for room in ("policy", "routing", "http")),
         frozenset({"certificates", "server_names", "misdirected"}),
-        frozenset({"metrics", "connection_metrics", "status_metrics", "watch_metrics"}),
+        frozenset(
+            {"metrics", "certificate_metrics", "connection_metrics", "status_metrics", "watch_metrics"}
+        ),
     ),
     (frozenset({"tls"}), frozenset({"translate"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),
-    (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"})),
+    (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"}), frozenset({"expiry"})),
     (frozenset({"service"}),),
     (frozenset({"tap", "cli", "process", "interpreter"}),),
 )
@@ -38,6 +40,7 @@ RESERVED = {
     "kubernetes": {"ingress.cluster"},
     "prometheus_client": {
         "ingress.metrics",
+        "ingress.certificate_metrics",
         "ingress.connection_metrics",
         "ingress.status_metrics",
         "ingress.watch_metrics",

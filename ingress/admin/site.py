@@ -7,6 +7,7 @@ it is asked for, from the snapshot that is current then.
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from attrs import frozen
@@ -56,7 +57,7 @@ class AdminResource(Resource):
             ),
             b"/api/certificates": (
                 "certificates by Secret, without keys",
-                lambda: _Page(certificates_as_json(snapshot()), _JSON),
+                lambda: _Page(certificates_as_json(snapshot(), datetime.now(UTC)), _JSON),
             ),
         }
         if leader is not None:

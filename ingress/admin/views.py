@@ -6,6 +6,7 @@ policy keeps out of its ``repr`` is kept out here, too.
 """
 
 import json
+from datetime import datetime
 from typing import Any
 
 import attrs
@@ -68,23 +69,20 @@ def problems_as_json(snapshot: Snapshot) -> bytes:
     return _json({"problems": problems})
 
 
-def certificates_as_json(snapshot: Snapshot) -> bytes:
+def certificates_as_json(snapshot: Snapshot, now: datetime) -> bytes:
     """Return ``{"certificates": [...]}``, one entry a certificate, sorted by Secret.
 
     Each has ``secret`` (``NAMESPACE/NAME``), ``keyType``, ``names`` (that it covers), ``hosts``
     (that it is chosen for), ``default`` (whether it serves all other names),
-    ``notBefore``, ``notAfter`` (RFC 3339) and ``fingerprint``.
+    ``notBefore``, ``notAfter`` (RFC 3339), ``daysLeft`` (whole days until then, negative past it),
+    ``endsSoon`` (whether that is two weeks or less) and ``fingerprint``.
     """
     table = snapshot.certificates
     hosts: dict[Certificate, list[str]] = {}
-    for host, shown in table.exact.items():
-        for certificate in shown:
-            hosts.setdefault(certificate, []).append(host)
-    for suffix, shown in table.wildcard.items():
-        for certificate in shown:
-            hosts.setdefault(certificate, []).append(f"*{suffix}")
-    if table.default is not None:
-        hosts.setdefault(table.default, [])
+    for host, certificate in table.shown():
+        chosen = hosts.setdefault(certificate, [])
+        if host:
+            chosen.append(host)
     certificates = [
         {
             "secret": str(certificate.secret),
@@ -94,6 +92,8 @@ def certificates_as_json(snapshot: Snapshot) -> bytes:
             "default": certificate == table.default,
             "notBefore": certificate.not_before.isoformat(),
             "notAfter": certificate.not_after.isoformat(),
+            "daysLeft": (certificate.not_after - now).days,
+            "endsSoon": certificate.ends_soon(now),
             "fingerprint": certificate.fingerprint,
         }
         for certificate, chosen_for in sorted(

@@ -43,6 +43,9 @@ class PlainPolicy:
         return None
 
 
+NOW = datetime(2026, 12, 18, tzinfo=UTC)
+
+
 def certificate(name: str, *names: str) -> Certificate:
     return Certificate(
         secret=ObjectKey("web", name),
@@ -172,7 +175,7 @@ class CertificatesAsJSONTests(SynchronousTestCase):
         shop = certificate("shop-tls", "shop.test", "*.shop.test")
         other = certificate("other-tls", "other.test")
         table = CertificateTable({"shop.test": (shop,)}, {".shop.test": (shop,)}, other)
-        found = json.loads(certificates_as_json(Snapshot(certificates=table)))["certificates"]
+        found = json.loads(certificates_as_json(Snapshot(certificates=table), NOW))["certificates"]
         self.assertEqual(
             found,
             [
@@ -184,6 +187,8 @@ class CertificatesAsJSONTests(SynchronousTestCase):
                     "default": True,
                     "notBefore": "2026-01-01T00:00:00+00:00",
                     "notAfter": "2027-01-01T00:00:00+00:00",
+                    "daysLeft": 14,
+                    "endsSoon": True,
                     "fingerprint": "fingerprint of other-tls",
                 },
                 {
@@ -194,6 +199,8 @@ class CertificatesAsJSONTests(SynchronousTestCase):
                     "default": False,
                     "notBefore": "2026-01-01T00:00:00+00:00",
                     "notAfter": "2027-01-01T00:00:00+00:00",
+                    "daysLeft": 14,
+                    "endsSoon": True,
                     "fingerprint": "fingerprint of shop-tls",
                 },
             ],
@@ -202,7 +209,7 @@ class CertificatesAsJSONTests(SynchronousTestCase):
     def test_no_key_material(self) -> None:
         """Neither the key nor the chain is in what is shown."""
         shown = certificates_as_json(
-            Snapshot(certificates=CertificateTable(default=certificate("a-tls", "a.test")))
+            Snapshot(certificates=CertificateTable(default=certificate("a-tls", "a.test"))), NOW
         )
         self.assertNotIn(b"the key", shown)
         self.assertNotIn(b"the chain", shown)

@@ -1,0 +1,35 @@
+"""The series about certificates: until when each is good.
+
+``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock and knows
+no certificate.  They are collected when somebody asks for them.
+"""
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+Expiry = tuple[str, str, str, str, float]
+"""Namespace and name of the Secret, host (empty: all others), type of the key, and seconds since the epoch."""
+
+
+def _none() -> Iterable[Expiry]:
+    return ()
+
+
+class CertificateMetrics:
+    """Shows what *expiries* returns; whoever knows the certificates sets it."""
+
+    def __init__(self) -> None:
+        self.expiries: Callable[[], Iterable[Expiry]] = _none
+
+    def families(self) -> Iterable[Metric]:
+        """Yield the series."""
+        until = GaugeMetricFamily(
+            "ingress_certificate_expiry_timestamp_seconds",
+            "When a certificate ends that is shown for a host, in seconds since the epoch; "
+            "an empty host stands for names without a certificate of their own.",
+            labels=("namespace", "secret", "host", "key_type"),
+        )
+        for namespace, secret, host, key_type, seconds in self.expiries():
+            until.add_metric((namespace, secret, host, key_type), seconds)
+        yield until

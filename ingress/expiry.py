@@ -1,0 +1,84 @@
+"""Certificates that end soon: told in the log once a day, from two weeks ahead.
+
+The admin view and the metric say of each certificate when it ends; this says it without being asked.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from ingress.certificates import Certificate, CertificateTable
+
+LOOK_SECONDS = 3600.0
+TOLD_AGAIN = timedelta(days=1)
+MOST_LINES = 100
+"""How many certificates are named at a time."""
+
+
+class ExpiryWatch:
+    """Looks at the certificates of the current table every hour.
+
+    *now* returns the time with its zone, by which certificates are judged.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        certificates: Callable[[], CertificateTable],
+        now: Callable[[], datetime],
+        clock: IReactorTime,
+    ) -> None:
+        self._certificates = certificates
+        self._now = now
+        self._told: dict[str, datetime] = {}
+        """By fingerprint, when."""
+        self._loop = LoopingCall(self.look)
+        self._loop.clock = clock
+
+    def start(self) -> None:
+        """Look now, and every hour from now on."""
+        if not self._loop.running:
+            self._loop.start(LOOK_SECONDS)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._loop.running:
+            self._loop.stop()
+
+    def look(self) -> None:
+        """Tell of the certificates that end soon and were not told of within a day."""
+        now = self._now()
+        ending: dict[Certificate, str] = {}
+        for host, certificate in self._certificates().shown():
+            if certificate.ends_soon(now):
+                ending.setdefault(certificate, host)
+        told = {
+            one.fingerprint: self._told[one.fingerprint] for one in ending if one.fingerprint in self._told
+        }
+        news = [one for one in ending if not told.get(one.fingerprint, now - TOLD_AGAIN) > now - TOLD_AGAIN]
+        news.sort(key=lambda one: (one.not_after, one.secret))
+        for certificate in news[:MOST_LINES]:
+            self.log.warn(
+                "The certificate of Secret {secret}, shown for {host}, {ends} at {when}",
+                secret=str(certificate.secret),
+                host=ending[certificate] or "names without a certificate of their own",
+                ends="ends" if certificate.not_after > now else "ended",
+                when=f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
+            )
+        if len(news) > MOST_LINES:
+            self.log.warn(
+                "There are {more} more certificates that end soon; /api/certificates shows them all",
+                more=len(news) - MOST_LINES,
+            )
+        self._told = told | {one.fingerprint: now for one in news}
+
+
+def expiries(table: CertificateTable) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yield what the metric shows: namespace and name of the Secret, host, type of the key, and the end."""
+    for host, certificate in table.shown():
+        secret = certificate.secret
+        yield secret.namespace, secret.name, host, certificate.key_type, certificate.not_after.timestamp()

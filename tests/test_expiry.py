@@ -1,0 +1,101 @@
+"""Certificates that end soon are told of, neither too late nor too often."""
+
+from datetime import UTC, datetime, timedelta
+
+from attrs import evolve
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress import expiry
+from ingress.certificates import Certificate, CertificateTable
+from ingress.expiry import LOOK_SECONDS, ExpiryWatch, expiries
+from ingress.model.objects import ObjectKey
+from tests.tls.test_contexts import certificate
+
+END = datetime(2030, 6, 30, 12, tzinfo=UTC)
+ONE = evolve(certificate("one.test"), not_after=END)
+DEFAULT = evolve(certificate("default.test"), not_after=END + timedelta(days=100))
+
+
+class ExpiryWatchTests(SynchronousTestCase):
+    """``ExpiryWatch``."""
+
+    def setUp(self) -> None:
+        self.now = END - timedelta(days=20)
+        self.table = CertificateTable({"one.test": (ONE,)}, {".one.test": (ONE,)}, DEFAULT)
+        self.clock = Clock()
+        self.watch = ExpiryWatch(lambda: self.table, lambda: self.now, self.clock)
+
+    def told(self, *, at: datetime) -> list[tuple[str, str, str]]:
+        """Look at this time; return Secret, host and verb of what was told."""
+        self.now = at
+        with capturedLogs() as events:
+            self.watch.look()
+        return [(event["secret"], event["host"], event["ends"]) for event in events if "secret" in event]
+
+    def test_two_weeks_ahead(self) -> None:
+        """A certificate is told of from fourteen days before its end, once a day, and past its end."""
+        before = END - timedelta(days=14)
+        one = ("shop/one.test", "one.test", "ends")
+        self.assertEqual(self.told(at=before - timedelta(seconds=1)), [])
+        self.assertEqual(self.told(at=before), [one])
+        self.assertEqual(self.told(at=before + timedelta(hours=23)), [])
+        self.assertEqual(self.told(at=before + timedelta(hours=24)), [one])
+        self.assertEqual(self.told(at=END), [("shop/one.test", "one.test", "ended")])
+
+    def test_renewed(self) -> None:
+        """One that was replaced is told of no more, and its successor when its own time has come."""
+        self.assertEqual(len(self.told(at=END)), 1)
+        renewed = evolve(ONE, not_after=END + timedelta(days=90), fingerprint="another")
+        self.table = CertificateTable({"one.test": (renewed,)})
+        self.assertEqual(self.told(at=END + timedelta(days=2)), [])
+        self.assertEqual(len(self.told(at=END + timedelta(days=80))), 1)
+
+    def test_many(self) -> None:
+        """Only so many are named at a time; the rest is counted."""
+        self.patch(expiry, "MOST_LINES", 2)
+        some = {f"{number}.test": (self.numbered(number),) for number in range(5)}
+        self.table = CertificateTable(some)
+        self.now = END
+        with capturedLogs() as events:
+            self.watch.look()
+        self.assertEqual([event["secret"] for event in events[:-1]], ["shop/4", "shop/3"])
+        self.assertEqual(events[-1]["more"], 3)
+
+    @staticmethod
+    def numbered(number: int) -> Certificate:
+        """One of many certificates; the higher the number, the earlier it ends."""
+        return evolve(
+            ONE,
+            secret=ObjectKey("shop", str(number)),
+            not_after=END - timedelta(hours=number),
+            fingerprint=str(number),
+        )
+
+    def test_every_hour(self) -> None:
+        """It looks when it is started, and then every hour, until it is stopped."""
+        looks: list[datetime] = []
+
+        def table() -> CertificateTable:
+            looks.append(self.now)
+            return self.table
+
+        watch = ExpiryWatch(table, lambda: self.now, self.clock)
+        watch.start()
+        self.clock.pump([LOOK_SECONDS] * 2)
+        self.assertEqual(len(looks), 3)
+        watch.stop()
+        self.clock.advance(LOOK_SECONDS)
+        self.assertEqual((len(looks), self.clock.getDelayedCalls()), (3, []))
+
+    def test_metric(self) -> None:
+        """The metric has each host with its Secret, the type of its key, and the end."""
+        self.assertEqual(
+            sorted(expiries(self.table)),
+            [
+                ("shop", "default.test", "", "ECDSA", DEFAULT.not_after.timestamp()),
+                ("shop", "one.test", "*.one.test", "ECDSA", END.timestamp()),
+                ("shop", "one.test", "one.test", "ECDSA", END.timestamp()),
+            ],
+        )
