@@ -16,7 +16,8 @@ import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.cli import whoami
-from ingress.cluster.kinds import KINDS
+from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, KINDS, LEASES
+from ingress.model.objects import Kind, ObjectKey
 from ingress.settings import Settings
 from ingress.tap import Options
 
@@ -72,6 +73,40 @@ def version() -> str:
     config = configparser.ConfigParser()
     config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
     return config["metadata"]["version"]
+
+
+def rights(role: Mapping[str, Any]) -> set[tuple[str, str, str, str]]:
+    """Group, resource, verb and name (empty: any) of all that a role grants."""
+    return {
+        (group, resource, verb, name)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+
+
+def called_in_namespaces() -> set[tuple[str, str, str, str]]:
+    """The rights that the code needs in each namespace that it serves."""
+    reads = {
+        (read.group, read.plural, verb, "")
+        for read in KINDS.values()
+        if read.namespaced
+        for verb in read.verbs
+    }
+    writes = {(one.group, one.resource, verb, "") for one in (INGRESS_STATUS, EVENTS) for verb in one.verbs}
+    return reads | writes
+
+
+def called_in_the_cluster() -> set[tuple[str, str, str, str]]:
+    """The rights that the code needs for what belongs to no namespace."""
+    return {
+        (read.group, read.plural, verb, "")
+        for read in KINDS.values()
+        if not read.namespaced
+        for verb in read.verbs
+    }
 
 
 class PodTestCase(SynchronousTestCase):
@@ -149,49 +184,65 @@ class FileTests(PodTestCase):
         self.check_controller(workloads["txingress"])
 
     def test_rights_are_the_calls(self) -> None:
-        """The ClusterRole grants what the table of kinds says is called: nothing less, nothing more."""
-        granted = {
-            (group, resource, verb)
-            for _, one in raw()
-            if one["kind"] in ("ClusterRole", "Role")
-            for rule in one["rules"]
-            for group in rule["apiGroups"]
-            for resource in rule["resources"]
-            for verb in rule["verbs"]
-        }
-        called = {(read.group, read.plural, verb) for read in KINDS.values() for verb in read.verbs}
-        self.assertEqual(granted, called)
+        """The ClusterRole grants what the tables of kinds say is called: nothing less, nothing more."""
+        (role,) = (one for _, one in raw() if one["kind"] == "ClusterRole")
+        self.assertEqual(rights(role), called_in_namespaces() | called_in_the_cluster())
 
     def test_roles_are_the_calls(self) -> None:
-        """Each Role grants what is called in a namespace: all but what belongs to no namespace."""
-        called = {
-            (read.group, read.plural, verb)
-            for read in KINDS.values()
-            if read.namespaced
-            for verb in read.verbs
-        }
-        roles = [one for _, one in raw() if one["kind"] == "Role"]
-        self.assertEqual(len(roles), 2)
+        """The Role for each namespace grants what is called there: all but what belongs to no namespace."""
+        roles = [one for path, one in raw() if one["kind"] == "Role" and path.parent.name == "namespaced"]
+        of_service = [one for one in roles if one["metadata"]["name"] == "txingress-service"]
+        self.assertEqual(len(roles), 2 + len(of_service))
         for role in roles:
-            granted = {
-                (group, resource, verb)
-                for rule in role["rules"]
-                for group in rule["apiGroups"]
-                for resource in rule["resources"]
-                for verb in rule["verbs"]
-            }
-            self.assertEqual(granted, called)
+            if role not in of_service:
+                self.assertEqual(rights(role), called_in_namespaces())
+
+    def test_rights_to_the_lease(self) -> None:
+        """The Role of the controller's own namespace grants one Lease, as far as a right can name it."""
+        (role,) = (one for path, one in raw() if one["kind"] == "Role" and path.parent.name == "base")
+        name = Settings().reporting.election_id
+        expected = {(LEASES.group, LEASES.resource, verb, name) for verb in LEASES.verbs if verb != "create"}
+        self.assertEqual(rights(role), expected | {(LEASES.group, LEASES.resource, "create", "")})
+
+    def test_rights_to_the_service(self) -> None:
+        """Where other namespaces are read, the Service whose addresses are shown is granted by its name."""
+        (role,) = (
+            one
+            for _, one in raw()
+            if one["metadata"]["name"] == "txingress-service" and one["kind"] == "Role"
+        )
+        read = KINDS[Kind.SERVICE]
+        expected = {(read.group, read.plural, verb, "txingress") for verb in read.verbs}
+        self.assertEqual(rights(role), expected)
+        self.assertEqual(role["metadata"]["namespace"], "txingress")
 
     def test_rights_reach_the_pods(self) -> None:
-        """The binding names the account under which the pods run, and the role that exists."""
-        by_kind = {one["kind"]: one for path, one in raw() if path.is_relative_to(K8S / "base")}
+        """The bindings name the account under which the pods run, and the roles that exist."""
+        base = [one for path, one in raw() if path.is_relative_to(K8S / "base")]
+        by_kind = {one["kind"]: one for one in base}
         account = by_kind["ServiceAccount"]["metadata"]
-        binding = by_kind["ClusterRoleBinding"]
         subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
-        self.assertEqual(binding["subjects"], [subject])
-        self.assertEqual(binding["roleRef"]["name"], by_kind["ClusterRole"]["metadata"]["name"])
+        for kind in ("ClusterRole", "Role"):
+            binding, role = by_kind[f"{kind}Binding"], by_kind[kind]
+            self.assertEqual(binding["subjects"], [subject])
+            self.assertEqual(
+                (binding["roleRef"]["kind"], binding["roleRef"]["name"]), (kind, role["metadata"]["name"])
+            )
+            self.assertEqual(binding["metadata"].get("namespace"), role["metadata"].get("namespace"))
         self.assertEqual(pod(by_kind["Deployment"])["serviceAccountName"], account["name"])
         self.assertEqual(account["namespace"], by_kind["Namespace"]["metadata"]["name"])
+        self.assertEqual(by_kind["Role"]["metadata"]["namespace"], account["namespace"])
+
+    def test_pods_know_who_they_are(self) -> None:
+        """The pods are told their name, and the namespace in which their Lease is."""
+        (workload,) = (
+            one for path, one in raw() if one["kind"] == "Deployment" and path.parent.name == "base"
+        )
+        told = {
+            one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"]
+            for one in pod(workload)["containers"][0]["env"]
+        }
+        self.assertEqual(told, {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"})
 
     def test_class_is_served(self) -> None:
         """The IngressClass that is shipped is the one that the controller serves by default."""
@@ -252,7 +303,9 @@ class RenderedTests(PodTestCase):
             self.assertEqual(pod(workload)["containers"][0]["image"], f"txingress:{version()}")
             kinds = {one["kind"] for one in found}
             in_cluster = {"ClusterRole", "ClusterRoleBinding", "IngressClass"}
-            needed = {"Namespace", "ServiceAccount"} | (set() if overlay == "namespaced" else in_cluster)
+            needed = {"Namespace", "ServiceAccount", "Role", "RoleBinding"} | (
+                set() if overlay == "namespaced" else in_cluster
+            )
             self.assertEqual(needed - kinds, set(), overlay)
 
     def test_overlays_are_all_tested(self) -> None:
@@ -266,10 +319,17 @@ class RenderedTests(PodTestCase):
         self.assertEqual(kinds & {"ClusterRole", "ClusterRoleBinding", "IngressClass"}, set())
         (workload,) = (one for one in found if one["kind"] in WORKLOADS)
         (container,) = pod(workload)["containers"]
-        namespaces = set(options_of(container).settings().namespaces)
+        settings = options_of(container).settings()
+        own = workload["metadata"]["namespace"]
         for kind in ("Role", "RoleBinding"):
-            of_kind = [one for one in found if one["kind"] == kind]
-            self.assertEqual({one["metadata"]["namespace"] for one in of_kind}, namespaces)
+            of_kind = [one["metadata"] for one in found if one["kind"] == kind]
+            elsewhere = {one["namespace"] for one in of_kind if one["namespace"] != own}
+            self.assertEqual(elsewhere, set(settings.namespaces))
+            self.assertEqual(
+                sorted(one["name"] for one in of_kind if one["namespace"] == own),
+                ["txingress", "txingress-service"],
+            )
+        self.assertEqual(settings.reporting.publish_service, ObjectKey(own, "txingress"))
         for binding in (one for one in found if one["kind"] == "RoleBinding"):
             self.assertEqual(binding["subjects"][0]["namespace"], workload["metadata"]["namespace"])
             self.assertEqual(binding["subjects"][0]["name"], pod(workload)["serviceAccountName"])
@@ -300,6 +360,10 @@ class RenderedTests(PodTestCase):
             )
             named = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
             self.assertEqual([port["port"] for port in service["ports"]], [80, 443])
+            shown = options_of(template["spec"]["containers"][0]).settings().reporting.publish_service
+            key = ObjectKey(found["Service"]["metadata"]["namespace"], found["Service"]["metadata"]["name"])
+            # The cluster IP of a NodePort Service is of no use outside.
+            self.assertEqual(shown, key if kind == "LoadBalancer" else None)
             self.assertLessEqual({port["targetPort"] for port in service["ports"]}, named)
 
     def test_examples(self) -> None:
