@@ -107,9 +107,14 @@ def _v4_text(text: bytes) -> str:
 
 def _v6_text(text: bytes) -> str:
     try:
-        return str(IPv6Address(text.decode("ascii")))
+        return _v6(IPv6Address(text.decode("ascii")))
     except AddressValueError:
         raise ProxyHeaderError("not an IPv6 address") from None
+
+
+def _v6(address: IPv6Address) -> str:
+    """Write an address; one of IPv4 that came over an IPv6 socket as what it is."""
+    return str(address.ipv4_mapped or address)
 
 
 def _port(text: bytes) -> int:
@@ -167,7 +172,7 @@ def _read_v2_addresses(kind: int, block: bytes, length: int) -> ProxyHeader:
 
 
 def _packed(octets: bytes) -> str:
-    return str(IPv4Address(octets) if len(octets) == 4 else IPv6Address(octets))
+    return str(IPv4Address(octets)) if len(octets) == 4 else _v6(IPv6Address(octets))
 
 
 def _check_values(block: bytes, begin: int) -> None:

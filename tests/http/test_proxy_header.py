@@ -39,10 +39,12 @@ FROM_V6 = (Address("2001:db8::7", 50000), Address("2001:db8::1", 443))
 GOOD = {
     b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 443\r\n": FROM_V4,
     b"PROXY TCP6 2001:db8::7 2001:DB8:0:0:0:0:0:1 50000 443\r\n": FROM_V6,
+    b"PROXY TCP6 ::ffff:192.0.2.7 ::ffff:198.51.100.1 50000 443\r\n": FROM_V4,
     b"PROXY UNKNOWN\r\n": (None, None),
     b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n": (None, None),
     v2(1, 0x11, V4): FROM_V4,
     v2(1, 0x21, V6): FROM_V6,
+    v2(1, 0x21, addresses("::ffff:192.0.2.7", "::ffff:198.51.100.1", 50000, 443)): FROM_V4,
     v2(1, 0x11, V4 + TLV + b"\x04\x00\x00"): FROM_V4,
     v2(1, 0x31, bytes(216)): (None, None),
     v2(1, 0x00, b""): (None, None),
@@ -125,7 +127,7 @@ class PropertyTests(SynchronousTestCase):
     @given(
         st.one_of(
             st.tuples(st.ip_addresses(v=4), st.ip_addresses(v=4)),
-            st.tuples(st.ip_addresses(v=6), st.ip_addresses(v=6)),
+            st.tuples(st.ip_addresses(v=6, network="2000::/3"), st.ip_addresses(v=6)),
         ),
         st.integers(0, 65535),
         st.integers(0, 65535),
