@@ -46,5 +46,7 @@ FRESH_SECONDS = 1.0
 """A request that cannot be repeated only takes a connection that was idle for less than this ..."""
 KEPT_SECONDS = 2.0
 """... and only while upstream has kept another one idle for this long, so does not close them at once."""
+TUNNEL_SPLICE_BYTES = 1024 * 1024
+"""What must have come one way of TLS that passes through for the kernel to move the rest: a pipe is then held to its end."""
 SPLICE_BYTES = 128 * 1024
 """What must be left of a body for the kernel to move it: below that, a copy is cheaper."""

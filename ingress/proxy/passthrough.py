@@ -27,14 +27,18 @@ from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import CLIENT_CLOSED
-from ingress.proxy.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS, MAX_ATTEMPTS
+from ingress.proxy.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS, MAX_ATTEMPTS, TUNNEL_SPLICE_BYTES
 from ingress.proxy.rotation import Rotation
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import TIMED_OUT, Transport, peer_address
+from ingress.proxy.transports import TIMED_OUT, KernelCopy, Transport, peer_address, splice
 from ingress.routing.route import Route
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
+
+
+_ENDLESS = 1 << 62
+"""Bytes, more than ever come."""
 
 
 class State(Enum):
@@ -242,6 +246,7 @@ class TunnelEnd(Protocol):
         self.is_open = False
         self.has_ended = False
         self.received = 0
+        self._was_spliced = False
         self._tunnel = tunnel
 
     def __repr__(self) -> str:
@@ -260,7 +265,22 @@ class TunnelEnd(Protocol):
         other = tunnel.other(self)
         if other.is_open:
             other.transport.write(received)
+            if self.received >= TUNNEL_SPLICE_BYTES and not self._was_spliced:
+                self._was_spliced = True
+                self._splice(other)
         tunnel.moved()
+
+    def _splice(self, other: "TunnelEnd") -> None:
+        """Have the kernel move what still comes, if the transports can."""
+        copy = KernelCopy(self.transport, _ENDLESS, self._moved, self.stopProducing, to_end=True)
+        try:
+            splice(other.transport, copy)
+        except OSError:
+            pass  # There is no descriptor left for a pipe; the bytes go through here as before.
+
+    def _moved(self, count: int) -> None:
+        self.received += count
+        self._tunnel.moved()
 
     def readConnectionLost(self) -> None:
         """The peer sends no more."""

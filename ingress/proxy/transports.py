@@ -47,13 +47,15 @@ class KernelCopy:
     """Bytes that the kernel is asked to move: the next *count* that come to *source*.
 
     *moved* is told how many went each time, *ended* that all have.  Until then nothing is
-    received from *source*, and nothing may be written to the target.
+    received from *source*, and nothing may be written to the target.  With *to_end*, the end of
+    *source* is a regular one before *count*, which it is told of as without a copy.
     """
 
     source: Transport
     count: int
     moved: Callable[[int], None]
     ended: Callable[[], None]
+    to_end: bool = False
 
 
 def splice(target: Transport, copy: KernelCopy) -> bool:

@@ -4,7 +4,7 @@ A large body of known length between two plain connections need not come into th
 process: a pipe takes it from one socket and gives it to the other.  While that
 lasts, the read side of the source and the write side of the target belong to the
 splice.  It moves exactly the bytes it was made for, so what follows the body is
-still in the source's socket when it is over.
+still in the source's socket when it is over; or all that comes, where TLS passes through.
 
 The two sides wait for each other: the source is read when the pipe is empty, the
 target written when it is not, so a slow target stops the source.
@@ -42,6 +42,9 @@ class End(Protocol):
     def splice_failed(self, problem: OSError | None) -> None:
         """The socket failed, or (None) it ended before all bytes had come."""
 
+    def splice_ended(self) -> None:
+        """The socket ended, as it may, and all that came before has been moved."""
+
     def send_failed(self, problem: OSError) -> None:
         """The socket takes nothing more; what its peer said before may still be read."""
 
@@ -49,7 +52,7 @@ class End(Protocol):
 class Splice:
     """Moves the bytes of *copy* from *source* to *target*."""
 
-    __slots__ = ("_copy", "_in_pipe", "_left", "_pipe", "_source", "_target", "is_over")
+    __slots__ = ("_copy", "_in_pipe", "_is_at_end", "_left", "_pipe", "_source", "_target", "is_over")
 
     def __init__(self, source: End, target: End, copy: KernelCopy) -> None:
         self._source = source
@@ -58,6 +61,7 @@ class Splice:
         self._left = copy.count
         self._in_pipe = 0
         self._pipe = _take_pipe()
+        self._is_at_end = False
         self.is_over = False
 
     def __repr__(self) -> str:
@@ -65,8 +69,8 @@ class Splice:
 
     @property
     def wants_read(self) -> bool:
-        """Whether it waits for the source."""
-        return not self._in_pipe
+        """Whether it waits for the source; not while the target has bytes of its own to send."""
+        return not self._in_pipe and not self._target.is_sending
 
     @property
     def wants_write(self) -> bool:
@@ -75,7 +79,11 @@ class Splice:
 
     def pump(self) -> None:
         """Move what can be moved now."""
-        if self.is_over or self._target.is_sending:
+        if self.is_over:
+            return
+        if self._target.is_sending:
+            # Asked for nothing, epoll does not tell again and again that the source has something.
+            self._source.update()
             return
         before = self._left + self._in_pipe
         budget = _MAX_PUMPED
@@ -91,7 +99,11 @@ class Splice:
                 self._tell(before)
                 self._copy.ended()
                 return
-        if not self.is_over:
+        if self._is_at_end:
+            self.close()
+            self._tell(before)
+            self._source.splice_ended()
+        elif not self.is_over:
             self._tell(before)
             self._source.update()
             self._target.update()
@@ -111,6 +123,9 @@ class Splice:
             return False
         except OSError as problem:
             self._source.splice_failed(problem)
+            return False
+        if not taken and self._copy.to_end:
+            self._is_at_end = True
             return False
         if not taken:
             self._source.splice_failed(None)

@@ -276,6 +276,10 @@ class StreamTransport(ConnectedSocket):
             self._splice_out = None
         self.update()
 
+    def splice_ended(self) -> None:
+        """The socket ended while it was spliced, and may do so."""
+        self._end_of_input()
+
     def splice_failed(self, problem: OSError | None) -> None:
         """The socket failed, or ended too soon, while it was spliced."""
         self._end(DONE if problem is None else Failure(error.ConnectionLost(str(problem))))
