@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress import tap
 from ingress.cli.option_values import MAX_PAGE_BYTES
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
 from ingress.settings import ManualEndpoint, Settings
 from ingress.tap import Options, makeService
@@ -65,6 +66,8 @@ class SettingsTests(SynchronousTestCase):
             f"--404-page={path}",
             "--allow-external-name",
             "--service-upstream",
+            "--load-balance=least_conn",
+            "--slow-start=30",
             "--access-log=/var/log/access.log",
             "--shutdown-delay=0",
             "--shutdown-grace=2.5",
@@ -90,6 +93,8 @@ class SettingsTests(SynchronousTestCase):
                 not_found_page=b"<p>nothing here</p>",
                 allow_external_name=True,
                 service_upstream=True,
+                load_balance=Algorithm.LEAST_REQUESTS,
+                slow_start_seconds=30.0,
                 access_log="/var/log/access.log",
                 shutdown_delay_seconds=0.0,
                 shutdown_grace_seconds=2.5,
@@ -113,6 +118,15 @@ class SettingsTests(SynchronousTestCase):
                 ManualEndpoint(ObjectKey("a", "b"), "", Endpoint("c", 2)),
             ),
         )
+
+    def test_before_the_protocol(self) -> None:
+        """PROXY headers and passthrough are off unless asked for."""
+        usual = settings_of()
+        self.assertEqual((usual.use_proxy_protocol, usual.ssl_passthrough), (False, False))
+        settings = settings_of(
+            "--use-proxy-protocol", "--trusted-proxies=10.0.0.0/8", "--enable-ssl-passthrough"
+        )
+        self.assertEqual((settings.use_proxy_protocol, settings.ssl_passthrough), (True, True))
 
     def test_last_one_counts(self) -> None:
         """Of an option that is no list, the last one counts."""
@@ -144,6 +158,10 @@ class MistakeTests(SynchronousTestCase):
         self.assertEqual(line.splitlines(), [line])
         self.assertTrue(line.startswith("ingress: "), line)
         return line
+
+    def test_proxy_protocol_of_nobody(self) -> None:
+        """PROXY headers need somebody who may send them."""
+        self.assertIn("--trusted-proxies", self.complaint("--use-proxy-protocol"))
 
     def test_unknown_option(self) -> None:
         """An unknown option is named."""
@@ -188,6 +206,8 @@ class MistakeTests(SynchronousTestCase):
             ("404-page", "/", "Is a directory"),
             ("access-log", "", "must not be empty"),
             ("shutdown-delay", "5s", "not a number of seconds"),
+            ("load-balance", "random", "is none of"),
+            ("slow-start", "-1", "not a number of seconds"),
             ("shutdown-grace", "-1", "not a number of seconds"),
         ):
             complaint = self.complaint(f"--{option}={value}")

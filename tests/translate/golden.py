@@ -5,7 +5,8 @@
 ``requests`` of ``expected.yaml`` stand URLs and what answers them: a backend, or a status.
 
 A Secret may say ``generated: [NAME, ...]`` (and ``expired: true``) in place of its data;
-it gets a certificate for these names, so that no key is ever committed.  With ``authority:
+it gets a certificate for these names, so that no key is ever committed; ``key_type: rsa`` is
+another type of key.  With ``authority:
 NAME`` it gets the certificate of an authority, by which clients are judged.
 
 This reads YAML as simply as a test may; it is no model for ``ingress.cluster``.
@@ -18,11 +19,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from ingress.certificates import Certificate
 from ingress.cluster.project import kind_of, project
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.balancing import Balancing
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.model.objects import (
     ClusterObject,
@@ -37,6 +39,7 @@ from ingress.model.objects import (
 )
 from ingress.model.policy import Policy, SecureFields
 from ingress.model.problems import Problem
+from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import TlsTerms
@@ -50,7 +53,7 @@ from ingress.routing.route import Route
 from ingress.settings import ManualEndpoint, StrictTransport
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate
-from tests.fakes.certificates import issue, make_authority
+from tests.fakes.certificates import KeyType, issue, make_authority
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 _SECRET_KEYS = TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
@@ -86,6 +89,7 @@ def outcome(case: Path, urls: list[str]) -> dict[str, Any]:
             for reference, found in sorted(snapshot.backends.items(), key=lambda pair: str(pair[0]))
         },
         "certificates": _certificates(snapshot),
+        "suites": _suites(snapshot),
         "problems": [str(problem) for problem in snapshot.problems],
         "requests": {url: answer(snapshot, url) for url in urls},
     }
@@ -105,7 +109,8 @@ def read_state(text: str) -> ClusterState:
         raw["metadata"].setdefault("namespace", "demo")
         if "generated" in raw:
             names = tuple(raw.pop("generated"))
-            chain, key = generated(names, raw.pop("expired", False), raw["metadata"]["name"])
+            key_type = raw.pop("key_type", "ec")
+            chain, key = generated(names, raw.pop("expired", False), raw["metadata"]["name"], key_type)
             raw["stringData"] = {"tls.crt": chain, "tls.key": key}
         if "authority" in raw:
             raw.setdefault("stringData", {})["ca.crt"] = authority(raw.pop("authority"))
@@ -143,10 +148,14 @@ def authority(name: str) -> str:
 
 
 @cache
-def generated(names: tuple[str, ...], expired: bool, secret: str) -> tuple[str, str]:
+def generated(
+    names: tuple[str, ...], expired: bool, secret: str, key_type: KeyType = "ec"
+) -> tuple[str, str]:
     """Issue a certificate for *names*; one for each Secret name, as in a cluster."""
     begins, ends = NOW - timedelta(days=30), NOW + timedelta(days=-1 if expired else 30)
-    chain, key = issue(make_authority(), names, not_before=begins, not_after=ends, common_name=secret)
+    chain, key = issue(
+        make_authority(), names, key_type, not_before=begins, not_after=ends, common_name=secret
+    )
     return chain.decode(), key.decode()
 
 
@@ -202,7 +211,19 @@ def _route(route: Route) -> dict[str, Any]:
         assert isinstance(route.upstream_fields, ClientCertificateFields)
         what = "the client certificate" if route.upstream_fields.passes_certificate else "what it showed"
         shown["upstream is told"] = what
+    if route.balancing is not None:
+        shown["balanced by"] = _balancing(route.balancing)
+    if route.retries != DEFAULT_RETRIES:
+        changed = asdict(route.retries, filter=lambda field, value: value != field.default)
+        shown["retries"] = {name: sorted(v) if name == "statuses" else v for name, v in changed.items()}
     return shown
+
+
+def _balancing(balancing: Balancing) -> str:
+    if not balancing.hash_by:
+        return balancing.algorithm.value
+    parts = [f"{part.variable.value}{part.name.decode()}" for part in balancing.hash_by]
+    return f"key of {', '.join(parts)}"
 
 
 def _endpoint(endpoint: Endpoint) -> str:
@@ -267,6 +288,15 @@ def _certificates(snapshot: Snapshot) -> dict[str, str]:
     found |= {f"*{suffix}": one for suffix, one in table.wildcard.items()}
     shown = {host: ", ".join(str(one.secret) for one in found[host]) for host in sorted(found)}
     return shown if table.default is None else {**shown, "(default)": str(table.default.secret)}
+
+
+def _suites(snapshot: Snapshot) -> dict[str, str]:
+    shown = {}
+    for host, terms in sorted(snapshot.terms.by_host.items()):
+        if terms.ciphers or terms.prefers_server_ciphers:
+            whose = "in our order" if terms.prefers_server_ciphers else "in the client's order"
+            shown[host] = f"{':'.join(terms.ciphers) or 'those of the profile'}, {whose}"
+    return shown
 
 
 def answer(snapshot: Snapshot, url: str) -> str:
