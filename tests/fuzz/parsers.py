@@ -9,16 +9,28 @@ from importlib import import_module
 
 from ingress.http.body import BodyError, ChunkedDecoder
 from ingress.http.head_buffer import HeadBuffer
+from ingress.http.proxy_header import ProxyHeaderError, read_proxy_header
 from ingress.http.request_head import HeadError, parse_request_head
 from ingress.http.response_head import ResponseError, parse_response_head
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
+from ingress.tls.client_hello import ClientHelloReader, HelloError
 from tests.corpus.judge import WrongError
+
+# Random bytes alone are told apart from these by the first of them.
+_BEGINNINGS = (
+    b"",
+    b"PROXY TCP4 ",
+    b"\r\n\r\n\x00\r\nQUIT\n\x21\x11",
+    b"\x16\x03\x01\x00",
+    b"\x16\x03\x01\x00\x40\x01\x00\x00\x3c\x03\x03" + bytes(32),
+)
 
 
 def parse_one(octets: bytes) -> None:
     """Have every parser read *octets*; raises what is none of their own errors."""
     _request(octets)
+    _prefaces(octets)
     try:
         parse_response_head(octets)
     except ResponseError:
@@ -38,6 +50,30 @@ def _request(octets: bytes) -> None:
         normal_path(head.path)
     except (HeadError, HostError, PathError):
         pass  # See above.
+
+
+def _prefaces(octets: bytes) -> None:
+    for begin in _BEGINNINGS:
+        whole = _hello([begin + octets])
+        if whole != _hello([begin, begin + octets[: len(octets) // 2], begin + octets]):
+            raise WrongError(f"a ClientHello depends on packets: {whole!r}")
+        try:
+            read_proxy_header(begin + octets)
+        except ProxyHeaderError:
+            pass  # See above.
+
+
+def _hello(pieces: list[bytes]) -> object:
+    """What a reader makes of *pieces*, each with what came before it; of what it refuses, why."""
+    reader = ClientHelloReader()
+    try:
+        for piece in pieces:
+            found = reader.read(piece)
+            if found is not None:
+                return found
+    except HelloError as error:
+        return str(error)
+    return None
 
 
 def _chunked(pieces: list[bytes]) -> object:
