@@ -156,6 +156,7 @@ class MetricsPageTests(SynchronousTestCase):
         metrics.snapshot_published(1, 1, {}, 0.1, [SHOP])
         metrics.exchange_ended(SHOP, 200, 0.1, 1)
         metrics.watch.reflector("Ingress", "", lambda: 1.0).last_contact = 0.0
+        metrics.status.began()
         metrics.certificates.expiries = lambda: [("shop", "tls", "shop.test", "RSA", 1.0)]
         rows = []
         for family in metrics.families():

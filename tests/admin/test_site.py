@@ -76,6 +76,17 @@ class AdminSiteTests(SynchronousTestCase):
         self.assertEqual(json.loads(self.ask("/api/problems")[2]), {"problems": []})
         self.assertEqual(json.loads(self.ask("/api/certificates")[2]), {"certificates": []})
 
+    def test_leader(self) -> None:
+        """``/api/leader`` shows the election where there is one, and is no page elsewhere."""
+        self.assertEqual(self.ask("/api/leader")[0], 404)
+        picture = {"leading": True, "leader": "us"}
+        self.site = admin_site(tuple, lambda: self.snapshot, self.metrics, self.clock, lambda: picture)
+        status, fields, body = self.ask("/api/leader")
+        self.assertEqual(
+            (status, fields["content-type"], json.loads(body)), (200, "application/json", picture)
+        )
+        self.assertIn("/api/leader", self.ask("/")[2])
+
     def test_index(self) -> None:
         """The root page lists every page."""
         self.assertEqual([line.split()[0] for line in self.ask("/")[2].splitlines()], list(PATHS))

@@ -9,10 +9,11 @@ from typing import Any
 import yaml
 from twisted.internet.task import deferLater
 
+from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
 from ingress.errors import StartError
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Service
-from tests.cluster.api_server_case import reactor
+from tests.cluster.api_server_case import in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, RawBody
@@ -283,6 +284,51 @@ class RightsTests(SourceTestCase):
         self.assertEqual(content.synced_times, 0)
         self.grant("*")
         await self.until(lambda: content.synced_times == 1)
+
+
+class SingleServiceTests(SourceTestCase):
+    """A Service that is read wherever it is."""
+
+    KEY = ObjectKey("ours", "txingress")
+
+    async def test_in_another_namespace(self) -> None:
+        """Where namespaces are named, this one Service is read besides them, by its name, and followed."""
+        for name in ("txingress", "another"):
+            self.server.create(service(name, "ours"))
+        self.server.create(service("web"))
+        content = await self.synced(namespaces=("shop",), single_service=self.KEY)
+        self.assertEqual(content.names(), {"web", "txingress"})
+        (call,) = (call for call in self.server.requests if call.namespace == "ours")
+        self.assertEqual(call.query["fieldSelector"], "metadata.name=txingress")
+        self.server.delete("Service", "txingress", "ours")
+        await self.until(lambda: content.names() == {"web"})
+
+    async def test_where_it_is_read_anyway(self) -> None:
+        """Where its namespace is read, or all of them are, nothing more is asked."""
+        for namespaces in ((), ("ours", "shop")):
+            self.server.requests.clear()
+            await self.synced(namespaces=namespaces, single_service=self.KEY)
+            self.assertFalse([call for call in self.server.requests if "metadata.name" in str(call.query)])
+            await self.running.stop()
+
+    async def test_forbidden(self) -> None:
+        """Without the right to it the rest is served."""
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list", "watch"]}
+        self.server.access.tokens = {str(self.server.token): (Grant(rule, "shop"),)}
+        self.server.create(service("web"))
+        content = await self.synced(namespaces=("shop",), single_service=self.KEY)
+        self.assertEqual(content.names(), {"web"})
+
+    async def test_others_may_ask(self) -> None:
+        """Connections to the same API server, and the namespace that we are in, are there once it is started."""
+        await self.synced()
+        source = self.running
+        assert isinstance(source, ApiServerSource)
+        self.assertEqual(source.namespace, "default")
+        connection = source.connection()
+        self.addCleanup(connection.close)
+        body = await in_thread(lambda: connection.get("/api/v1/services", []).read_all())
+        self.assertIn(b"ServiceList", body)
 
 
 class StartTests(SourceTestCase):

@@ -40,6 +40,26 @@ class ContactTests(SynchronousTestCase):
             ["Connection refused", "Connection refused", "403 Forbidden"],
         )
 
+    def test_once(self) -> None:
+        """A cause that is said once is not said again before contact is regained."""
+        with capturedLogs() as events:
+            for _ in range(3):
+                self.contact.lost("403 Forbidden", once=True)
+                self.clock.advance(600)
+            self.contact.regained()
+            self.contact.lost("403 Forbidden", once=True)
+        self.assertEqual(len(events), 3)
+
+    def test_consequence(self) -> None:
+        """What the loss means is for each part to say."""
+        contact = Contact("election", self.clock.seconds, "does not answer, nobody leads")
+        with capturedLogs() as events:
+            contact.lost("Connection refused")
+        self.assertEqual(
+            formatEvent(events[0]),
+            "election: the API server does not answer, nobody leads: Connection refused",
+        )
+
     def test_troubles(self) -> None:
         """Trouble within a stream is said once a minute and is no loss of contact."""
         with capturedLogs() as events:

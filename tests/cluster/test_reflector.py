@@ -470,7 +470,10 @@ class OptionalKindTests(ReflectorTestCase):
     def test_forbidden(self) -> None:
         """403 counts as an empty list, with one warning, and is tried again ever more slowly."""
         with capturedLogs() as events:
-            delays = [self.turn(KubernetesError(403, "Forbidden", "no")) for _ in range(6)]
+            delays = []
+            for _ in range(6):
+                delays.append(self.turn(KubernetesError(403, "Forbidden", "no")))
+                self.clock.advance(100)
         self.assertEqual(delays, [30.0, 60.0, 120.0, 150.0, 150.0, 150.0])
         self.assertEqual(self.received.told[0], "synced Secret")
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
