@@ -129,6 +129,7 @@ class Probe:
         self.latencies: list[float] = []
         self.failed = 0
         self._port = port
+        self._visitor: Visitor | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -141,10 +142,16 @@ class Probe:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Ask no more."""
+        """Ask no more, and leave."""
         assert self._task is not None
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._visitor is not None:
+            self._visitor.leave()
+            self._visitor = None
 
     async def run(self, seconds: float) -> "Probe":
         """Ask for so long."""
@@ -154,23 +161,21 @@ class Probe:
         return self
 
     async def _run(self) -> None:
-        visitor: Visitor | None = None
         due = monotonic()
         while True:
             due = max(due + 1 / _PROBE_RATE, monotonic())
             await asyncio.sleep(due - monotonic())
             try:
-                if visitor is None:
-                    visitor = await Visitor.arrive(self._port)
-                told = await visitor.ask(get())
+                if self._visitor is None:
+                    self._visitor = await Visitor.arrive(self._port)
+                told = await self._visitor.ask(get())
             except OSError:
                 self.failed += 1
-                visitor = None
+                self._leave()
                 continue
             if told.end != "whole" or told.status != 200:
                 self.failed += 1
             else:
                 self.latencies.append(told.seconds)
             if told.end != "whole" or b"connection: close" in told.received.lower():
-                visitor.leave()
-                visitor = None
+                self._leave()

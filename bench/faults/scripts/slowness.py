@@ -5,11 +5,11 @@ from time import monotonic
 
 from bench import gauges
 from bench.faults.backends import Peer, Request
-from bench.faults.fault import Fault
+from bench.faults.fault import OURS, Fault
 from bench.faults.gauges import established
 from bench.faults.proxies import Deadlines
 from bench.faults.stage import Stage
-from bench.faults.visitors import Probe, Visitor, get
+from bench.faults.visitors import Probe, Visitor, ask, get
 
 _SLOW_HEADS = 500
 _HEAD_SECONDS = 10.0
@@ -24,6 +24,13 @@ _SLOW_READERS = 150
 _ANSWER_BYTES = 1_000_000
 _SEND_GAP_SECONDS = 5.0
 _KIB_PER_READER = 64
+_STEADY_READERS = 20
+_STEADY_SECONDS = 8.0
+_STEADY_PIECE = 4000
+_STEADY_PAUSE_SECONDS = 0.1
+_WAITING_UPLOADS = 5
+_WAITING_BYTES = 20_000_000
+_TUNNELS = 10
 # A window and segments as of a slow visitor far away; loopback would take a megabyte into the kernel.
 _WINDOW_BYTES = 4096
 _SEGMENT_BYTES = 1400
@@ -132,7 +139,7 @@ async def slow_readers(stage: Stage) -> None:
         visitor.writer.write(get("/big"))
     began = monotonic()
     first = last = float("inf")
-    while last == float("inf") and monotonic() - began < _SEND_GAP_SECONDS + 5:
+    while last == float("inf") and monotonic() - began < _SEND_GAP_SECONDS + 8:
         await asyncio.sleep(0.1)
         left = established(proxy.http)
         if left < _SLOW_READERS:
@@ -147,8 +154,98 @@ async def slow_readers(stage: Stage) -> None:
         visitor.leave()
 
 
+async def steady_readers(stage: Stage) -> None:
+    """20 clients take their 1 MB slowly but steadily, 40 kB/s for 8 s; the deadline for taking something is set to 3 s."""
+
+    async def pour(request: Request, peer: Peer) -> None:
+        await peer.answer(b"x" * _ANSWER_BYTES)
+
+    backend = await stage.backend(pour)
+    proxy = await stage.proxy(backend.port, deadlines=Deadlines(send_gap=_GAP_SECONDS))
+    visitors = [
+        await Visitor.arrive(proxy.http, _WINDOW_BYTES, _SEGMENT_BYTES) for _ in range(_STEADY_READERS)
+    ]
+    for visitor in visitors:
+        visitor.writer.write(get())
+    cut = sum(await asyncio.gather(*(_is_cut_short(visitor) for visitor in visitors)))
+    stage.checks.none("cut although they took something", cut)
+    for visitor in visitors:
+        visitor.leave()
+
+
+async def _is_cut_short(visitor: Visitor) -> bool:
+    """Read slowly; return whether the connection ends meanwhile."""
+    until = monotonic() + _STEADY_SECONDS
+    try:
+        while monotonic() < until:
+            await visitor.reader.readexactly(_STEADY_PIECE)
+            await asyncio.sleep(_STEADY_PAUSE_SECONDS)
+    except (asyncio.IncompleteReadError, OSError):
+        return True
+    return False
+
+
+async def waiting_uploads(stage: Stage) -> None:
+    """The backend takes nothing of 5 bodies of 20 MB for 6 s; the deadline for gaps in what clients send is set to 3 s."""
+
+    async def take_late(request: Request, peer: Peer) -> None:
+        await asyncio.sleep(2 * _GAP_SECONDS)
+        left = int(request.fields[b"content-length"])
+        while left and (data := await peer.reader.read(1 << 18)):
+            left -= len(data)
+        await peer.answer(b"ok")
+
+    backend = await stage.backend(take_late, reads_body=False)
+    proxy = await stage.proxy(backend.port, deadlines=Deadlines(body_gap=_GAP_SECONDS))
+    request = get("/", "POST", b"x" * _WAITING_BYTES)
+    told = await asyncio.gather(*(ask(proxy.http, request) for _ in range(_WAITING_UPLOADS)))
+    stage.checks.none("failed", sum((one.status, one.body) != (200, b"ok") for one in told))
+    stage.checks.note("namely", ", ".join(sorted({str(one) for one in told})))
+
+
+async def slow_tunnels(stage: Stage) -> None:
+    """10 upgraded connections carry a byte a second in both directions; the deadline for bodies is set to 3 s."""
+
+    async def switch(request: Request, peer: Peer) -> None:
+        await peer.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        )
+        while data := await peer.reader.read(100):
+            await peer.write(data)
+        peer.close()
+
+    backend = await stage.backend(switch)
+    proxy = await stage.proxy(backend.port, deadlines=Deadlines(body_gap=_GAP_SECONDS))
+    ended = sum(await asyncio.gather(*(_tunnel_breaks(proxy.http) for _ in range(_TUNNELS))))
+    stage.checks.none("tunnels that ended", ended)
+
+
+async def _tunnel_breaks(port: int) -> bool:
+    """Send a byte a second through a tunnel, and wait for it to come back; return whether that fails."""
+    visitor = await Visitor.arrive(port)
+    visitor.writer.write(
+        b"GET / HTTP/1.1\r\nHost: fault.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    )
+    try:
+        async with asyncio.timeout(_STEADY_SECONDS + 5):
+            await visitor.reader.readuntil(b"\r\n\r\n")
+            for _ in range(int(_STEADY_SECONDS)):
+                visitor.writer.write(b"x")
+                if await visitor.reader.readexactly(1) != b"x":
+                    return True
+                await asyncio.sleep(1)
+    except (asyncio.IncompleteReadError, OSError, TimeoutError):
+        return True
+    finally:
+        visitor.leave()
+    return False
+
+
 FAULTS = (
     Fault("slow-heads", "408 at 10 s, +-1; another's p99 under twice idle, or 5 ms", slow_heads),
     Fault("slow-bodies", "408 at the deadline", slow_bodies),
     Fault("slow-readers", "cut at the deadline; 64 KiB each at most", slow_readers),
+    Fault("steady-readers", "nobody is cut", steady_readers),
+    Fault("waiting-uploads", "0 failed: the client is not to blame", waiting_uploads),
+    Fault("slow-tunnels", "nobody is cut", slow_tunnels, OURS),
 )
