@@ -64,15 +64,18 @@ class RoundRobin(Balancer):
 
     When the endpoints change, the turn stays with the endpoint that had it, or
     passes to the next one that is left.  Starting anew would favor the first
-    endpoint whenever a backend changes often.
+    endpoint whenever a backend changes often.  Picks with exclusions have turns of
+    their own: else an endpoint that fails would be next again after every second attempt.
     """
 
-    __slots__ = ("_turn",)
+    __slots__ = ("_other_turn", "_turn")
 
     def __init__(self, endpoints: tuple[Endpoint, ...] = ()) -> None:
         super().__init__(endpoints)
         self._turn = 0
         """Index of the endpoint that is next; may stand one past the last."""
+        self._other_turn = 0
+        """The same for picks with exclusions."""
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         upcoming = self._endpoints[self._turn :] + self._endpoints[: self._turn]
@@ -86,15 +89,23 @@ class RoundRobin(Balancer):
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose the endpoint whose turn it is, passing over those in *exclude*."""
+        if exclude:
+            return self._pick_other(exclude)
+        endpoints = self._endpoints
+        turn = self._turn
+        if turn >= len(endpoints):
+            if not endpoints:
+                return None
+            turn = 0
+        self._turn = turn + 1
+        return endpoints[turn]
+
+    def _pick_other(self, exclude: Container[Endpoint]) -> Endpoint | None:
         endpoints = self._endpoints
         count = len(endpoints)
-        turn = self._turn
-        for _ in range(count):
-            if turn >= count:
-                turn = 0
-            endpoint = endpoints[turn]
-            turn += 1
-            if endpoint not in exclude:
-                self._turn = turn
-                return endpoint
+        for step in range(count):
+            place = (self._other_turn + step) % count
+            if endpoints[place] not in exclude:
+                self._other_turn = place + 1
+                return endpoints[place]
         return None

@@ -42,7 +42,7 @@ class DroppedRequestTests(TwoEndpointsCase):
                 before = self.upstream.requests + self.other.requests
                 statuses, seen = await self.drop(method, end)
                 self.assertEqual(statuses, {200: 40})
-                self.assertLessEqual(seen - before, 80)
+                self.assertEqual(seen - before, 60)
 
     async def test_others(self) -> None:
         """Of all others those that were dropped get 502, and each is seen exactly once."""

@@ -45,13 +45,13 @@ class RoundRobinTests(SynchronousTestCase):
         self.assertLessEqual(max(shares) - min(shares), 1)
 
     def test_exclude(self) -> None:
-        """An excluded endpoint is passed over, and None tells that all are excluded."""
+        """An excluded endpoint is passed over, nobody's turn with it, and None tells that all are excluded."""
         one, two, three = endpoints(1, 2, 3)
         balancer = RoundRobin((one, two, three))
         self.assertEqual(balancer.pick({one}), two)
         self.assertEqual(balancer.pick([three, one]), two)
         self.assertIsNone(balancer.pick((one, two, three)))
-        self.assertEqual(balancer.pick(), three)
+        self.assertEqual(picks(balancer, 3), [one, two, three])
 
     def test_even_among_the_rest(self) -> None:
         """While one endpoint is excluded, the others share evenly."""
@@ -59,6 +59,20 @@ class RoundRobinTests(SynchronousTestCase):
         balancer = RoundRobin((one, two, three))
         seen = Counter(balancer.pick({one}) for _ in range(10))
         self.assertEqual(seen, {two: 5, three: 5})
+
+    def test_even_though_one_fails(self) -> None:
+        """While each attempt at one endpoint is followed by another one elsewhere, turns stay even."""
+        one, two, three = endpoints(1, 2, 3)
+        balancer = RoundRobin((one, two, three))
+        first: Counter[Endpoint | None] = Counter()
+        second: Counter[Endpoint | None] = Counter()
+        for _ in range(60):
+            picked = balancer.pick()
+            first[picked] += 1
+            if picked == one:
+                second[balancer.pick({one})] += 1
+        self.assertEqual(first, {one: 20, two: 20, three: 20})
+        self.assertEqual(second, {two: 10, three: 10})
 
     def test_assign(self) -> None:
         """The endpoints that were assigned are the ones that are picked."""
@@ -90,7 +104,8 @@ class RoundRobinTests(SynchronousTestCase):
         seen: Counter[Endpoint | None] = Counter()
         for number in range(300):
             balancer.endpoints = (one, two, three, other) if number % 2 else (one, two, three)
-            seen[balancer.pick({other})] += 1
+            picked = balancer.pick()
+            seen[picked if picked != other else balancer.pick({other})] += 1
         self.assertLessEqual(
             max(seen[one], seen[two], seen[three]) - min(seen[one], seen[two], seen[three]), 1
         )
