@@ -74,6 +74,10 @@ class PassthroughTests(PrefaceCase):
             await self.until_ready(controller)
             self.assertEqual(await self.get(self.https, host="vault.test", trust=vault), (200, b"vault"))
             self.assertEqual(await self.get(self.https, host="shop.test", trust=shop), (200, b"shop"))
+            other = await self.connect(self.https, "shop.test", shop)
+            other.get(host=b"vault.test")
+            await self.until(lambda other=other: other.answers)  # type: ignore[misc]
+            self.assertEqual(other.answers[0].status, 421)
             redirect = await self.answer(self.http, "/ui", "vault.test")
             assert redirect is not None
             self.assertTrue(redirect.has(f"Location: https://vault.test:{self.https}/ui".encode()))

@@ -9,6 +9,7 @@ from ingress.model.policy import Policy, SecureFields
 from ingress.policy.annotations import DEFAULTS, IngressPolicySettings
 from ingress.policy.bodies import DEFAULT_MAX_BYTES
 from ingress.policy.guards import GuardMissing
+from ingress.policy.passthrough import NotTerminatedHere
 from ingress.policy.redirects import RedirectSettings
 from ingress.routing.route import Match, Route
 from ingress.translate.client_authentication import OPEN, HostGuard
@@ -18,6 +19,7 @@ from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, IngressReading
 
 _GUARD_MISSING = GuardMissing()
+_NOT_TERMINATED_HERE = NotTerminatedHere()
 # The controller's own default backend redirects only if that is forced on all hosts.
 _OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
 
@@ -53,7 +55,11 @@ def host_routes(
             passes_tls = claim.ingress.key == passing_key
             policies = _policies(host, reading.settings, redirects, check, passes_tls=passes_tls)
         route = _route(claim, reading, policies, guard, secure_fields)
-        routes.append(route if claim is not passing else evolve(route, passthrough=passed_backend(claim)))
+        if passing is not None:
+            passthrough = passed_backend(claim) if claim is passing else None
+            policies = (_NOT_TERMINATED_HERE, *policies)
+            route = evolve(route, policies=policies, passthrough=passthrough)
+        routes.append(route)
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so no annotation holds for it but what is about the host.
         policies = _policies(host, _OPERATORS, redirects, guard.policy_of(ROOT))

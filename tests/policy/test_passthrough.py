@@ -2,9 +2,12 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.client_authentication import NO_EVIDENCE
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Reason
 from ingress.policy.annotations import DEFAULTS, AnnotationReader
+from ingress.policy.passthrough import NotTerminatedHere
+from tests.translate.golden import Facts
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -40,3 +43,16 @@ class PassthroughTests(SynchronousTestCase):
         settings, (problem,) = AnnotationReader(PREFIX, passes_tls=True).read(asking("on"))
         self.assertEqual(settings, DEFAULTS)
         self.assertIs(problem.reason, Reason.INVALID_ANNOTATION)
+
+
+class NotTerminatedHereTests(SynchronousTestCase):
+    """Requests for a host whose TLS passes through."""
+
+    def test_over_tls_of_ours(self) -> None:
+        """What was decrypted here belongs on another connection; plain HTTP does not, whatever a proxy says."""
+        policy = NotTerminatedHere()
+        reply = policy.judge(Facts(b"https", b"vault.test", b"/", b"/", NO_EVIDENCE))
+        assert reply is not None
+        self.assertEqual(reply.status, 421)
+        for scheme in (b"http", b"https"):
+            self.assertIsNone(policy.judge(Facts(scheme, b"vault.test", b"/", b"/", None)))

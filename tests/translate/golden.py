@@ -45,6 +45,7 @@ from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import TlsTerms
 from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.policy.guards import GuardMissing
+from ingress.policy.passthrough import NotTerminatedHere
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
 from ingress.policy.transport_security import TransportSecurity
 from ingress.routing.hosts import normal_host
@@ -241,6 +242,8 @@ def _endpoint(endpoint: Endpoint) -> str:
 
 
 def _policy(policy: Policy) -> str:
+    if isinstance(policy, NotTerminatedHere):
+        return "421 over TLS, which is not terminated here"
     if isinstance(policy, GuardMissing):
         return "503, for a guard is missing"
     if isinstance(policy, HostClosed):
