@@ -7,8 +7,10 @@ import signal
 from typing import Any
 
 from tests.end_to_end_case import AT_ONCE
+from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.calls import Call
-from tests.fakes.objects import ingress_object
+from tests.fakes.apiserver.faults import Delay, Hang
+from tests.fakes.objects import ingress_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess
 from tests.test_watch_process import HOST, WatchProcessCase
 
@@ -116,7 +118,7 @@ class TakeoverTests(ReportingCase):
     async def test_stopped(self) -> None:
         """After SIGTERM the other one leads after a turn: the lease is released while requests are still served."""
         self.more_options += ("--shutdown-delay=60",)
-        first, second = await self.start_pair()
+        first, _ = await self.start_pair()
         asked_at = self.reactor.seconds()
         first[0].signal(signal.SIGTERM)
         await self.until(lambda: self.lease()["holderIdentity"] == "")
@@ -143,3 +145,63 @@ class TakeoverTests(ReportingCase):
         self.assertEqual(self.server.get("Ingress", "late", "shop"), fresh)
         for controller, _ in (first, second):
             await self.end(controller)
+
+
+class EndTests(ReportingCase):
+    """SIGTERM, whatever the API server does with what is reported."""
+
+    async def test_while_the_lease_is_not_answered(self) -> None:
+        """A candidate whose request for the lease is not answered ends at once."""
+        self.server.faults.add(Hang(), times=None, resource="leases")
+        controller, _ = self.start_replica()
+        await self.until(lambda: self.server.requests_of("get", "leases"))
+        await self.end(controller)
+
+    async def test_while_a_leader_is_not_answered(self) -> None:
+        """A leader whose renewal and whose writes are not answered ends at once, and its lease runs out."""
+        self.server.faults.add(Hang(), times=None, verb="patch")
+        self.server.faults.add(Hang(), times=None, verb="create", resource="events")
+        self.server.faults.add(Hang(), times=None, verb="update")
+        self.server.create(ingress_object("app", HOST))
+        controller, _ = self.start_replica()
+        await self.until(lambda: self.server.requests_of("update", "leases"))
+        await self.until(lambda: self.patches())
+        await self.end(controller)
+        self.assertNotEqual(self.lease()["holderIdentity"], "")
+
+    async def test_while_a_leader_is_slow(self) -> None:
+        """A leader in a slow cluster ends at once and releases its lease."""
+        self.server.create(ingress_object("app", HOST))
+        controller, _ = self.start_replica()
+        await self.until(lambda: self.has_address("app"))
+        self.server.faults.add(Delay(0.3), times=None, resource="leases")
+        await self.until(lambda: self.server.requests[-1].verb == "update")
+        await self.end(controller)
+        self.assertEqual(self.lease()["holderIdentity"], "")
+
+
+class ServingTests(ReportingCase):
+    """What reporting must not touch."""
+
+    async def test_without_rights(self) -> None:
+        """A controller that may only read serves, is ready, and says once what it may not do."""
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list", "watch"]}
+        self.server.access.tokens = {str(self.server.token): (Grant(rule),)}
+        app = self.upstream(b"hello")
+        for one in (ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)):
+            self.server.create(one)
+        replica = self.start_replica()
+        await self.until_replica_ready(replica)
+        self.assertEqual(await self.get(self.http), (200, b"hello"))
+        await self.until(lambda: b"Not permitted to take part in the election" in replica[0].output)
+        self.assertEqual(await self.leading(replica), [False])
+        await self.end(replica[0])
+        self.assertEqual(replica[0].output.count(b"Not permitted"), 1)
+
+    async def test_manifests(self) -> None:
+        """With manifests nobody is elected and nothing is shown about it."""
+        controller = self.start_with_manifests(*self.more_options, "--publish-service=a/b")
+        await self.until_ready(controller)
+        self.assertEqual((await self.get(self.admin, "/api/leader"))[0], 404)
+        self.assertNotIn(b"ingress_is_leader", (await self.get(self.admin, "/metrics"))[1])
+        await self.end(controller)

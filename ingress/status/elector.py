@@ -222,7 +222,10 @@ class Elector:
 
     def _know(self, candidacy: Candidacy) -> None:
         """Take what is known now, and tell whether we lead by it."""
-        self._candidacy = candidacy
+        before, self._candidacy = self._candidacy.lease, candidacy
+        holder = candidacy.lease.holder if candidacy.lease is not None else ""
+        if holder not in ("", candidacy.identity) and (before is None or before.holder != holder):
+            log.info("{holder} has the lease {lease}", holder=holder, lease=str(self._key))
         self._cancel(self._expiry)
         left = candidacy.leads_until - self._steady()
         is_leading = left > 0
@@ -239,7 +242,6 @@ class Elector:
                 lease=str(self._key),
             )
         else:
-            holder = candidacy.lease.holder if candidacy.lease is not None else ""
             log.info(
                 "Not leading any more: {why}",
                 why=f"the lease {self._key} belongs to {holder}"

@@ -107,6 +107,7 @@ class StatusWriter:
         self._rests: dict[ObjectKey, _Rest] = {}
         self._closed_namespaces: dict[str, float] = {}
         self._published: tuple[Address, ...] | None = None
+        self._is_service_missing = False
         self._count = 0
 
     @property
@@ -171,6 +172,7 @@ class StatusWriter:
         self._call = None
         state = self._state()
         published = self._published = published_addresses(self._settings, state)
+        self._say_whether_known(published)
         for _ in range(_PORTION):
             key = self._agenda.take()
             if key is None:
@@ -216,6 +218,17 @@ class StatusWriter:
         self._ours.discard(key)
         self._written.pop(key, None)
         self._rests.pop(key, None)
+
+    def _say_whether_known(self, published: tuple[Address, ...] | None) -> None:
+        """Tell the operator, once, that the Service whose addresses are to be shown is not there."""
+        service = self._settings.publish_service
+        is_missing = published is None and service is not None
+        if is_missing and not self._is_service_missing:
+            log.warn(
+                "--publish-service: there is no Service {service}, so the statuses of Ingresses stay as they are",
+                service=str(service),
+            )
+        self._is_service_missing = is_missing
 
     def _settled(self) -> None:
         """Say what was written since all was last as it should be."""

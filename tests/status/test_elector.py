@@ -68,9 +68,12 @@ class ElectionTests(ElectorCase):
         self.assertNotEqual(lease["renewTime"], began)
 
     def test_second(self) -> None:
-        """The second candidate waits and never disturbs the first."""
-        first, second = self.machine("a"), self.machine("b")
-        self.pass_time(600)
+        """The second candidate says once who leads, waits, and never disturbs the first."""
+        first = self.machine("a")
+        with capturedLogs() as events:
+            second = self.machine("b")
+            self.pass_time(600)
+        self.assertEqual([formatEvent(event) for event in events], ["a has the lease ours/leader"])
         self.assertEqual((first.changes, second.changes), ([True], []))
 
     def test_killed(self) -> None:

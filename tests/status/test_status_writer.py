@@ -283,10 +283,16 @@ class ServiceTests(WriterCase):
 
     def test_follows_the_service(self) -> None:
         """Nothing is written before the Service is known, and everything when its addresses change."""
-        self.writer.lead()
-        self.put("web", TWO)
-        self.answer_all()
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.put("web", TWO)
+            self.answer_all()
+            self.put("more", TWO)
+            self.answer_all()
         self.assertEqual(self.written(), [])
+        self.assertEqual(len(events), 1)
+        self.assertIn("there is no Service ours/txingress", formatEvent(events[0]))
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("more")): None}))
         self.put_service(Standing("u", (ONE,)))
         self.answer_all()
         self.put("web", ONE)
