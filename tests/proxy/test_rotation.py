@@ -1,6 +1,7 @@
 """Tests for ``ingress.proxy.rotation``: balancing and health as requests meet them."""
 
 from collections import Counter
+from random import Random
 
 from twisted.logger import capturedLogs, formatEvent
 
@@ -8,6 +9,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
 from ingress.model.retries import RetryRule
 from ingress.proxy.resource import MAX_ASKED_FOR
+from ingress.proxy.rotation import Rotations
 from ingress.proxy.transports import REFUSED, TIMED_OUT
 from tests.fakes.transports import Peer
 from tests.proxy.playing import BACKEND, FOUR, GET, OK, ONE, THREE, TWO, ProxyCase
@@ -190,6 +192,23 @@ class AlgorithmTests(BalancedCase):
         resource.publish(resource._table, {})
         self.assertEqual((resource._asked_for, resource._rotations), ({}, {}))
         self.assert_status(self.ask(), 503)
+
+
+class SlowStartTests(BalancedCase):
+    """``--slow-start``, by whatever algorithm."""
+
+    def test_new_endpoint(self) -> None:
+        """A new endpoint gets few requests at first, and its whole share in the end; so does one that is back."""
+        make = Rotations(
+            self.reactor, self.stage.sweep, self.metrics, Random(4), Balancing(), slow_start_seconds=20.0
+        ).make
+        self.stage.resource._rotations[BACKEND] = make(BACKEND, (ONE,))
+        self.stage.publish((ONE, TWO))
+        self.assertEqual(self.shares(100, 1), {b"10.0.0.1": 100})
+        self.reactor.pass_time(10)
+        self.assertApproximates(self.shares(400, 1)[b"10.0.0.2"], 100, 30)
+        self.reactor.pass_time(10)
+        self.assertEqual(self.shares(100, 1), {b"10.0.0.1": 50, b"10.0.0.2": 50})
 
 
 class HealthTests(BalancedCase):
