@@ -32,24 +32,21 @@ class _Part(Enum):
 class AnswerReader:
     """Reads one final answer to a request with *method*; interim ones are passed over and counted."""
 
-    def __init__(self, method: bytes = b"GET", keep_body: bool = True) -> None:
+    def __init__(self, method: bytes = b"GET") -> None:
         self.status = 0
         """Zero until the head is complete."""
         self.fields: list[tuple[bytes, bytes]] = []
         self.body = bytearray()
-        """Empty if the body is only counted."""
-        self.body_bytes = 0
         self.interim = 0
         self.rest = b""
         """What came after the end of the answer."""
         self._method = method
-        self._keep_body = keep_body
         self._buffer = bytearray()
         self._part = _Part.HEAD
         self._left = 0
 
     def __repr__(self) -> str:
-        return f"<AnswerReader {self.status} {self._part.value}, {self.body_bytes} bytes of body>"
+        return f"<AnswerReader {self.status} {self._part.value}, {len(self.body)} bytes of body>"
 
     @property
     def is_whole(self) -> bool:
@@ -129,9 +126,7 @@ class AnswerReader:
         return True
 
     def _take(self, count: int) -> None:
-        if self._keep_body:
-            self.body += self._buffer[:count]
-        self.body_bytes += count
+        self.body += self._buffer[:count]
         del self._buffer[:count]
 
     def _line(self) -> bytes | None:

@@ -141,7 +141,6 @@ class Load:
         rate: float | None = None,
         request: bytes = b"GET / HTTP/1.1\r\nHost: fault.test\r\n\r\n",
         bodies: Collection[bytes] | None = None,
-        fresh: bool = False,
         keeps_latencies: bool = True,
     ) -> None:
         self.tally = Tally()
@@ -151,8 +150,6 @@ class Load:
         self._request = request
         self._method = request.split(b" ", 1)[0]
         self._bodies = bodies
-        self._fresh = fresh
-        """Whether each request has a connection of its own."""
         self._keeps_latencies = keeps_latencies
         """An hour of them is much."""
         self._is_over = False
@@ -239,7 +236,7 @@ class Load:
             connection.abort("")
             return None
         self._count_answer(connection.reader, began)
-        if self._fresh or connection.reader.says_close or not connection.is_open:
+        if connection.reader.says_close or not connection.is_open:
             connection.abort("")
             return None
         return connection

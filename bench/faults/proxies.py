@@ -59,6 +59,8 @@ class Site:
     source: tuple[str, ...] = ()
     """Options that say where ours reads objects, if not from the manifests of this site."""
     plants_bug: bool = False
+    max_files: int | None = None
+    """How many files ours may open; None means as many as this process."""
 
     @property
     def manifests(self) -> Path:
@@ -172,6 +174,7 @@ def _ours(site: Site, files: int) -> list[str]:
     if not site.manifests.exists() and not site.source:
         site.write(objects.one_service(site.ports))
     return [
+        *(["prlimit", f"--nofile={site.max_files}:{site.max_files}"] if site.max_files else []),
         sys.executable,
         "-m",
         "bench.faults.subject",

@@ -139,7 +139,6 @@ class Stage:
         self._backends: list[Backend] = []
         self._holes: list[BlackHole] = []
         self._proxies: list[Proxy] = []
-        self._tasks: list[asyncio.Task[None]] = []
 
     def __repr__(self) -> str:
         return f"<Stage {self.target} {self._folder}>"

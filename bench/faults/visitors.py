@@ -123,9 +123,10 @@ async def ask(port: int, request: bytes, seconds: float = ASK_SECONDS) -> Told:
 
 
 class Probe:
-    """A patient client beside the others: a hundred requests a second on one connection, each timed."""
+    """A patient client beside the others: *rate* requests a second on one connection, each timed."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, rate: float = _PROBE_RATE) -> None:
+        self._pause = 1 / rate
         self.latencies: list[float] = []
         self.failed = 0
         self._port = port
@@ -163,7 +164,7 @@ class Probe:
     async def _run(self) -> None:
         due = monotonic()
         while True:
-            due = max(due + 1 / _PROBE_RATE, monotonic())
+            due = max(due + self._pause, monotonic())
             await asyncio.sleep(due - monotonic())
             try:
                 if self._visitor is None:

@@ -14,7 +14,7 @@ from bench.faults.visitors import Visitor, ask, get
 
 _BODY_BYTES = 1 << 30
 _PIECE = bytes(range(256)) * 256
-_SLOW_SECONDS = 5.0
+_SLOW_SECONDS = 3.0
 _SLOW_BYTES_PER_SECOND = 1_000_000
 _MEMORY_KIB = 8 * 1024
 _DISK_BYTES = 1 << 20
@@ -151,7 +151,7 @@ async def _upload(stage: Stage, is_chunked: bool) -> None:
 
 
 async def upload(stage: Stage) -> None:
-    """A client sends 1 GiB to a backend that takes 1 MB/s for 5 s, and then all it gets."""
+    """A client sends 1 GiB to a backend that takes 1 MB/s for 3 s, and then all it gets."""
     await _upload(stage, is_chunked=False)
 
 
@@ -190,7 +190,7 @@ async def _download(stage: Stage, is_chunked: bool) -> None:
 
 
 async def download(stage: Stage) -> None:
-    """A backend sends 1 GiB to a client that takes 1 MB/s for 5 s, and then all it gets."""
+    """A backend sends 1 GiB to a client that takes 1 MB/s for 3 s, and then all it gets."""
     await _download(stage, is_chunked=False)
 
 

@@ -5,6 +5,8 @@ import socket
 from math import ceil
 from time import monotonic
 
+from attrs import evolve
+
 from bench import gauges
 from bench.faults.fault import OURS, Fault
 from bench.faults.gauges import established
@@ -21,6 +23,10 @@ _BYTES_PER_HANDSHAKE = 64_000
 # Connections of the client beside, the last one and the next.
 _OTHERS = 2
 _HEAD_SECONDS = 10.0
+_FEW_FILES = 300
+_MORE_CONNECTIONS = 1000
+_SLOW_PROBE_RATE = 20
+_BUSY_PERCENT = 20.0
 _CONNECTS = 20_000
 _FLOOD_P99_MS = 100.0
 _BOMB_KIB = 4 * 1024
@@ -79,6 +85,37 @@ async def _crowd(stage: Stage, proxy: Proxy, port: int, count: int, bytes_of_eac
         one.close()
     told = await ask(proxy.http, get())
     stage.checks.equal("status afterwards", told.status, 200)
+
+
+async def few_files(stage: Stage) -> None:
+    """The proxy may open no more than 300 files, and 1,000 connections are opened that say nothing."""
+    (pod,) = await stage.pods(1)
+    proxy = await stage.start(evolve(stage.site(pod.port), max_files=_FEW_FILES))
+    probe = Probe(proxy.http, _SLOW_PROBE_RATE)
+    probe.start()
+    await asyncio.sleep(1)
+    sockets = []
+    for _ in range(_MORE_CONNECTIONS):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex((HOST, proxy.http))
+        sockets.append(one)
+    began = monotonic()
+    await asyncio.sleep(1)
+    stage.checks.at_most("files open", proxy.open_files(), _FEW_FILES)
+    busy = gauges.cpu_seconds(proxy.pid)
+    await asyncio.sleep(4)
+    busy = gauges.cpu_seconds(proxy.pid) - busy
+    stage.checks.at_most("busy meanwhile", busy / 4 * 100, _BUSY_PERCENT, "% of a CPU")
+    await probe.stop()
+    stage.checks.none("failed of a client who was there before", probe.failed)
+    stage.checks.holds("it was served", len(probe.latencies) > _SLOW_PROBE_RATE)
+    for one in sockets:
+        one.close()
+    while (told := await ask(proxy.http, get(), 2)).status != 200 and monotonic() - began < 20:
+        await asyncio.sleep(0.1)
+    stage.checks.equal("status once they are gone", told.status, 200)
+    stage.checks.holds("it still runs", proxy.running.popen.poll() is None)
 
 
 async def connects(stage: Stage) -> None:
@@ -156,6 +193,7 @@ async def header_bombs(stage: Stage) -> None:
 FAULTS = (
     Fault("silent-clients", "others served; under 20 kB each; ended after 10 s", silent_clients),
     Fault("silent-handshakes", "others served; under 64 kB each; ended after 10 s", silent_handshakes, OURS),
+    Fault("few-files", "no crash; clients who are there are served", few_files, OURS),
     Fault("connects", "p99 of another under 100 ms; no descriptor lost", connects),
     Fault("header-bombs", "431, 414 or 400; memory +4 MiB at most", header_bombs),
 )

@@ -41,7 +41,7 @@ async def slow_heads(stage: Stage) -> None:
     (pod,) = await stage.pods(1)
     proxy = await stage.proxy(pod.port)
     await Probe(proxy.http).run(1)
-    idle = await Probe(proxy.http).run(5)
+    idle = await Probe(proxy.http).run(4)
     visitors = []
     for _ in range(_SLOW_HEADS):
         visitors.append(await Visitor.arrive(proxy.http))

@@ -54,12 +54,6 @@ class WholeTests(SynchronousTestCase):
         reader = read(LENGTH + b"HTTP", b"/1.1")
         self.assertEqual((bytes(reader.body), reader.rest), (b"hello", b"HTTP/1.1"))
 
-    def test_body_only_counted(self) -> None:
-        """A body that is not kept is counted."""
-        reader = AnswerReader(keep_body=False)
-        reader.feed(LENGTH)
-        self.assertEqual((reader.body_bytes, bytes(reader.body)), (5, b""))
-
 
 class CutTests(SynchronousTestCase):
     """Answers that do not come to their end."""
