@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from cryptography import x509
 
 from ingress.certificates import CertificateError
@@ -92,12 +92,13 @@ def read_demand(
         message = f"Secret {settings.secret} is in another namespace and out of reach; {_CLOSED_HOSTS}"
         problem = _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
         return ClientDemand(settings, None), (problem,)
+    mode, settings = settings.mode, evolve(settings, secret=secret)
     found = lookup(secret)
     try:
         if found is None:
             raise CertificateError("there is no such Secret", Reason.SECRET_NOT_FOUND)
         authentication = ClientAuthentication(
-            secret, load_authorities(found), load_revocations(found), settings.mode, settings.depth
+            secret, load_authorities(found), load_revocations(found), mode, settings.depth
         )
     except CertificateError as error:
         message = f"Secret {secret}: {error.message}; {_CLOSED_HOSTS}"

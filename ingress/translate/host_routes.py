@@ -12,7 +12,7 @@ from ingress.policy.guards import GuardMissing
 from ingress.policy.passthrough import NotTerminatedHere
 from ingress.policy.redirects import RedirectSettings
 from ingress.routing.route import Match, Route
-from ingress.translate.client_authentication import OPEN, HostGuard
+from ingress.translate.client_authentication import HostGuard
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
@@ -30,7 +30,7 @@ def host_routes(
     readings: Sequence[IngressReading],
     default: BackendReference | None,
     redirects: RedirectRule,
-    guard: HostGuard = OPEN,
+    guard: HostGuard,
     passing: Claim | None = None,
 ) -> tuple[Route, ...]:
     """Return the routes of *host*, sorted by path and match.

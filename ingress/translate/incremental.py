@@ -300,7 +300,11 @@ class Translation:
                     merged = evolve(merged, claims=(block(host, readings),))
         is_ours = bool(readings) or host == ALL_HOSTS
         self._assign(
-            host, host_routes(host, merged, readings, default, self._redirects, passing=passing.claim) if is_ours else (), state
+            host,
+            host_routes(host, merged, readings, default, self._redirects, guard, passing=passing.claim)
+            if is_ours
+            else (),
+            state,
         )
 
     def _widen(self, host: str, *, has_claims: bool) -> None:

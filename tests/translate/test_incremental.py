@@ -469,7 +469,7 @@ class DifferencesTests(SynchronousTestCase):
             "route missing: Route(host='a.test'",
             "the routes are not counted right",
             "backend demo/web:80 is None, not BackendState",
-            "certificate of a.test is None, not Certificate",
+            "certificate of a.test is None, not (Certificate",
             "certificate of *.b.test is None",
             "the default certificate is another one",
         ):

@@ -27,7 +27,7 @@ from ingress.model.objects import (
     SliceEndpoint,
     SlicePort,
 )
-from ingress.settings import ManualEndpoint
+from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
@@ -100,13 +100,21 @@ upstream_annotations = st.fixed_dictionaries(
         f"{PREFIX}/proxy-ssl-verify": st.sampled_from(["on", "off", "yes"]),
     },
 )
+client_annotations = st.fixed_dictionaries(
+    {f"{PREFIX}/auth-tls-secret": st.sampled_from(["demo/a", "a", "other/a", "web", "../a"])},
+    optional={
+        f"{PREFIX}/auth-tls-verify-client": st.sampled_from(["off", "optional", "x"]),
+        f"{PREFIX}/auth-tls-match-cn": st.sampled_from(["CN=a", "CN=(a+)+"]),
+    },
+)
 tls_entries = st.builds(IngressTLS, tuples(hosts), st.sampled_from(["a", "web", "", "../a", "gone"]))
 ingresses = st.builds(
     Ingress,
     st.builds(ObjectKey, namespaces, st.sampled_from(["a", "b", "c"])),
     st.sampled_from(["", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]),
     st.sampled_from(["nginx", "nginx", "nginx", "nginx", "fast", "other", "", None]),
-    annotations | st.builds(lambda some, more: some | more, annotations, upstream_annotations),
+    annotations
+    | st.builds(lambda some, more: some | more, annotations, upstream_annotations | client_annotations),
     st.none() | backends,
     st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
     tuples(tls_entries),
@@ -170,6 +178,9 @@ all_options = st.builds(
         [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
     ),
     default_ssl_certificate=st.none() | keys,
+    ssl_redirect=st.booleans(),
+    force_ssl_redirect=st.booleans(),
+    strict_transport=st.sampled_from([STRICT_TRANSPORT, None]),
     allow_external_name=st.booleans(),
     service_upstream=st.booleans(),
     ssl_passthrough=st.booleans(),
