@@ -9,7 +9,7 @@ Theory of operation.  Two things can be out of date, each with one delayed call:
 
 - *The endpoints* of some Services, because their EndpointSlices changed.  Pods come and
   go all the time, and each moment lost sends requests to pods that are no more.  So this
-  is done in the next reactor turn, whatever else goes on, and it resolves only the backends
+  is done from the next reactor turn on, whatever else goes on, and it resolves only the backends
   of those Services: the new snapshot shares all the rest with the old one.
 - *The rest*, because anything else changed.  (A Service counts here: whether it exists
   and has a port decides about problems of the Ingresses that name it.)  That is a *round*
@@ -32,6 +32,7 @@ Invariants:
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -51,8 +52,11 @@ from ingress.translate.translate import translate
 
 log = Logger()
 
-SLICE_SECONDS = 0.002
+SLICE_SECONDS = 0.0004
 """How long translation keeps requests waiting at a time, give or take one step of it."""
+
+SERVICES_AT_ONCE = 25
+"""How many Services have their endpoints found in one turn: as many as take about a slice."""
 
 REST_FACTOR = 4
 """How many times as long as a round took the next one waits after it: so changes
@@ -238,7 +242,10 @@ class Controller:
     def _find_endpoints(self) -> None:
         """Bring the endpoints of the Services up to date whose EndpointSlices changed."""
         self._endpoints_call = None
-        services, self._changed_services = self._changed_services, set()
+        services = set(islice(self._changed_services, SERVICES_AT_ONCE))
+        self._changed_services -= services
+        if self._changed_services:
+            self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
         started = self._clock.seconds()
         try:
             state = self._store.state()

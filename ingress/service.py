@@ -89,7 +89,6 @@ def reporting_of(
     reactor: Any,
     source: Source,
     store: Store,
-    snapshot: Callable[[], Snapshot],
     metrics: Metrics,
 ) -> ClusterReporting | None:
     """Return what reports back to the cluster that *source* reads; None where there is no cluster."""
@@ -102,7 +101,6 @@ def reporting_of(
         settings.reporting,
         translate_options(settings),
         store.state,
-        lambda: snapshot().problems,
         lambda: source.namespace,
         # Another process of the same pod, or on the same host, is another candidate.
         f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
@@ -166,8 +164,10 @@ class IngressService(Service):
         self._metrics = metrics or Metrics()
         self._sweep = Sweep(reactor)
         self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
-        rules = AddressRules(source.addresses) if isinstance(source, ApiServerSource) else AddressRules()
-        self._ground = ground_for(reactor, settings.use_plane, rules)
+        rules, right_of_way = AddressRules(), None
+        if isinstance(source, ApiServerSource):
+            rules, right_of_way = AddressRules(source.addresses), source.right_of_way
+        self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way)
         self._pool = UpstreamPool(self._ground.connect, self._sweep, self._metrics)
         random = Random()
         rotations = Rotations(
@@ -197,7 +197,7 @@ class IngressService(Service):
             seconds=reactor.seconds,
         )
         store = Store(_now)
-        self._reporting = reporting_of(settings, reactor, source, store, self._current, self._metrics)
+        self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
         self._controller = Controller(
             store, translate_options(settings), self._publish, reactor, self._metrics, _now, self._reporting
         )

@@ -10,7 +10,7 @@ no others are kept (``ingress.cluster.secrets``).
 import os
 from collections.abc import Callable, Mapping
 from random import random as random_number
-from threading import Lock, Thread
+from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -31,6 +31,7 @@ from ingress.cluster.server_addresses import addresses_of
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.model.objects import Kind, ObjectKey
+from ingress.right_of_way import RightOfWay
 from ingress.translate.options import TranslateOptions
 from ingress.watch_metrics import WatchMetrics
 
@@ -100,7 +101,8 @@ class ApiServerSource:
         self._refresh_seconds = refresh_seconds
         self._clock = clock
         self._random = random
-        self._decoding = Lock()
+        self.right_of_way = RightOfWay()
+        """What the threads hold while they decode."""
         self._watched = WatchedSecrets()
         self._handover: Handover | None = None
         self._secrets: ReferencedSecrets | None = None
@@ -208,7 +210,7 @@ class ApiServerSource:
                 ApiConnection(self._access),
                 self._handover,
                 self._options.annotations_prefix,
-                decoding=self._decoding,
+                decoding=self.right_of_way,
                 clock=self._clock,
                 random=self._random,
                 backoff_seconds=self._backoff_seconds,
@@ -225,7 +227,7 @@ class ApiServerSource:
             self._watched,
             deliver=secrets.deliver,
             changed=secrets.read_changed,
-            decoding=self._decoding,
+            decoding=self.right_of_way,
             clock=self._clock,
             random=self._random,
             backoff_seconds=self._backoff_seconds,

@@ -17,8 +17,10 @@ from threading import Lock
 from ingress.cluster.source import Sink
 from ingress.model.objects import Batch, ObjectId, Projection
 
-# A portion keeps the reactor busy for a millisecond or two.
-_PORTION = 100
+# A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
+_PORTION = 25
+_COLLECTED = 100
+_BEHIND = 100
 
 
 class Handover:
@@ -61,8 +63,8 @@ class Handover:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more waits than the reactor takes in a turn.  Any thread."""
-        return len(self._waiting) > _PORTION
+        """Whether more waits than the reactor takes in a few turns.  Any thread."""
+        return len(self._waiting) > _BEHIND
 
     def stop(self) -> None:
         """Hand over nothing from now on, and forget what waits.  Reactor thread."""
@@ -97,8 +99,12 @@ class Handover:
                 self._delivering_markers = self._markers
                 self._waiting = {}
                 self._markers = set()
+        if self._uncollected >= _COLLECTED:
+            self._collect()
+            self._go_on()
+            return
         portion = dict(islice(self._delivering, _PORTION))
-        self._collect(len(portion))
+        self._uncollected += len(portion)
         try:
             if portion:
                 self._sink.changed(portion)
@@ -108,16 +114,14 @@ class Handover:
         finally:
             self._go_on()
 
-    def _collect(self, changes: int) -> None:
-        """Have the collector look at what came lately, before it is much.
+    def _collect(self) -> None:
+        """Have the collector look at what came lately, before it is much; a turn of its own.
 
         By itself it would not: it counts objects that were made less those that were freed, and
         what comes replaces what was there.  So a storm of changes would end in one long collection.
         """
-        self._uncollected += changes
-        if self._uncollected >= _PORTION:
-            self._uncollected = 0
-            gc.collect(1)
+        self._uncollected = 0
+        gc.collect(1)
 
     def _mark(self) -> None:
         """Tell the sink when the last list has arrived."""

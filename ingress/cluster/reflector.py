@@ -21,7 +21,8 @@ Nothing here knows the reactor; what goes there goes through ``Handover``.
 
 import json
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from contextlib import AbstractContextManager
+from threading import Event, Thread
 from typing import Protocol
 
 from twisted.logger import Logger
@@ -73,8 +74,8 @@ class Receiver(Protocol):
 class Reflector:
     """Reads one kind, in one *namespace* or (empty) in the whole cluster.
 
-    *decoding* is held while JSON is decoded and projected; reflectors that share it do not
-    compete with each other for the interpreter, and so disturb the reactor less.  *clock*
+    *decoding* (``ingress.right_of_way``) is held while JSON is decoded and projected; reflectors that
+    share it do not compete with each other for the interpreter, and so disturb the reactor less.  *clock*
     returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
     after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
     """
@@ -87,7 +88,7 @@ class Reflector:
         receiver: Receiver,
         annotations_prefix: str,
         *,
-        decoding: Lock,
+        decoding: AbstractContextManager[object],
         clock: Callable[[], float],
         random: Callable[[], float],
         backoff_seconds: float = 0.8,

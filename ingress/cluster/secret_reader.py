@@ -13,9 +13,10 @@ overtaken is thrown away, and a Secret that a watch sees is not refreshed.
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import Enum
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -96,7 +97,7 @@ class SecretReader:
         *,
         deliver: Deliver,
         changed: Callable[[], None],
-        decoding: Lock,
+        decoding: AbstractContextManager[object],
         clock: Callable[[], float],
         random: Callable[[], float],
         backoff_seconds: float = 0.8,

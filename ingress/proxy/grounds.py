@@ -27,6 +27,7 @@ from ingress.proxy.prefaces import NO_PREFACES, PrefaceRules, Prefaces, prefaces
 from ingress.proxy.resolving import AddressRules, NamedConnecting
 from ingress.proxy.site import ProxySite
 from ingress.proxy.transports import DirectListening, is_ip_address
+from ingress.right_of_way import RightOfWay
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
 
@@ -95,10 +96,14 @@ class PlaneGround(TwistedGround):
     """The plane, and Twisted's transports for what it does not do."""
 
     def __init__(
-        self, reactor: Any, can_splice: bool = CAN_SPLICE, rules: AddressRules | None = None
+        self,
+        reactor: Any,
+        can_splice: bool = CAN_SPLICE,
+        rules: AddressRules | None = None,
+        right_of_way: RightOfWay | None = None,
     ) -> None:
         super().__init__(reactor, rules)
-        self._plane = Plane(reactor, can_splice)
+        self._plane = Plane(reactor, can_splice, right_of_way)
 
     def start(self) -> None:
         """Let the plane join the reactor."""
@@ -181,8 +186,16 @@ class _PlaneListening:
         return cast(IListeningPort, port)
 
 
-def ground_for(reactor: Any, use_plane: bool, rules: AddressRules | None = None) -> TwistedGround:
-    """Return the plane where it is wanted and this system has it, else Twisted's transports."""
+def ground_for(
+    reactor: Any,
+    use_plane: bool,
+    rules: AddressRules | None = None,
+    right_of_way: RightOfWay | None = None,
+) -> TwistedGround:
+    """Return the plane where it is wanted and this system has it, else Twisted's transports.
+
+    Only of the plane it is known when it has something to do, and so the *right_of_way*.
+    """
     if use_plane and is_available(reactor):
-        return PlaneGround(reactor, rules=rules)
+        return PlaneGround(reactor, rules=rules, right_of_way=right_of_way)
     return TwistedGround(reactor, rules)

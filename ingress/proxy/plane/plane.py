@@ -23,6 +23,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.proxy.handshakes import Handshakes
+from ingress.proxy.plane.pipes import Pipes
+from ingress.right_of_way import RightOfWay
 
 BATCH = 16
 """Events that are told before what was written meanwhile is sent: enough to find most readers
@@ -65,8 +67,14 @@ class Plane:
 
     log = Logger()
 
-    def __init__(self, reactor: Any, can_splice: bool = CAN_SPLICE) -> None:
-        """*can_splice* says whether bodies may go from socket to socket inside the kernel."""
+    def __init__(
+        self, reactor: Any, can_splice: bool = CAN_SPLICE, right_of_way: RightOfWay | None = None
+    ) -> None:
+        """*can_splice* says whether bodies may go from socket to socket inside the kernel.
+
+        Threads that ask *right_of_way* let the plane go first.
+        """
+        self._right_of_way = right_of_way or RightOfWay()
         self.can_splice = can_splice
         self._reactor = reactor
         self._epoll = select.epoll()
@@ -78,21 +86,25 @@ class Plane:
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
         self._is_running = False
+        self.pipes = Pipes()
         self.handshakes = Handshakes(reactor)
         """The handshakes of all listeners here."""
 
     def start(self) -> None:
         """Join the reactor."""
         self._is_running = True
+        self._right_of_way.follow(self._epoll.fileno())
         self._reactor.addReader(self)
 
     def stop(self) -> None:
         """Leave the reactor for good.  Sockets that are still here end with the process."""
         if self._is_running:
             self._is_running = False
+            self._right_of_way.leave()
             self._reactor.removeReader(self)
             self._descriptors.clear()
             self._epoll.close()
+            self.pipes.close()
 
     # For transports and ports
 
@@ -167,11 +179,14 @@ class Plane:
 
     def doRead(self) -> None:
         """Work off the events there are, batch by batch."""
+        right_of_way = self._right_of_way
+        right_of_way.is_serving = True
         for _ in range(MAX_BATCHES):
             events = self._epoll.poll(0, BATCH)
             self._work(events)
             if len(events) < BATCH:
                 break
+        right_of_way.is_serving = False
 
     def connectionLost(self, reason: Failure) -> None:
         """The reactor is going away."""
