@@ -50,12 +50,12 @@ class ApiServer:
                 line, *fields = head.decode("latin-1").split("\r\n")
                 method, target, _ = line.split(" ")
                 path, _, query = target.partition("?")
-                if method == "POST":
-                    length = next(
-                        int(f.split(":")[1]) for f in fields if f.lower().startswith("content-length")
-                    )
-                    command = json.loads(await reader.readexactly(length))
-                    self._answer(writer, 200, await self._obey(command))
+                length = next(
+                    (int(f.split(":")[1]) for f in fields if f.lower().startswith("content-length")), 0
+                )
+                body = await reader.readexactly(length)
+                if path == "/control":
+                    self._answer(writer, 200, await self._obey(json.loads(body)))
                 elif "watch=true" in query:
                     await self._watch(writer, path.rsplit("/", 1)[1], "sendInitialEvents" in query)
                 else:
