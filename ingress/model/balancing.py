@@ -54,6 +54,8 @@ class Balancing:
 
     algorithm: Algorithm = Algorithm.ROUND_ROBIN
     hash_by: tuple[KeyPart, ...] = ()
+    subset_size: int = 1
+    """How many endpoints share the requests of one key."""
 
 
 DEFAULT_BALANCING: Final = Balancing()

@@ -1,4 +1,4 @@
-"""How requests are shared among endpoints: ``load-balance`` and ``upstream-hash-by``.
+"""How requests are shared among endpoints: ``load-balance``, ``upstream-hash-by`` and its subsets.
 
 ``upstream-hash-by`` takes text with variables, as nginx writes them: ``$request_uri``,
 ``${host}``.  Only variables that say something of the request are known; what else
@@ -11,9 +11,12 @@ from typing import Final
 from attrs import frozen
 
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
-from ingress.policy.values import Annotation, Family, ValueRefused
+from ingress.policy.values import Annotation, Family, ValueRefused, parse_boolean
 
 MAX_KEY_CHARACTERS: Final = 256
+DEFAULT_SUBSET_SIZE: Final = 3
+"""As ingress-nginx (``upstream-hash-by-subset-size``)."""
+MAX_SUBSET_SIZE: Final = 64
 
 _ALGORITHMS: Final = {algorithm.value: algorithm for algorithm in Algorithm} | {
     "least_conn": Algorithm.LEAST_REQUESTS
@@ -66,6 +69,14 @@ def parse_hash_key(text: str) -> tuple[KeyPart, ...]:
     return tuple(parts)
 
 
+def parse_subset_size(text: str) -> int:
+    """Read how many endpoints share the requests of one key."""
+    text = text.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) <= 3 and 1 <= int(text) <= MAX_SUBSET_SIZE):
+        raise ValueRefused(f"is not a number of endpoints from 1 to {MAX_SUBSET_SIZE}")
+    return int(text)
+
+
 def _variable(name: str) -> KeyPart:
     plain = _PLAIN.get(name)
     if plain is not None:
@@ -89,11 +100,13 @@ class BalancingSettings:
     algorithm: Algorithm | None = None
     """None means the one that holds for all."""
     hash_by: tuple[KeyPart, ...] = ()
+    has_subsets: bool = False
+    subset_size: int = DEFAULT_SUBSET_SIZE
 
     def balancing(self) -> Balancing | None:
         """Return how its requests are shared; None means as all others are."""
         if self.hash_by:
-            return Balancing(hash_by=self.hash_by)
+            return Balancing(hash_by=self.hash_by, subset_size=self.subset_size if self.has_subsets else 1)
         return Balancing(self.algorithm) if self.algorithm is not None else None
 
 
@@ -102,5 +115,7 @@ BALANCING: Final = Family(
     annotations={
         "load-balance": Annotation("algorithm", parse_algorithm),
         "upstream-hash-by": Annotation("hash_by", parse_hash_key),
+        "upstream-hash-by-subset": Annotation("has_subsets", parse_boolean),
+        "upstream-hash-by-subset-size": Annotation("subset_size", parse_subset_size),
     },
 )

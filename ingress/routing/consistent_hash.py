@@ -8,6 +8,9 @@ Trees", 1997; ``ketama``).
 
 Places are made of address and port alone.  So all replicas of the controller agree, and
 an endpoint that comes back gets the keys that it had.
+
+A key may have several endpoints, its *subset*: those whose places follow.  Which of them gets
+a request is left to chance.
 """
 
 from bisect import bisect
@@ -16,7 +19,7 @@ from hashlib import blake2b
 from struct import unpack
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer
+from ingress.routing.balancing import Balancer, Chance
 
 POINTS = 160
 """Places of each endpoint, as of nginx' ``hash ... consistent``: shares differ by some 8 %."""
@@ -25,13 +28,23 @@ _DIGEST_BYTES = 64
 _PLACES_OF_DIGEST = _DIGEST_BYTES // 8
 
 
+def _never_asked() -> float:
+    """The chance where nothing is left to it."""
+    return 0.0
+
+
 class ConsistentHash(Balancer):
     """The ring of the endpoints of now."""
 
-    __slots__ = ("_owners", "_places")
+    __slots__ = ("_chance", "_owners", "_places", "_subset_size")
 
-    def __init__(self, endpoints: tuple[Endpoint, ...]) -> None:
+    def __init__(
+        self, endpoints: tuple[Endpoint, ...], chance: Chance = _never_asked, subset_size: int = 1
+    ) -> None:
+        """*chance* decides within subsets of more than one."""
         super().__init__(endpoints)
+        self._chance = chance
+        self._subset_size = subset_size
         self._places: list[int] = []
         """Sorted, with the owner of each in the list beside it."""
         self._owners: list[Endpoint] = []
@@ -58,6 +71,9 @@ class ConsistentHash(Balancer):
         place = bisect(self._places, _place(key))
         if place == count:
             place = 0
+        if self._subset_size > 1:
+            subset = self._subset(place, exclude)
+            return subset[int(self._chance() * len(subset))] if subset else None
         owner = owners[place]
         if not exclude or owner not in exclude:
             return owner
@@ -66,6 +82,19 @@ class ConsistentHash(Balancer):
             if owner not in exclude:
                 return owner
         return None
+
+    def _subset(self, place: int, exclude: Container[Endpoint]) -> list[Endpoint]:
+        """Return the first endpoints from *place* on that are not in *exclude*, each once."""
+        owners = self._owners
+        most = min(self._subset_size, len(self._endpoints))
+        found: list[Endpoint] = []
+        for step in range(len(owners)):
+            owner = owners[(place + step) % len(owners)]
+            if owner not in found and owner not in exclude:
+                found.append(owner)
+                if len(found) == most:
+                    break
+        return found
 
 
 def _place(key: bytes) -> int:

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
-from ingress.policy.balancing import BalancingSettings, parse_algorithm, parse_hash_key
+from ingress.policy.balancing import BalancingSettings, parse_algorithm, parse_hash_key, parse_subset_size
 from ingress.policy.values import ValueRefused
 
 GOOD_KEYS = {
@@ -92,6 +92,17 @@ class ParseHashKeyTests(SynchronousTestCase):
         self.assertIn("$request_uri", str(self.assertRaises(ValueRefused, parse_hash_key, "$nothing")))
 
 
+class ParseSubsetSizeTests(SynchronousTestCase):
+    """``upstream-hash-by-subset-size``."""
+
+    def test_read(self) -> None:
+        """A number of endpoints, within reason."""
+        self.assertEqual([parse_subset_size(text) for text in ("1", " 3 ", "64")], [1, 3, 64])
+        for text in ("", "0", "65", "-1", "1.5", "٣", "1_0", "9" * 5000):
+            with self.assertRaises(ValueRefused, msg=text[:20]):
+                parse_subset_size(text)
+
+
 class SettingsTests(SynchronousTestCase):
     """What the settings of an Ingress come to."""
 
@@ -104,3 +115,7 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(BalancingSettings(Algorithm.EWMA).balancing(), Balancing(Algorithm.EWMA))
         by_host = (KeyPart(Variable.HOST),)
         self.assertEqual(BalancingSettings(Algorithm.EWMA, by_host).balancing(), Balancing(hash_by=by_host))
+        subsets = BalancingSettings(hash_by=by_host, has_subsets=True)
+        self.assertEqual(subsets.balancing(), Balancing(hash_by=by_host, subset_size=3))
+        alone = BalancingSettings(has_subsets=True, subset_size=5)
+        self.assertIsNone(alone.balancing())

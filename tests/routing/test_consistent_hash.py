@@ -1,6 +1,7 @@
 """Tests for ``ingress.routing.consistent_hash``."""
 
 from collections import Counter
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,3 +84,45 @@ class ConsistentHashTests(SynchronousTestCase):
         self.assertEqual(
             [balancer.pick({some[0]}, key) for key in mine], [smaller.pick(key=key) for key in mine]
         )
+
+
+class SubsetTests(SynchronousTestCase):
+    """Several endpoints share the requests of one key."""
+
+    def setUp(self) -> None:
+        self.some = endpoints(*range(8))
+        self.balancer = ConsistentHash(self.some, Random(2).random, 3)
+
+    def subset(self, key: bytes, exclude: tuple[Endpoint, ...] = ()) -> Counter[Endpoint | None]:
+        """Which endpoints the requests of *key* go to, and how often."""
+        return Counter(self.balancer.pick(exclude, key) for _ in range(300))
+
+    def test_size(self) -> None:
+        """A key has as many endpoints as were asked for, which share evenly; other keys have others."""
+        subsets = {key: self.subset(key) for key in KEYS[:20]}
+        for seen in subsets.values():
+            self.assertEqual(len(seen), 3)
+            self.assertGreater(min(seen.values()), 60)
+        self.assertGreater(len({frozenset(seen) for seen in subsets.values()}), 5)
+
+    def test_first_is_the_owner(self) -> None:
+        """The endpoint that a key has alone is one of its subset."""
+        alone = ConsistentHash(self.some)
+        for key in KEYS[:50]:
+            self.assertIn(alone.pick(key=key), self.subset(key))
+
+    def test_one_leaves(self) -> None:
+        """When one of a subset leaves, the others stay, and one more comes."""
+        before = set(self.subset(b"key"))
+        gone = sorted(each for each in before if each is not None)[0]
+        self.balancer.endpoints = tuple(each for each in self.some if each != gone)
+        after = set(self.subset(b"key"))
+        self.assertEqual(len(after & before), 2)
+        self.assertEqual(len(after), 3)
+
+    def test_few_endpoints(self) -> None:
+        """With fewer endpoints than that, all of them are used; with none left, none."""
+        self.balancer.endpoints = self.some[:2]
+        self.assertEqual(set(self.subset(b"key")), set(self.some[:2]))
+        self.assertEqual(set(self.subset(b"key", self.some[:1])), {self.some[1]})
+        self.assertEqual(set(self.subset(b"key", self.some[:2])), {None})
