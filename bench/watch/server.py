@@ -48,7 +48,7 @@ class ApiServer:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 line, *fields = head.decode("latin-1").split("\r\n")
-                method, target, _ = line.split(" ")
+                _method, target, _ = line.split(" ")
                 path, _, query = target.partition("?")
                 length = next(
                     (int(f.split(":")[1]) for f in fields if f.lower().startswith("content-length")), 0
