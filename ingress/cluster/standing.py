@@ -6,8 +6,8 @@ programs, not by the owner of the object.
 Sources: ``ObjectMeta.managedFields`` with its ``FieldsV1``, and ``LoadBalancerStatus``.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
+from sys import intern
 
 from ingress.cluster.fields import RawObject, is_object
 from ingress.model.objects import Kind
@@ -56,10 +56,8 @@ def _shared(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
 
 def _writer(metadata: RawObject) -> str:
     """Return the field manager of the addresses, all of them when they are several."""
-    return ", ".join(sorted(set(_writers(metadata.get("managedFields")))))
-
-
-def _writers(entries: object) -> Iterator[str]:
+    entries = metadata.get("managedFields")
+    found = ""
     for entry in entries if isinstance(entries, list) else ():
         if not is_object(entry):
             continue
@@ -67,5 +65,6 @@ def _writers(entries: object) -> Iterator[str]:
         for step in _PATH_OF_ADDRESSES:
             fields = fields.get(step) if is_object(fields) else None
         name = entry.get("manager")
-        if fields is not None and isinstance(name, str):
-            yield name
+        if fields is not None and isinstance(name, str) and name not in found.split(", "):
+            found = f"{found}, {name}" if found else name
+    return intern(found)

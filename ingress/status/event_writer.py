@@ -9,8 +9,9 @@ Event is named after what it says.  What we told a while ago is not even tried.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from twisted.internet.interfaces import IDelayedCall
@@ -54,7 +55,7 @@ class EventWriter:
         self,
         clock: Any,
         ask: Callable[[ApiRequest, Callable[[Outcome], None]], None],
-        problems: Callable[[], Sequence[Problem]],
+        problems: Callable[[], Collection[Problem]],
         standings: Callable[[], Mapping[ObjectId, Standing]],
         instance: str,
         *,
@@ -116,12 +117,10 @@ class EventWriter:
                 self._telling = None
         self._add(came)
 
-    def _add(self, problems: Sequence[Problem]) -> None:
+    def _add(self, problems: Collection[Problem]) -> None:
         room = max(0, MOST_PENDING - len(self._agenda))
-        for problem in problems[:room]:
-            if problem.kind != Kind.MANIFEST.value:
-                self._agenda.add((problem,))
-        for _ in problems[room:]:
+        self._agenda.add(one for one in islice(problems, room) if one.kind != Kind.MANIFEST.value)
+        for _ in range(len(problems) - room):
             self._metrics.event("dropped")
         self._schedule()
 

@@ -64,9 +64,9 @@ class ClusterReporting:
     """Takes part in the election, and writes statuses and Events while it leads.
 
     *connections* makes a connection of a thread to the API server.  *state* returns the content of
-    the store, *problems* the present ones, *namespace* the one that we are in, for when none was
-    chosen.  *identity* is our name.  *now* returns the time with
-    its zone, *steady* seconds of a clock that nobody sets, *random* a number in [0, 1).
+    the store, *namespace* the one that we are in, for when none was chosen.  *identity* is our name.
+    *now* returns the time with its zone, *steady* seconds of a clock that nobody sets, *random* a
+    number in [0, 1).
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class ClusterReporting:
         settings: Reporting,
         options: TranslateOptions,
         state: Callable[[], ClusterState],
-        problems: Callable[[], Sequence[Problem]],
         namespace: Callable[[], str],
         identity: str,
         metrics: StatusMetrics,
@@ -89,7 +88,8 @@ class ClusterReporting:
         self._settings = settings
         self._options = options
         self._state = state
-        self._problems = problems
+        # In the order in which they came; sorting them all would keep requests waiting.
+        self._problems: dict[Problem, None] = {}
         self._namespace = namespace
         self._identity = identity
         self._metrics = metrics
@@ -137,7 +137,7 @@ class ClusterReporting:
         events = EventWriter(
             self._reactor,
             self._ask_as_leader,
-            self._problems,
+            self._problems.keys,
             lambda: self._state().standings,
             self._identity,
             timeouts=terms.write_timeouts,
@@ -167,6 +167,9 @@ class ClusterReporting:
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Learn which problems are new, and which are solved."""
+        for problem in went:
+            self._problems.pop(problem, None)
+        self._problems.update(dict.fromkeys(came))
         if self._parts is not None:
             self._parts.events.problems_changed(came, went)
 

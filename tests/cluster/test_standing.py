@@ -47,7 +47,7 @@ class StandingTests(SynchronousTestCase):
         spec = managed("kubectl", "f:spec", "f:rules")
         self.assertEqual(standing(raw(entry, managers=[spec, status("us")])).writer, "us")
         self.assertEqual(standing(raw(entry, managers=[spec])).writer, "")
-        self.assertEqual(standing(raw(entry, managers=[status("us"), status("them")])).writer, "them, us")
+        self.assertEqual(standing(raw(entry, managers=[status("us"), status("them")])).writer, "us, them")
         self.assertEqual(standing(raw(managers=[status("us")])).writer, "")
         other = managed("us", "f:status", "f:loadBalancer", "f:other")
         self.assertEqual(standing(raw(entry, managers=[other])).writer, "")

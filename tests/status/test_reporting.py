@@ -64,7 +64,6 @@ class Replica:
             settings,
             OPTIONS,
             store.state,
-            lambda: self.snapshot.problems,
             lambda: self.source.namespace,
             name,
             self.metrics.status,
