@@ -117,6 +117,7 @@ TABLE: Final[Mapping[tuple[State, Fault], Row]] = {
     (State.ANSWERING, Fault.UNREADABLE): Row(Again.NEVER, "", Side.DOWNSTREAM, _CUT),
     (State.ANSWERING, Fault.LEFT): Row(Again.NEVER, "", Side.DOWNSTREAM, _CUT),
     (State.TUNNEL, Fault.BROKEN): Row(Again.NEVER, "", Side.NOBODY, _CUT),
+    (State.TUNNEL, Fault.STALLED): Row(Again.NEVER, "", Side.NOBODY, _CUT),
     (State.TUNNEL, Fault.LEFT): Row(Again.NEVER, "", Side.NOBODY, _CUT),
 }
 

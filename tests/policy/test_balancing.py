@@ -1,9 +1,18 @@
 """Tests for ``ingress.policy.balancing``."""
 
+import re
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
-from ingress.policy.balancing import BalancingSettings, parse_algorithm, parse_hash_key, parse_subset_size
+from ingress.policy.balancing import (
+    _PLAIN,
+    BalancingSettings,
+    parse_algorithm,
+    parse_hash_key,
+    parse_subset_size,
+)
 from ingress.policy.values import ValueRefused
 
 GOOD_KEYS = {
@@ -119,3 +128,22 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(subsets.balancing(), Balancing(hash_by=by_host, subset_size=3))
         alone = BalancingSettings(has_subsets=True, subset_size=5)
         self.assertIsNone(alone.balancing())
+
+
+class DocumentTests(SynchronousTestCase):
+    """``docs/load-balancing.md`` names what is accepted."""
+
+    def test_names(self) -> None:
+        """Every algorithm and every variable is described, and no other one."""
+        text = (Path(__file__).resolve().parents[2] / "docs" / "load-balancing.md").read_text("utf-8")
+        rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
+        shown = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+        algorithms = {"round_robin", "least_requests", "least_conn", "ewma"}
+        self.assertEqual({name for name in shown if not name.startswith("$")}, algorithms)
+        variables = {name[1:] for name in shown if name.startswith("$")}
+        self.assertEqual({name for name in variables if "NAME" not in name}, set(_PLAIN))
+        self.assertEqual(
+            {name for name in variables if "NAME" in name}, {"http_NAME", "arg_NAME", "cookie_NAME"}
+        )
+        for name in algorithms:
+            parse_algorithm(name)

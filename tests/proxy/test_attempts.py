@@ -190,6 +190,11 @@ class TableTests(ProxyCase):
         self.open_tunnel()
         self.upstream().reset()
 
+    def tunnel_stalled(self) -> None:
+        self.open_tunnel()
+        self.upstream().protocol._break_off("silent", Fault.STALLED)  # type: ignore[attr-defined]
+        self.reactor.settle()
+
     def tunnel_left(self) -> None:
         self.open_tunnel()
         self.down.reset()
