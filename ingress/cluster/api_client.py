@@ -62,6 +62,7 @@ class ApiRequest:
     """One request; *body* is JSON of the media type *content_type*.
 
     *timeouts* are the seconds for connecting and for each silence; None for those of the access.
+    *wants_answer* says that the object is of interest that comes back, and not only that it came.
     """
 
     method: str
@@ -70,6 +71,7 @@ class ApiRequest:
     body: Mapping[str, Any] | None = None
     content_type: str = JSON
     timeouts: tuple[float, float] | None = None
+    wants_answer: bool = True
 
 
 class ApiAccess:

@@ -21,7 +21,8 @@ WITHHELD = "Withheld"
 """The reason of a request that was not sent, because it was not permitted any more."""
 
 Outcome = Mapping[str, Any] | KubernetesError
-"""The object that the API server answered, or what went wrong (status 0: below HTTP)."""
+"""The object that the API server answered (an empty one where it is not wanted), or what went
+wrong (status 0: below HTTP)."""
 
 
 @frozen
@@ -97,7 +98,8 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
             return KubernetesError(0, WITHHELD, "not permitted any more")
         response = connection.send(asked.request)
         try:
-            answer = json.loads(response.read_all())
+            body = response.read_all()
+            answer = json.loads(body) if asked.request.wants_answer else {}
         finally:
             response.close()
     except KubernetesError as error:

@@ -1,7 +1,8 @@
 """Writes an Event for each problem, as long as we lead.  Reactor thread.
 
 The agenda holds the problems of which nobody was told yet, as far as we know: all of them when we
-begin to lead, then those that come.  A problem that is solved before its turn leaves the agenda;
+begin to lead, then those that come, after a moment: an Ingress often comes just before its
+Service, and nobody wants to be told.  A problem that is solved before its turn leaves the agenda;
 an Event that was written is never changed or removed, the API server forgets it in time.
 
 What was told before, by us or by the leader before us, is refused by the API server, since an
@@ -36,6 +37,9 @@ EVENTS_PER_SECOND = 10.0
 EVENTS_AT_ONCE = 50
 MOST_PENDING = 20_000
 """How many problems wait to be told; of more there is no Event."""
+
+SETTLE_SECONDS = 2.0
+"""How long a problem has to last before anybody is told."""
 
 _MOST_TOLD = 4096
 _TOLD_SECONDS = 600.0
@@ -96,7 +100,8 @@ class EventWriter:
     def lead(self) -> None:
         """Begin, with all problems that there are."""
         self._is_leading = True
-        self._add(self._problems())
+        self._agenda.add(self._that_fit(self._problems()))
+        self._schedule()
 
     def follow(self) -> None:
         """Cease: others tell from now on."""
@@ -115,14 +120,17 @@ class EventWriter:
             self._failures.pop(problem, None)
             if problem == self._telling:
                 self._telling = None
-        self._add(came)
+        settled_at = self._steady() + SETTLE_SECONDS
+        for problem in self._that_fit(came):
+            self._agenda.put_off(problem, settled_at)
+        self._schedule()
 
-    def _add(self, problems: Collection[Problem]) -> None:
+    def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
+        """Return those of *problems* that there is room for, without those of files."""
         room = max(0, MOST_PENDING - len(self._agenda))
-        self._agenda.add(one for one in islice(problems, room) if one.kind != Kind.MANIFEST.value)
         for _ in range(len(problems) - room):
             self._metrics.event("dropped")
-        self._schedule()
+        return [problem for problem in islice(problems, room) if problem.kind != Kind.MANIFEST.value]
 
     def _cancel(self) -> None:
         if self._call is not None and self._call.active():
@@ -157,7 +165,8 @@ class EventWriter:
         if now - self._told.get(key, now - _TOLD_SECONDS) < _TOLD_SECONDS:
             return
         body = event_object(problem, uid, self._instance, self._now())
-        request = ApiRequest("POST", EVENTS.path(key.namespace), body=body, timeouts=self._timeouts)
+        path = EVENTS.path(key.namespace)
+        request = ApiRequest("POST", path, body=body, timeouts=self._timeouts, wants_answer=False)
         self._is_asking = True
         self._telling = problem
         self._pace.went()

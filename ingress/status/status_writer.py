@@ -254,6 +254,7 @@ class StatusWriter:
             status_patch(addresses),
             MERGE_PATCH,
             self._timeouts,
+            wants_answer=False,
         )
         self._is_asking = True
         self._writing = key

@@ -34,7 +34,7 @@ class ReportingOptionsTests(SynchronousTestCase):
         )
 
     def test_defaults(self) -> None:
-        """Without options nothing is published, and the lease has the name that ingress-nginx's has."""
+        """Without options no address is published, and the lease has a name and lasts a while."""
         self.assertEqual(reporting_of(), Reporting("ingress-leader", None, 15, (), None))
 
     def test_addresses(self) -> None:

@@ -91,6 +91,15 @@ class ApiThreadTests(ApiServerTestCase):
             error = await self.error(thread, ApiRequest("GET", SERVICES))
             self.assertEqual((error.status, error.reason), (0, "Broken"))
 
+    async def test_answer_not_wanted(self) -> None:
+        """An answer that nobody wants is not decoded, and the connection is kept all the same."""
+        thread = await self.thread()
+        self.server.faults.add(RawBody(b"[" * 100_000))
+        request = ApiRequest("GET", SERVICES, wants_answer=False)
+        for _ in range(2):
+            self.assertEqual(await self.ask(thread, request), {})
+        self.assertEqual(self.server.connection_count, 1)
+
     async def test_withheld(self) -> None:
         """What is not permitted at the last moment is not sent."""
         thread = await self.thread()

@@ -12,7 +12,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.standing import Standing
 from ingress.status import event_writer
-from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, EventWriter
+from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, SETTLE_SECONDS, EventWriter
 from ingress.status.refusals import Refusals
 from ingress.status_metrics import StatusMetrics
 from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
@@ -58,6 +58,11 @@ class EventWriterTests(SynchronousTestCase):
         """The names of the objects that were told of."""
         return [request.body["regarding"]["name"] for request in self.questions.asked if request.body]
 
+    def come(self, *problems: Problem) -> None:
+        """Let problems come, and stay."""
+        self.writer.problems_changed(problems, [])
+        self.clock.advance(SETTLE_SECONDS)
+
     def answer_all(self, outcome: KubernetesError | None = None) -> None:
         """Answer as long as something is asked, without time passing."""
         self.clock.advance(0)
@@ -101,37 +106,40 @@ class EventWriterTests(SynchronousTestCase):
     def test_news(self) -> None:
         """A problem is told of when it comes, once."""
         self.writer.lead()
-        self.writer.problems_changed([problem("a")], [])
+        self.come(problem("a"))
         self.answer_all()
         self.writer.problems_changed([], [problem("a")])
-        self.writer.problems_changed([problem("a")], [])
+        self.come(problem("a"))
         self.answer_all()
         self.assertEqual(self.told(), ["a"])
         # The API server forgets Events after a while, and so do we.
         self.clock.advance(601)
-        self.writer.problems_changed([problem("a")], [])
+        self.come(problem("a"))
         self.answer_all()
         self.assertEqual(self.told(), ["a", "a"])
 
     def test_other_message(self) -> None:
         """Another message about the same object is another Event."""
         self.writer.lead()
-        self.writer.problems_changed([problem("a"), problem("a", message="other")], [])
+        self.come(problem("a"), problem("a", message="other"))
         self.answer_all()
         self.assertEqual(self.told(), ["a", "a"])
 
     def test_solved_in_time(self) -> None:
-        """A problem that is solved before its turn is not told of."""
+        """A problem is told of when it has lasted for a moment; one that is solved before is not."""
         self.writer.lead()
         self.writer.problems_changed([problem("a"), problem("b")], [])
+        self.clock.advance(SETTLE_SECONDS - 0.1)
+        self.assertEqual(self.told(), [])
         self.writer.problems_changed([], [problem("b")])
+        self.clock.advance(0.1)
         self.answer_all()
         self.assertEqual(self.told(), ["a"])
 
     def test_solved_meanwhile(self) -> None:
         """A problem that is solved while the API server does not take its Event is not told of later."""
         self.writer.lead()
-        self.writer.problems_changed([problem("a")], [])
+        self.come(problem("a"))
         self.clock.advance(0)
         self.writer.problems_changed([], [problem("a")])
         self.questions.answer(UNREACHABLE)

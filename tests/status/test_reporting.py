@@ -73,10 +73,12 @@ class Replica:
         self.controller = Controller(
             store, OPTIONS, self._publish, reactor, self.metrics, now, self.reporting
         )
+        self.is_serving = False
         self.is_stopped = False
 
     def _publish(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.is_serving = True
 
     async def stop(self) -> None:
         """End all of it."""
@@ -101,7 +103,7 @@ class ReportingCase(ApiServerTestCase):
         replica = Replica(self.kubeconfig, name, settings, namespaces)
         self.addCleanup(lambda: Deferred.fromCoroutine(replica.stop()))
         await replica.source.start(replica.controller)
-        await self.until(lambda: not replica.source.missing())
+        await self.until(lambda: replica.is_serving)
         replica.reporting.start()
         return replica
 
