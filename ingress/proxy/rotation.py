@@ -77,13 +77,9 @@ class Rotation:
         return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._all)}>"
 
     def assign(self, endpoints: tuple[Endpoint, ...]) -> None:
-        """Take the endpoints of a new snapshot; what is known of those that stay is kept."""
+        """Take the endpoints of a new snapshot, none when the backend left; of those that stay all is kept."""
         self._all = endpoints
         self._rotate()
-
-    def close(self) -> None:
-        """The backend is gone."""
-        self.assign(())
 
     def another(self, tried: Container[Endpoint], key: bytes) -> Endpoint | None:
         """Choose an endpoint that was not *tried*: one in rotation, or else an ejected one."""
