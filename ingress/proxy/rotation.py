@@ -121,9 +121,11 @@ class Rotation:
 
     def expire(self) -> None:
         """Called by the sweep: an ejection is over."""
+        # The sweep may be a little early, rather than a second late.
+        now = max(self._sweep.now, self.deadline)
         self.deadline = NEVER
         if self._health is not None:
-            self._tell_return(self._health.returning(self._sweep.now))
+            self._tell_return(self._health.returning(now))
             self._rotate()
 
     def abort(self) -> None:
