@@ -273,7 +273,8 @@ class Translation:
         concerned = {host, ALL_HOSTS, f"*{suffix}"}
         if host.startswith("*"):
             concerned.update(one for one in self._by_host if one.endswith(suffix))
-        self._stale_hosts.update((one, None) for one in concerned if one in self._by_host)
+        # The controller's own default backend has a route for all hosts that nobody has a say about.
+        self._stale_hosts.update((one, None) for one in concerned if one in self._by_host or one == ALL_HOSTS)
 
     def _decide(self, host: str, state: ClusterState) -> None:
         """Decide which routes *host* has."""

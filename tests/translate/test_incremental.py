@@ -316,6 +316,26 @@ class ConcernTests(SynchronousTestCase):
         )
         self.assertIs(self.change(batch(changed)), before)
 
+    def test_certificate_for_the_default_backend(self) -> None:
+        """The controller's own default backend insists on HTTPS for hosts that get a certificate."""
+        options = TranslateOptions(default_backend_service=BackendReference("demo", "web", 80))
+        self.start(SERVICE, SLICE, options=options)
+        self.change(batch(tls_secret("a", "a.test"), asking("a", "a.test", secret="a")))
+
+    def test_passthrough(self) -> None:
+        """TLS of a host passes through, or not any more, with the Ingress that decides about it."""
+        self.start(SERVICE, SLICE, options=TranslateOptions(ssl_passthrough=True))
+        passing = {"nginx.ingress.kubernetes.io/ssl-passthrough": "true"}
+        vault = evolve(asking("vault", "a.test"), annotations=passing)
+        route = self.change(batch(vault)).table.find(b"a.test", b"/")
+        assert route is not None
+        self.assertEqual(route.passthrough, BackendReference("demo", "web", 80))
+        after = self.change(batch(asking("older", "a.test", created="2025-01-01T00:00:00Z")))
+        route = after.table.find(b"a.test", b"/")
+        assert route is not None
+        self.assertIsNone(route.passthrough)
+        self.assertIn("vault", {problem.name for problem in after.problems})
+
     def test_endpoints(self) -> None:
         """Endpoints change backends and nothing else."""
         before = self.start(SERVICE, SLICE, asking("a", "a.test"))
