@@ -134,20 +134,21 @@ async def _read_request(reader: asyncio.StreamReader, connection: int, number: i
         fields[name.lower()] = value.strip()
     body = b""
     if whole and b"transfer-encoding" in fields:
-        body = await _read_chunks(reader)
+        body = await read_chunks(reader)
     elif whole and b"content-length" in fields:
         body = await reader.readexactly(int(fields[b"content-length"]))
     return Request(method, target, fields, body, connection, number, at)
 
 
-async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
-    body = b""
+async def read_chunks(reader: asyncio.StreamReader) -> bytes:
+    """Return the body in chunks that comes now."""
+    body = bytearray()
     while size := int((await reader.readline()).split(b";")[0], 16):
         body += await reader.readexactly(size)
         await reader.readexactly(2)
     while (await reader.readline()).strip():
         pass
-    return body
+    return bytes(body)
 
 
 class BlackHole:

@@ -4,7 +4,7 @@ import asyncio
 from time import monotonic
 
 from bench import gauges
-from bench.faults.backends import Peer, Request
+from bench.faults.backends import Peer, Request, read_chunks
 from bench.faults.fault import OURS, Fault
 from bench.faults.gauges import established
 from bench.faults.proxies import Deadlines
@@ -24,11 +24,12 @@ _SLOW_READERS = 150
 _ANSWER_BYTES = 1_000_000
 _SEND_GAP_SECONDS = 5.0
 _KIB_PER_READER = 64
+_FRAMINGS = ("/length", "/chunks")
 _STEADY_READERS = 20
 _STEADY_SECONDS = 8.0
 _STEADY_PIECE = 4000
 _STEADY_PAUSE_SECONDS = 0.1
-_WAITING_UPLOADS = 5
+_WAITING_UPLOADS = 3
 _WAITING_BYTES = 20_000_000
 _TUNNELS = 10
 # A window and segments as of a slow visitor far away; loopback would take a megabyte into the kernel.
@@ -120,11 +121,24 @@ async def _drip(port: int) -> tuple[float, int]:
     return told.seconds if told.end != "late" else monotonic() - began, told.status
 
 
+async def _answer_megabyte(request: Request, peer: Peer) -> None:
+    """Answer in the framing that is asked for: proxies may move one in another way than the other."""
+    body = b"x" * _ANSWER_BYTES
+    if request.target == b"/length":
+        await peer.answer(body)
+    else:
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await peer.write(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+
+
 async def slow_readers(stage: Stage) -> None:
     """150 clients ask for 1 MB each and read nothing; the deadline for taking something is set to 5 s, by default it is a minute."""
 
     async def pour(request: Request, peer: Peer) -> None:
-        await peer.answer(b"x" * _ANSWER_BYTES if request.target == b"/big" else b"ok")
+        if request.target == b"/":
+            await peer.answer(b"ok")
+        else:
+            await _answer_megabyte(request, peer)
 
     backend = await stage.backend(pour)
     proxy = await stage.proxy(backend.port, deadlines=Deadlines(send_gap=_SEND_GAP_SECONDS))
@@ -132,11 +146,11 @@ async def slow_readers(stage: Stage) -> None:
     resident = proxy.resident_kib()
     gauges.reset_peak(proxy.pid)
     visitors = [await Visitor.arrive(proxy.http, _WINDOW_BYTES, _SEGMENT_BYTES) for _ in range(_SLOW_READERS)]
-    for visitor in visitors:
+    for number, visitor in enumerate(visitors):
         transport = visitor.writer.transport
         assert isinstance(transport, asyncio.ReadTransport)
         transport.pause_reading()
-        visitor.writer.write(get("/big"))
+        visitor.writer.write(get(_FRAMINGS[number % 2]))
     began = monotonic()
     first = last = float("inf")
     while last == float("inf") and monotonic() - began < _SEND_GAP_SECONDS + 8:
@@ -157,18 +171,16 @@ async def slow_readers(stage: Stage) -> None:
 async def steady_readers(stage: Stage) -> None:
     """20 clients take their 1 MB slowly but steadily, 40 kB/s for 8 s; the deadline for taking something is set to 3 s."""
 
-    async def pour(request: Request, peer: Peer) -> None:
-        await peer.answer(b"x" * _ANSWER_BYTES)
-
-    backend = await stage.backend(pour)
+    backend = await stage.backend(_answer_megabyte)
     proxy = await stage.proxy(backend.port, deadlines=Deadlines(send_gap=_GAP_SECONDS))
     visitors = [
         await Visitor.arrive(proxy.http, _WINDOW_BYTES, _SEGMENT_BYTES) for _ in range(_STEADY_READERS)
     ]
-    for visitor in visitors:
-        visitor.writer.write(get())
-    cut = sum(await asyncio.gather(*(_is_cut_short(visitor) for visitor in visitors)))
-    stage.checks.none("cut although they took something", cut)
+    for number, visitor in enumerate(visitors):
+        visitor.writer.write(get(_FRAMINGS[number % 2]))
+    cut = await asyncio.gather(*(_is_cut_short(visitor) for visitor in visitors))
+    for first, framing in enumerate(_FRAMINGS):
+        stage.checks.none(f"cut although they took something ({framing[1:]})", sum(cut[first::2]))
     for visitor in visitors:
         visitor.leave()
 
@@ -186,21 +198,28 @@ async def _is_cut_short(visitor: Visitor) -> bool:
 
 
 async def waiting_uploads(stage: Stage) -> None:
-    """The backend takes nothing of 5 bodies of 20 MB for 6 s; the deadline for gaps in what clients send is set to 3 s."""
+    """The backend takes nothing of bodies of 20 MB for 6 s; the deadline for gaps in what clients send is set to 3 s."""
 
     async def take_late(request: Request, peer: Peer) -> None:
         await asyncio.sleep(2 * _GAP_SECONDS)
-        left = int(request.fields[b"content-length"])
-        while left and (data := await peer.reader.read(1 << 18)):
-            left -= len(data)
+        if b"transfer-encoding" in request.fields:
+            await read_chunks(peer.reader)
+        else:
+            await peer.reader.readexactly(int(request.fields[b"content-length"]))
         await peer.answer(b"ok")
 
     backend = await stage.backend(take_late, reads_body=False)
     proxy = await stage.proxy(backend.port, deadlines=Deadlines(body_gap=_GAP_SECONDS))
-    request = get("/", "POST", b"x" * _WAITING_BYTES)
-    told = await asyncio.gather(*(ask(proxy.http, request) for _ in range(_WAITING_UPLOADS)))
-    stage.checks.none("failed", sum((one.status, one.body) != (200, b"ok") for one in told))
-    stage.checks.note("namely", ", ".join(sorted({str(one) for one in told})))
+    body = b"x" * _WAITING_BYTES
+    chunked = b"POST / HTTP/1.1\r\nHost: fault.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunked += b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    requests = [get("/", "POST", body), chunked] * _WAITING_UPLOADS
+    told = await asyncio.gather(*(ask(proxy.http, request) for request in requests))
+    for first, name in enumerate(("length", "chunks")):
+        bad = [str(one) for one in told[first::2] if (one.status, one.body) != (200, b"ok")]
+        stage.checks.none(f"failed ({name})", len(bad))
+        if bad:
+            stage.checks.note("namely", ", ".join(bad))
 
 
 async def slow_tunnels(stage: Stage) -> None:
