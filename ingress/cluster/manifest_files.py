@@ -12,7 +12,7 @@ from ingress.cluster.fields import RawObject, is_object, shape_of
 from ingress.cluster.project import SERVICE_NAME_LABEL, kind_of, project
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
 
 DEFAULT_NAMESPACE = "default"
 """Where an object of a manifest belongs that names no namespace, as for ``kubectl apply``."""
@@ -20,6 +20,7 @@ DEFAULT_NAMESPACE = "default"
 MAX_LIST_DEPTH = 8
 """How deep lists of objects may stand in lists."""
 
+_SECRET_KEYS = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 _OUR_KINDS = frozenset(kind.value for kind in Kind if kind is not Kind.MANIFEST)
 _OUR_GROUPS = frozenset(("", "extensions", "networking.k8s.io", "discovery.k8s.io"))
 
@@ -95,7 +96,7 @@ def _template_hint(text: str) -> str:
 
 def _project(kind: Kind, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
     """Project an object; of a Secret all keys that anybody might need, for nobody has said yet which."""
-    key, projection = project(kind, raw, annotations_prefix, UPSTREAM_TLS_KEYS)
+    key, projection = project(kind, raw, annotations_prefix, _SECRET_KEYS)
     if isinstance(projection.value, Secret):
         projection = evolve(projection, value=evolve(projection.value, asked=TLS_KEYS))
     return key, projection

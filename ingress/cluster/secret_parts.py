@@ -1,7 +1,7 @@
 """Whether a Secret that comes is as good as the one that it would replace, part by part.  Pure.
 
-A Secret may hold a key pair, certificates to judge others by, or both; each is a part.  One
-that nobody asks for is not looked at, for it was not even read.
+A Secret may hold a key pair, certificates to judge others by, and lists of revoked ones; each
+is a part.  One that nobody asks for is not looked at, for it was not even read.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from datetime import datetime
 
 from ingress.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError, load_certificate
 from ingress.model.objects import Secret
+from ingress.translate.client_authentication import CRL_KEY, load_revocations
 from ingress.translate.trust import CA_KEY, load_authorities
 
 _Check = Callable[[Secret, datetime], object]
@@ -18,15 +19,21 @@ def _load_authorities(secret: Secret, now: datetime) -> bytes:
     return load_authorities(secret)
 
 
+def _load_revocations(secret: Secret, now: datetime) -> bytes:
+    return load_revocations(secret)
+
+
 _PARTS: tuple[tuple[frozenset[str], _Check], ...] = (
     (frozenset({CHAIN_KEY, PRIVATE_KEY_KEY}), load_certificate),
     (frozenset({CA_KEY}), _load_authorities),
 )
+# These may be absent, so they make no Secret good by themselves.
+_REVOCATIONS: tuple[frozenset[str], _Check] = (frozenset({CRL_KEY}), _load_revocations)
 
 
 def refusal(kept: Secret, coming: Secret, now: datetime) -> CertificateError | None:
     """Return why *coming* must not replace *kept*: a part of it cannot be used, and that of *kept* can."""
-    for keys, check in _PARTS:
+    for keys, check in (*_PARTS, _REVOCATIONS):
         if not keys <= coming.asked and keys.isdisjoint(coming.content):
             continue
         fault = _fault(check, coming, now)

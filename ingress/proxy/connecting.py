@@ -6,7 +6,6 @@ The plane has its own (``ingress.proxy.plane.connecting``), with the same behavi
 from collections.abc import Callable
 from typing import Any
 
-from OpenSSL import SSL
 from twisted.internet import error, tcp
 from twisted.internet.interfaces import IAddress
 from twisted.internet.posixbase import PosixReactorBase
@@ -72,8 +71,8 @@ class Connector:
         else:
             try:
                 connection = self._contexts.begin(endpoint)
-            except (SSL.Error, ValueError) as error:
-                failed(f"TLS: {error}")
+            except ValueError as error:
+                failed(str(error))
                 return
             gate = Gate(endpoint, protocol, failed, self._contexts, connection, self._reactor, seconds)
             factory = secure_factory(_OneConnection(gate, gate.give_up), connection, self._reactor)

@@ -13,7 +13,7 @@ elsewhere.
 
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from ipaddress import ip_address
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -21,10 +21,18 @@ from weakref import WeakKeyDictionary
 from cryptography import x509
 from OpenSSL import SSL, crypto
 from service_identity import CertificateError, VerificationError
-from service_identity.hazmat import DNSPattern, IPAddressPattern
-from service_identity.pyopenssl import extract_patterns, verify_hostname, verify_ip_address
+from service_identity.hazmat import (
+    DNS_ID,
+    CertificatePattern,
+    DNSPattern,
+    IPAddress_ID,
+    IPAddressPattern,
+    verify_service_identity,
+)
+from service_identity.pyopenssl import extract_patterns
 from twisted.internet.error import ConnectionClosed
 
+from ingress.certificates import DAMAGED
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
 from ingress.policy.values import quoted
@@ -91,12 +99,15 @@ class UpstreamContexts:
     def begin(self, endpoint: Endpoint, sock: socket.socket | None = None) -> SSL.Connection:
         """Begin the client side of a connection to *endpoint*, on a socket or in memory.
 
-        Raises ``SSL.Error`` or ``ValueError`` where OpenSSL refuses the terms.
+        Raises ``ValueError`` where OpenSSL refuses the terms.
         """
         tls = _tls_of(endpoint)
         identity = self._identities.get(tls)
         if identity is None:
-            identity = _Identity(_build(tls, self._note_fault))
+            try:
+                identity = _Identity(_build(tls, self._note_fault))
+            except (SSL.Error, crypto.Error) as error:
+                raise ValueError(words_of_error(error)) from None
             self._identities.put(tls, identity)
         connection = SSL.Connection(identity.context, sock)
         connection.set_connect_state()
@@ -113,18 +124,19 @@ class UpstreamContexts:
         terms = _tls_of(endpoint).terms
         if not terms.verify:
             return ""
+        certificate = connection.get_peer_certificate()
+        if certificate is None:
+            return "TLS: no certificate was shown"
         name = terms.name or endpoint.address
         try:
-            if _is_address(name):
-                verify_ip_address(connection, name)
-            else:
-                verify_hostname(connection, name)
+            wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
+            shown = extract_patterns(certificate)
+            verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
         except VerificationError:
-            return f"TLS: the certificate is for {_names_of(connection)}, not for {name}"
-        except (CertificateError, ValueError) as error:
-            return (
-                f"TLS: the certificate names nobody that could be compared with {name}: {quoted(str(error))}"
-            )
+            return f"TLS: the certificate is for {_names_in(shown)}, not for {name}"
+        except (CertificateError, *DAMAGED) as error:
+            # The certificate is the endpoint's own: whatever is wrong with it must end here.
+            return f"TLS: the certificate names nobody that {name} could be: {quoted(str(error))}"
         return ""
 
     def keep_session(self, endpoint: Endpoint, connection: SSL.Connection) -> None:
@@ -156,7 +168,7 @@ class UpstreamContexts:
 def words_of_error(error: BaseException | None) -> str:
     """Say in words what ended a connection: OpenSSL's reasons, where it has any."""
     first = error.args[0] if error is not None and error.args else ""
-    if isinstance(error, SSL.Error) and isinstance(first, list):
+    if isinstance(error, SSL.Error | crypto.Error) and isinstance(first, list):
         return f"TLS: {', '.join(part[-1] for part in first if part[-1]) or 'the handshake failed'}"
     return str(first) or "closed without a word"
 
@@ -220,12 +232,9 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _names_of(connection: SSL.Connection) -> str:
-    certificate = connection.get_peer_certificate()
-    if certificate is None:
-        return "nobody"
+def _names_in(patterns: Sequence[CertificatePattern]) -> str:
     names: list[str] = []
-    for pattern in extract_patterns(certificate):
+    for pattern in patterns:
         if isinstance(pattern, DNSPattern):
             names.append(quoted(pattern.pattern.decode("ascii", "backslashreplace")))
         elif isinstance(pattern, IPAddressPattern):

@@ -1,10 +1,11 @@
 """Tests for ``ingress.cluster.secret_references``."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secret_references import NeedChanges, SecretReferences
 from ingress.model.objects import Ingress, IngressClass, IngressTLS, Kind, ObjectId, ObjectKey, Projection
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
 
 NOTHING = NeedChanges({}, set(), set())
@@ -46,6 +47,19 @@ class SecretReferencesTests(SynchronousTestCase):
         begun = self.references.begin()
         self.assertEqual(begun, NeedChanges({key("t1"): TLS_KEYS, key("t2"): TLS_KEYS}, set(), set()))
         self.assertEqual((len(self.references), self.names()), (2, {"t1", "t2"}))
+
+    def test_secrets_of_upstreams(self) -> None:
+        """A Secret for TLS to backends is needed with its authority; one for both uses with all keys of both."""
+        prefix = "nginx.ingress.kubernetes.io"
+        over_tls = {f"{prefix}/backend-protocol": "HTTPS", f"{prefix}/proxy-ssl-secret": "shop/t1"}
+        self.references.begin()
+        asking = evolve(ingress("a", "t2"), annotations=over_tls)
+        changes = self.references.changed(batch(asking))
+        self.assertEqual(changes.needed, {key("t1"): UPSTREAM_TLS_KEYS, key("t2"): TLS_KEYS})
+        changes = self.references.changed(batch(evolve(ingress("a", "t1"), annotations=over_tls)))
+        self.assertEqual((changes.needed, changes.dropped), ({}, {key("t2")}))
+        self.assertEqual(self.references.keys_of(key("t1")), UPSTREAM_TLS_KEYS)
+        self.assertEqual(self.references.changed(batch(ingress("a", "t1"))).needed, {key("t1"): TLS_KEYS})
 
     def test_others_ingresses(self) -> None:
         """An Ingress of another class needs nothing of us, by field as by annotation."""

@@ -12,7 +12,6 @@ from twisted.logger import capturedLogs
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
-from ingress.proxy import grounds
 from ingress.proxy.resolving import AddressRules
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.tls_upstreams import TlsUpstream
@@ -148,12 +147,19 @@ class IdentityTests(UpstreamTlsCase):
 
     async def test_silence(self) -> None:
         """An upstream that accepts and never shakes hands is given up at the deadline of connecting."""
-        self.patch(grounds, "CONNECT_SECONDS", 0.2)
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
-        tls = LinkTerms(UpstreamTls(TlsTerms()))
-        status, logged = await self.get(Endpoint("127.0.0.1", silent.getsockname()[1], tls))
-        self.assertEqual((status, logged), (504, "connect timed out"))
+        endpoint = Endpoint("127.0.0.1", silent.getsockname()[1], LinkTerms(UpstreamTls(TlsTerms())))
+        failures: list[str] = []
+        self.ground.dial(endpoint, endpoint.address, Protocol(), failures.append, 0.2)
+        await self.until(lambda: failures)
+        await self.turns(5)
+        self.assertEqual(failures, ["connect timed out"])
+
+    async def test_refused_terms(self) -> None:
+        """Terms that OpenSSL refuses make an endpoint that cannot be connected to, and no traceback."""
+        status, logged = await self.get(self.over(self.secured, TlsTerms(ciphers="NOSUCH")))
+        self.assertEqual((status, logged), (502, "TLS: no cipher match"))
 
     async def test_gone(self) -> None:
         """An upstream that closes in the middle of the handshake could not be connected to."""
@@ -277,6 +283,26 @@ class BodyTests(UpstreamTlsCase):
             client.get()
             await self.whole(client)
         self.assertEqual((self.secured.requests, len(self.secured.wires)), (20, 1))
+
+    async def test_tunnel(self) -> None:
+        """An upgrade is tunneled over TLS, both ways."""
+
+        def echo(wire: UpstreamWire) -> None:
+            wire.write(wire.after)
+            wire.after = b""
+
+        self.secured.answer = lambda wire: wire.switch()
+        self.secured.on_tunnel = echo
+        self.publish(self.over(self.secured, TlsTerms(verify=True)))
+        client = await self.connect()
+        client.transport.write(
+            b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
+        received: list[bytes] = []
+        self.patch(client, "dataReceived", received.append)
+        await self.until(lambda: b"101" in b"".join(received))
+        client.transport.write(b"ping")
+        await self.until(lambda: b"".join(received).endswith(b"ping"))
 
     async def test_cut(self) -> None:
         """An answer that ends with the connection, without TLS ending first, counts as cut."""

@@ -122,7 +122,7 @@ class JudgementTests(SynchronousTestCase):
 
     def test_no_names(self) -> None:
         """A certificate without subject alternative names is for nobody."""
-        self.assertIn("names nobody", self.judge(over(VERIFIED), server_of()))
+        self.assertIn("names nobody that app.internal could be", self.judge(over(VERIFIED), server_of()))
 
     def test_expired(self) -> None:
         """An expired certificate is not trusted, and the reason is told."""
@@ -252,8 +252,12 @@ class KeepingTests(SynchronousTestCase):
 
     def test_terms_that_openssl_refuses(self) -> None:
         """Terms that no context can be made of are told by an error of a known kind."""
-        terms = TlsTerms(ciphers="NOSUCH")
-        self.assertRaises(SSL.Error, self.contexts.begin, over(terms))
+        error = self.assertRaises(ValueError, self.contexts.begin, over(TlsTerms(ciphers="NOSUCH")))
+        self.assertEqual(str(error), "TLS: no cipher match")
+        _, key = issue(AUTHORITY, ["x"])
+        chain, _ = issue(AUTHORITY, ["x"])
+        mixed = Endpoint("10.0.0.1", 443, LinkTerms(UpstreamTls(TlsTerms(), b"", chain, key)))
+        self.assertRaises(ValueError, self.contexts.begin, mixed)
         self.assertRaises(ValueError, self.contexts.begin, Endpoint("10.0.0.1", 80))
 
     def test_no_key_shows(self) -> None:

@@ -21,7 +21,6 @@ from ingress.proxy.plane.tls import TLSTransport
 from ingress.proxy.transports import REFUSED, TIMED_OUT
 from ingress.tls.upstream import UpstreamContexts
 
-
 _UNREAD = 64 * 1024
 
 
@@ -78,9 +77,9 @@ class PlaneConnecting:
         else:
             try:
                 self._connection = self._contexts.begin(self._endpoint, self._sock)
-            except (SSL.Error, ValueError) as error:
+            except ValueError as error:
                 self._leave()
-                self._give_up(f"TLS: {error}")
+                self._give_up(str(error))
                 return
             # The hello and what answers it are best not held back for more to send.
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
