@@ -25,7 +25,8 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
     Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
     ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
     default backend), ``backend``, ``endpoints`` (a list of ``ADDRESS:PORT``),
-    ``reason`` (why there are no endpoints, else empty), ``passthrough`` (the backend that TLS for
+    ``reason`` (why there are no endpoints, else empty), ``secureBackend`` (the backend of what
+    came over TLS where that is another one, else null), ``passthrough`` (the backend that TLS for
     the host goes to as it is, else null) and ``policies`` (a list of
     ``{"policy": NAME, "settings": {...}}``).
     """
@@ -41,6 +42,7 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
                 "backend": str(route.backend),
                 "endpoints": [str(endpoint) for endpoint in state.endpoints],
                 "reason": state.reason,
+                "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
                 "passthrough": None if route.passthrough is None else str(route.passthrough),
                 "policies": [_policy(policy) for policy in route.policies],
             }

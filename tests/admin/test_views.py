@@ -13,10 +13,12 @@ from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
+from ingress.model.upstream_tls import LinkTerms, TlsDemand, TlsTerms, UpstreamTls
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
+from tests.fakes.certificates import issue, make_authority
 
 WEB = BackendReference("web", "shop", 80)
 API = BackendReference("web", "api", "http")
@@ -62,6 +64,22 @@ def certificate(name: str, *names: str) -> Certificate:
 class RoutesAsJSONTests(SynchronousTestCase):
     """``routes_as_json``."""
 
+    def test_over_tls(self) -> None:
+        """How a backend is spoken to is part of its name, and nothing that a Secret holds shows."""
+        chain, key = issue(make_authority(), ["x"], is_client=True)
+        over_tls = WEB._replace(protocol=TlsDemand(TlsTerms(verify=True), ObjectKey("web", "upstream")))
+        terms = LinkTerms(UpstreamTls(TlsTerms(verify=True), b"the authority", chain, key))
+        snapshot = Snapshot(
+            RouteTable([Route("", "/", Match.PREFIX, SHOP, WEB, secure_backend=over_tls)]),
+            {WEB: BackendState(), over_tls: BackendState((Endpoint("10.0.0.1", 8443, terms),))},
+        )
+        page = routes_as_json(snapshot)
+        [route] = json.loads(page)["routes"]
+        self.assertEqual(route["secureBackend"], "web/shop:80 (HTTPS, verified, with Secret web/upstream)")
+        for secret in (b"PRIVATE", b"CERTIFICATE", b"the authority"):
+            self.assertNotIn(secret, page)
+        self.assertNotIn("PRIVATE", repr(snapshot) + repr(dict(snapshot.backends)))
+
     def routes(self, *routes: Route) -> list[Any]:
         snapshot = Snapshot(
             RouteTable(routes), {WEB: BackendState((Endpoint("10.0.0.1", 8080), Endpoint("::1", 81)))}
@@ -83,6 +101,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "backend": "web/shop:80",
                 "endpoints": ["10.0.0.1:8080", "[::1]:81"],
                 "reason": "",
+                "secureBackend": None,
                 "passthrough": None,
                 "policies": [],
             },
