@@ -9,13 +9,19 @@ import json
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 from attrs import frozen
 
-from ingress.cluster.api_client import ApiConnection, ApiRequest
-from ingress.cluster.api_status import BROKEN
+from ingress.cluster.api_client import ApiConnection, ApiRequest, ApiResponse
+from ingress.cluster.api_status import BROKEN, SILENT
 from ingress.errors import KubernetesError
+
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+"""Several times of what the API allows an object to be."""
+MAX_ANSWER_SECONDS = 10.0
+"""How long an answer may take once it has begun, however steadily it comes."""
 
 WITHHELD = "Withheld"
 """The reason of a request that was not sent, because it was not permitted any more."""
@@ -98,7 +104,7 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
             return KubernetesError(0, WITHHELD, "not permitted any more")
         response = connection.send(asked.request)
         try:
-            body = response.read_all()
+            body = _body(response)
             answer = json.loads(body) if asked.request.wants_answer else {}
         finally:
             response.close()
@@ -112,3 +118,16 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
     if not isinstance(answer, dict):
         return KubernetesError(0, BROKEN, "the answer is no object")
     return answer
+
+
+def _body(response: ApiResponse) -> bytes:
+    """Thread: read an answer to its end, within bounds of size and time."""
+    deadline = monotonic() + MAX_ANSWER_SECONDS
+    body = bytearray()
+    while chunk := response.read_chunk():
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            raise KubernetesError(0, BROKEN, "the answer has no end")
+        if monotonic() > deadline:
+            raise KubernetesError(0, SILENT, "the answer is too slow")
+    return bytes(body)

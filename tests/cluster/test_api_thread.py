@@ -6,6 +6,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from ingress.cluster import api_thread
 from ingress.cluster.api_client import JSON, MERGE_PATCH, ApiConnection, ApiRequest
 from ingress.cluster.api_thread import WITHHELD, ApiThread, Outcome
 from ingress.errors import KubernetesError
@@ -99,6 +100,16 @@ class ApiThreadTests(ApiServerTestCase):
         for _ in range(2):
             self.assertEqual(await self.ask(thread, request), {})
         self.assertEqual(self.server.connection_count, 1)
+
+    async def test_endless_answer(self) -> None:
+        """An answer that is larger than any object, or trickles, is given up."""
+        self.patch(api_thread, "MAX_ANSWER_BYTES", 1000)
+        thread = await self.thread()
+        self.server.faults.add(RawBody(b" " * 1001, "stay"))
+        self.assertIn("no end", str(await self.error(thread, ApiRequest("GET", SERVICES))))
+        self.patch(api_thread, "MAX_ANSWER_SECONDS", -1.0)
+        self.server.faults.add(RawBody(b" ", "stay"))
+        self.assertIn("too slow", str(await self.error(thread, ApiRequest("GET", SERVICES))))
 
     async def test_withheld(self) -> None:
         """What is not permitted at the last moment is not sent."""

@@ -27,5 +27,7 @@ the faults from ``.faults`` and ``grants_from_manifests`` from ``.access``::
 
 As a process: ``python -m tests.fakes.apiserver --port 0 --kubeconfig-out FILE``.
 All Python calls belong in the reactor thread. Objects are kept as they are
-written: only metadata is checked, so that tests can store what is broken.
+written: only metadata is checked, so that tests can store what is broken. What
+comes over HTTP is checked, too, where controllers write: Leases, Events and the
+status of Ingresses, for which ``managedFields`` says who wrote the addresses.
 """
