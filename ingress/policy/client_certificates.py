@@ -82,6 +82,11 @@ class ClientCertificateSettings:
     error_page: bytes = b""
     """Where clients are sent whose certificate is not accepted; empty for an answer in place."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether certificates are asked for at all."""
+        return self.secret is not None and self.mode is not None
+
 
 def secret_asked(ingress: ObjectKey, settings: ClientCertificateSettings) -> ObjectKey | None:
     """Return the Secret that an Ingress asks for, None for none that it can have."""

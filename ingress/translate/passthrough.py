@@ -66,6 +66,9 @@ def choose_passthrough(
     if first.settings.lacks_guard:
         # It answers 503 rather than be open, and has been told so.
         return _TERMINATED
+    if first.settings.client_certificates.asks:
+        message = f"TLS for host {host} is terminated here, since this Ingress demands client certificates"
+        return HostPassthrough(None, (_problem(first, field, message),))
     message = (
         f"TLS for host {host} passes through to the backend of path / in Ingress {first.ingress.key}, "
         "whatever the path; over TLS this one is out of reach"
