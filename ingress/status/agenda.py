@@ -4,6 +4,7 @@ An ``Agenda`` holds each key once, to be looked at now or later.  A ``Pace`` bou
 API server is asked, and leaves it alone for a while when it is in trouble.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from heapq import heappop, heappush
 from itertools import count
@@ -20,7 +21,8 @@ class Agenda(Generic[_K]):
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._now: dict[_K, None] = {}
+        # A plain dictionary is slow to give its first key when those before it were taken.
+        self._now: OrderedDict[_K, None] = OrderedDict()
         self._later: list[tuple[float, int, _K]] = []
         self._until: dict[_K, float] = {}
         self._numbers = count()
@@ -34,7 +36,9 @@ class Agenda(Generic[_K]):
 
     def add(self, keys: Iterable[_K]) -> None:
         """Have these looked at now, but for those that are put off."""
-        self._now.update((key, None) for key in keys if key not in self._until)
+        for key in keys:
+            if key not in self._until:
+                self._now[key] = None
 
     def put_off(self, key: _K, until: float) -> None:
         """Look at *key* again then, and not before, whatever happens."""
@@ -49,15 +53,12 @@ class Agenda(Generic[_K]):
 
     def clear(self) -> None:
         """Look at nothing any more."""
-        self._now, self._later, self._until = {}, [], {}
+        self._now, self._later, self._until = OrderedDict(), [], {}
 
     def take(self) -> _K | None:
         """Return the next key to look at, which is forgotten; None when there is none now."""
         self._wake()
-        for key in self._now:
-            del self._now[key]
-            return key
-        return None
+        return self._now.popitem(last=False)[0] if self._now else None
 
     def next_at(self) -> float | None:
         """Return when there is something to look at, None for never."""

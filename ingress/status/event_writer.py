@@ -9,7 +9,7 @@ What was told before, by us or by the leader before us, is refused by the API se
 Event is named after what it says.  What we told a while ago is not even tried.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -82,6 +82,8 @@ class EventWriter:
         self._metrics = metrics
         self._contact = Contact("Events", steady, "does not take them, this is tried again")
         self._agenda: Agenda[Problem] = Agenda(steady)
+        # What there was when we began to lead; putting it all on the agenda at once would take long.
+        self._first: deque[Problem] = deque()
         self._pace = Pace(steady, random, per_second=EVENTS_PER_SECOND, burst=EVENTS_AT_ONCE)
         self._is_leading = False
         self._is_asking = False
@@ -95,18 +97,19 @@ class EventWriter:
     @property
     def pending(self) -> int:
         """How many problems wait to be told."""
-        return len(self._agenda)
+        return len(self._agenda) + len(self._first)
 
     def lead(self) -> None:
         """Begin, with all problems that there are."""
         self._is_leading = True
-        self._agenda.add(self._that_fit(self._problems()))
+        self._first = deque(self._that_fit(self._problems()))
         self._schedule()
 
     def follow(self) -> None:
         """Cease: others tell from now on."""
         self._is_leading = False
         self._agenda.clear()
+        self._first.clear()
         self._telling = None
         self._failures = {}
         self._cancel()
@@ -127,7 +130,7 @@ class EventWriter:
 
     def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
         """Return those of *problems* that there is room for, without those of files."""
-        room = max(0, MOST_PENDING - len(self._agenda))
+        room = max(0, MOST_PENDING - self.pending)
         for _ in range(len(problems) - room):
             self._metrics.event("dropped")
         return [problem for problem in islice(problems, room) if problem.kind != Kind.MANIFEST.value]
@@ -140,7 +143,9 @@ class EventWriter:
     def _schedule(self) -> None:
         """Have ``_work`` called when there is something to tell and it may go."""
         self._cancel()
-        at = None if self._is_asking or not self._is_leading else self._agenda.next_at()
+        if self._is_asking or not self._is_leading:
+            return
+        at = self._steady() if self._first else self._agenda.next_at()
         if at is not None:
             delay = max(at, self._pace.opens_at()) - self._steady()
             self._call = self._clock.callLater(max(0.0, delay), self._work)
@@ -148,10 +153,19 @@ class EventWriter:
     def _work(self) -> None:
         """Tell of one problem."""
         self._call = None
-        problem = self._agenda.take()
+        problem = self._next()
         if problem is not None:
             self._tell(problem)
         self._schedule()
+
+    def _next(self) -> Problem | None:
+        """Return the next problem to tell of, if there is one that was not solved meanwhile."""
+        problem = self._agenda.take()
+        if problem is None and self._first:
+            problem = self._first.popleft()
+            if problem not in self._problems():
+                return None
+        return problem
 
     def _tell(self, problem: Problem) -> None:
         object_id = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))

@@ -1,5 +1,7 @@
 """Tests for ``ingress.status.agenda``."""
 
+from time import process_time
+
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -28,6 +30,15 @@ class AgendaTests(SynchronousTestCase):
         self.assertEqual((len(self.agenda), "c" in self.agenda), (3, True))
         self.assertEqual(self.taken(), ["a", "b", "c"])
         self.assertEqual((len(self.agenda), self.agenda.next_at()), (0, None))
+
+    def test_many(self) -> None:
+        """Taking one of very many takes no longer than taking one of few."""
+        self.agenda.add(str(number) for number in range(100_000))
+        began = process_time()
+        for _ in range(50_000):
+            self.agenda.take()
+        self.assertLess(process_time() - began, 5.0)
+        self.assertEqual(self.agenda.take(), "50000")
 
     def test_put_off(self) -> None:
         """What is put off comes at its time and not before, even when it is added again."""

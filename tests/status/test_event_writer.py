@@ -136,6 +136,15 @@ class EventWriterTests(SynchronousTestCase):
         self.answer_all()
         self.assertEqual(self.told(), ["a"])
 
+    def test_solved_after_the_beginning(self) -> None:
+        """A problem that a new leader found, and that is solved before its turn, is not told of."""
+        self.present = [problem("a"), problem("b")]
+        self.writer.lead()
+        self.present = [problem("b")]
+        self.writer.problems_changed([], [problem("a")])
+        self.answer_all()
+        self.assertEqual((self.told(), self.writer.pending), (["b"], 0))
+
     def test_solved_meanwhile(self) -> None:
         """A problem that is solved while the API server does not take its Event is not told of later."""
         self.writer.lead()
