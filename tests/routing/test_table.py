@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
+from ingress.policy.transport_security import TransportSecurity
 from ingress.routing.paths import PathError, normal_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
@@ -239,6 +241,19 @@ class RouteTableTests(SynchronousTestCase):
         table = RouteTable(routes)
         for host, path in requests:
             self.assert_found(table, host, path, expected_route(routes, host, path))
+
+    def test_secure_fields(self) -> None:
+        """What answers say over TLS is found by the host alone: its own, its wildcard's, that of all hosts."""
+        first, wild, every = (TransportSecurity(text) for text in (b"first", b"wild", b"every"))
+        own = evolve(route("a.test", "/x"), secure_fields=first)
+        others = (
+            evolve(route("*.test", "/x"), secure_fields=wild),
+            evolve(route("", "/x"), secure_fields=every),
+        )
+        table = RouteTable([own, *others])
+        for host, fields in ((b"a.test", first), (b"b.test", wild), (b"b.b.test", every), (b"", every)):
+            self.assertIs(table.secure_fields(host), fields)
+        self.assertIsNone(RouteTable([own]).secure_fields(b"b.test"))
 
     def test_repr(self) -> None:
         """The repr tells the size and not thousands of routes."""
