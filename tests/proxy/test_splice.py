@@ -6,6 +6,7 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.plane.pipes import Pipes
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.transports import KernelCopy
 
@@ -55,12 +56,16 @@ class SpliceTests(SynchronousTestCase):
             self.addCleanup(sock.close)
         self.source, self.target = FakeEnd(near_source), FakeEnd(near_target)
         self.moved: list[int] = []
+        self.pipes = Pipes()
+        self.addCleanup(self.pipes.close)
 
     def splice(self, count: int, to_end: bool) -> Splice:
         """Make a splice."""
         transport: object = None
         copy = KernelCopy(transport, count, self.moved.append, self.fail, to_end)  # type: ignore[arg-type]
-        return Splice(self.source, self.target, copy)
+        pipe = self.pipes.take()
+        assert pipe is not None
+        return Splice(self.source, self.target, copy, pipe)
 
     def test_waits_for_what_the_target_sends(self) -> None:
         """While the target has bytes of its own to send, nothing is asked of the source; then all moves."""
