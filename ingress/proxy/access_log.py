@@ -59,12 +59,16 @@ def _stamp(millisecond: int) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _number(value: int) -> bytes:
-    return b"%d" % value
+def _counts(status: int, sent: int) -> bytes:
+    return b"%d %d" % (status, sent)
 
 
 @lru_cache(maxsize=4096)
-def _text_of(value: object) -> bytes:
+def _names(endpoint: Hashable, ingress: Hashable) -> bytes:
+    return b"%b %b" % (_text_of(endpoint), _text_of(ingress))
+
+
+def _text_of(value: Hashable) -> bytes:
     return b"-" if value is None else escape(str(value).encode())
 
 
@@ -127,20 +131,20 @@ class AccessLog:
             self._millisecond = millisecond
             self._stamp = _stamp(millisecond)
         elapsed = int(seconds * 1000 + 0.5)
+        shown = host + target
+        if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
+            host, target = escape(host), escape(target)
         self._lines.append(
-            b" ".join(
-                (
-                    self._stamp,
-                    peer,
-                    method[:32] or b"-",
-                    escape(host) or b"-",
-                    b'"%b"' % escape(target),
-                    _number(status),
-                    _number(sent),
-                    _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
-                    _text_of(endpoint),
-                    _text_of(ingress),
-                )
+            b'%b %b %b %b "%b" %b %b %b'
+            % (
+                self._stamp,
+                peer,
+                method[:32] or b"-",
+                host or b"-",
+                target,
+                _counts(status, sent),
+                _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
+                _names(endpoint, ingress),
             )
         )
         if len(self._lines) >= _BATCH_LINES:
