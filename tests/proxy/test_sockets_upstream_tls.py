@@ -134,6 +134,8 @@ class IdentityTests(UpstreamTlsCase):
         received: list[bytes] = []
 
         class Plain(Protocol):
+            transport: Any
+
             def dataReceived(self, octets: bytes) -> None:
                 received.append(octets)
                 self.transport.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -14,11 +14,15 @@ from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sock
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import ServerFactory
+from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
+from ingress.connection_metrics import ConnectionMetrics
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, UpstreamTls
+from ingress.proxy.crowd import DEFAULT_CONNECTIONS, Crowd
 from ingress.proxy.grounds import ground_for
+from ingress.proxy.sweep import Sweep
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import issue, make_authority
@@ -36,6 +40,7 @@ class OneByOne(ServerFactory):
 
     def __init__(self) -> None:
         self.next: list[Recorder] = []
+        self.crowd = Crowd(set(), DEFAULT_CONNECTIONS, Sweep(Clock()), ConnectionMetrics())
 
     def factory(self, secure: bool) -> OneByOne:
         """The factory of a listener: the same for all."""
@@ -137,6 +142,7 @@ class ConnectedContract(SocketContract):
         if self.is_secure:
             endpoint = endpoint._replace(terms=LinkTerms(UpstreamTls(TlsTerms())))
         self.ground.connect(endpoint, protocol, failures.append)
+        end: PlainEnd
         if self.is_secure:
             end = await self.accept_tls(protocol)
         else:
@@ -153,7 +159,7 @@ class ConnectedContract(SocketContract):
             for file, content in zip(files, (chain, key), strict=True):
                 file.write_bytes(content)
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*files)
+            self.context.load_cert_chain(files[0], files[1])
         await self.until(lambda: select.select([self.listener], [], [], 0)[0])
         end = TLSEnd(self.listener.accept()[0], self.context)
         self.keep(protocol, end)
