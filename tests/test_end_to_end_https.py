@@ -91,6 +91,8 @@ class HttpsCase(EndToEndCase):
 
     ground: tuple[str, ...] = ()
     """The option that chooses the ground."""
+    watched: tuple[str, ...] = ()
+    """The option that chooses the Secrets to watch; those of authorities are read by name without it."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Start an API server, and the shop."""
@@ -109,9 +111,9 @@ class HttpsCase(EndToEndCase):
         """Start a controller that reads from the API server, and wait until it is ready."""
         controller = self.start(
             f"--kubeconfig={self.kubeconfig}",
-            "--secret-field-selector=",
             "--shutdown-delay=0",
             *self.ground,
+            *self.watched,
             *options,
         )
         await self.until_ready(controller)
@@ -224,6 +226,8 @@ class TransportSecurityTests(HttpsCase):
 
 class ClientCertificateTests(HttpsCase):
     """A host that demands client certificates, from the annotation to the backend."""
+
+    watched = ("--secret-field-selector=",)
 
     async def ask(
         self,
