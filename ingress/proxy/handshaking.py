@@ -90,6 +90,11 @@ class Gate(Protocol):
             self.transport.abortConnection()
         self.give_up(TIMED_OUT)
 
+    def connectionMade(self) -> None:
+        if self._failed is None:
+            # The deadline was a moment quicker: nobody waits for this any more.
+            self.transport.abortConnection()
+
     def handshakeCompleted(self) -> None:
         """Judge who answered, and let the upstream connection through."""
         if self._failed is None:
