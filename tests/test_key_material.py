@@ -98,9 +98,7 @@ class KeyMaterialTests(SynchronousTestCase):
                 load_certificate(Secret(KEY, "kubernetes.io/tls", content), NOW)
             except CertificateError as error:
                 failure = Failure()
-                self.check(
-                    error, error.message, traceback.format_exc(), failure, failure.getTraceback("verbose")
-                )
+                self.check(error, error.message, traceback.format_exc(), failure, failure.getTraceback())
             else:
                 self.fail("not refused")
 

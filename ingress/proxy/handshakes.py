@@ -1,25 +1,31 @@
 """How many TLS handshakes there are at once, and how much of the reactor's time they get.
 
-A handshake costs as much as a dozen requests, and anybody can ask for one.  So there are two bounds:
+A handshake costs as much as a dozen requests, and anybody can ask for one.  An unfinished handshake
+waits either for its peer or for us, and these are bounded in different ways:
 
-1. *In number.*  Above ``MAX_HANDSHAKES`` that are not finished, the oldest is cut for the newest.
-   To leave newcomers waiting would let a few hundred silent connections keep everybody out until
-   their deadlines; who means it is done long before ``MAX_HANDSHAKES`` others have come.
-2. *In time.*  Each turn of the reactor takes ``STEPS`` steps of handshakes; who comes too late waits, in
-   order, unread.  So connections that are established have their turn after a few milliseconds,
-   however many hellos arrive.
+1. *For us.*  Each turn of the reactor takes ``STEPS`` steps of handshakes; who comes too late is
+   *parked*, in order, unread.  So connections that are established have their turn after a few
+   milliseconds, however many hellos arrive.  While more than ``MAX_PARKED`` wait so, nobody is accepted:
+   newcomers wait in the kernel, and nobody is cut who means it.
+2. *For the peer.*  Above ``MAX_HANDSHAKES``, the one that has been silent for longest is cut for the
+   newest.  To leave newcomers waiting would let a thousand silent connections keep everybody out
+   until their deadlines; who means it is done long before a thousand others have come.
 
 The deadline of a handshake is that of the first head (``limits.HEAD_SECONDS``); the channel keeps it.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 MAX_HANDSHAKES = 1024
-"""Each takes some 30 KiB; at a thousand handshakes a second it is one second of them."""
+"""Each takes some 30 KiB."""
+
+MAX_PARKED = 256
+"""A quarter of a second's work."""
 
 STEPS = 4
 """A step with a signature takes about half a millisecond with ECDSA and twice that with RSA."""
@@ -47,7 +53,8 @@ class Handshakes:
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
-        self._unfinished: OrderedDict[Shaking, None] = OrderedDict()
+        self._silent: OrderedDict[Shaking, None] = OrderedDict()
+        self._room_wanted: list[Callable[[], None]] = []
         self._parked: OrderedDict[Shaking, None] = OrderedDict()
         self._steps_left = STEPS
         self._is_turn_due = False
@@ -55,13 +62,20 @@ class Handshakes:
         self._told_at: float | None = None
 
     def __repr__(self) -> str:
-        return f"<Handshakes: {len(self._unfinished)} unfinished, {len(self._parked)} waiting for their turn>"
+        return f"<Handshakes: {len(self._silent)} wait for their peers, {len(self._parked)} for their turn>"
+
+    def has_room(self, told: Callable[[], None]) -> bool:
+        """Whether to accept somebody now; if not, *told* is called once when there is room."""
+        if len(self._parked) < MAX_PARKED:
+            return True
+        self._room_wanted.append(told)
+        return False
 
     def begin(self, connection: Shaking) -> None:
-        """Note a handshake; cut the oldest if there are too many."""
-        self._unfinished[connection] = None
-        if len(self._unfinished) > MAX_HANDSHAKES:
-            oldest = next(iter(self._unfinished))
+        """Note a handshake; cut the one that was silent for longest if there are too many."""
+        self._silent[connection] = None
+        if len(self._silent) + len(self._parked) > MAX_HANDSHAKES:
+            oldest = next(iter(self._silent))
             self.end(oldest)
             oldest.abortConnection()
             self._cut += 1
@@ -69,7 +83,7 @@ class Handshakes:
 
     def end(self, connection: Shaking) -> None:
         """Note that a handshake is over, well or not; saying it again changes nothing."""
-        self._unfinished.pop(connection, None)
+        self._silent.pop(connection, None)
         self._parked.pop(connection, None)
 
     def may_step(self, connection: Shaking) -> bool:
@@ -80,6 +94,7 @@ class Handshakes:
         if self._steps_left:
             self._steps_left -= 1
             return True
+        self._silent.pop(connection, None)
         self._parked[connection] = None
         connection.park()
         return False
@@ -90,6 +105,7 @@ class Handshakes:
         while self._steps_left and self._parked:
             self._steps_left -= 1
             connection, _ = self._parked.popitem(last=False)
+            self._silent[connection] = None
             try:
                 connection.unpark()
             except Exception:
@@ -97,6 +113,10 @@ class Handshakes:
                 self.log.failure("A handshake failed, which is a bug; it is the only one that ends")
                 self.end(connection)
                 connection.abortConnection()
+        if self._room_wanted and len(self._parked) < MAX_PARKED // 2:
+            wanted, self._room_wanted = self._room_wanted, []
+            for told in wanted:
+                told()
         if self._parked and not self._is_turn_due:
             self._is_turn_due = True
             self._clock.callLater(0, self._turn)

@@ -98,8 +98,8 @@ class HandshakesTests(SynchronousTestCase):
         self.turn()
         self.assertEqual(self.drain(), [("step", STEPS + 1 + number) for number in range(STEPS)])
 
-    def test_oldest_is_cut(self) -> None:
-        """Above the bound, the handshake that has not ended for longest is cut for the newest; one line tells."""
+    def test_silent_longest_is_cut(self) -> None:
+        """Above the bound, who was silent for longest is cut for the newest; one line tells."""
         self.patch(handshakes_module, "MAX_HANDSHAKES", 3)
         with capturedLogs() as events:
             connections = self.begin(3)
@@ -109,7 +109,34 @@ class HandshakesTests(SynchronousTestCase):
             self.begin(2)
         self.assertEqual(self.drain(), [("cut", 1), ("cut", 2)])
         self.assertEqual([event["count"] for event in events], [1])
-        self.assertEqual(repr(self.handshakes), "<Handshakes: 3 unfinished, 0 waiting for their turn>")
+        self.assertEqual(repr(self.handshakes), "<Handshakes: 3 wait for their peers, 0 for their turn>")
+
+    def test_who_waits_for_us_is_kept(self) -> None:
+        """Who said hello and waits for a turn is not cut, however many come."""
+        self.patch(handshakes_module, "MAX_HANDSHAKES", 2 * STEPS)
+        connections = self.begin(2 * STEPS)
+        for connection in connections:
+            connection.step()
+        self.drain()
+        self.begin(STEPS + 1)
+        self.assertEqual(self.drain(), [*(("cut", number) for number in range(STEPS)), ("cut", 0)])
+        self.turn()
+        self.assertEqual(self.drain(), [("step", STEPS + number) for number in range(STEPS)])
+
+    def test_room(self) -> None:
+        """While many wait for their turns nobody is accepted, until half of them had theirs."""
+        self.patch(handshakes_module, "MAX_PARKED", 2 * STEPS)
+        told: list[str] = []
+        for connection in self.begin(3 * STEPS):
+            self.assertTrue(self.handshakes.has_room(lambda: told.append("room")))
+            connection.step()
+        self.assertFalse(self.handshakes.has_room(lambda: told.append("room")))
+        self.turn()
+        self.assertEqual(told, [])
+        self.turn()
+        self.assertEqual(told, ["room"])
+        self.turn()
+        self.assertEqual(told, ["room"])
 
     def test_bug(self) -> None:
         """A handshake that raises is the only one that ends."""
