@@ -8,6 +8,7 @@ from ingress.cli.option_rows import RepeatableOptions, parameter
 from ingress.cli.option_values import read_key, read_namespace
 from ingress.model.standing import Address
 from ingress.settings import Reporting
+from ingress.status.election import LONGEST_SECONDS
 
 GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
     "Reporting to the cluster",
@@ -22,7 +23,6 @@ GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
 """Title and options, in the order in which they are shown."""
 
 SHORTEST_TTL_SECONDS = 2
-LONGEST_TTL_SECONDS = 3600
 
 _DEFAULTS = Reporting()
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
@@ -57,10 +57,8 @@ def read_object_name(text: str) -> str:
 
 def read_ttl(text: str) -> int:
     """Read how long a lease lasts, which the API has in whole seconds."""
-    if not re.fullmatch(r"[0-9]{1,4}", text) or not SHORTEST_TTL_SECONDS <= int(text) <= LONGEST_TTL_SECONDS:
-        raise ValueError(
-            f"not a whole number of seconds from {SHORTEST_TTL_SECONDS} to {LONGEST_TTL_SECONDS}"
-        )
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not SHORTEST_TTL_SECONDS <= int(text) <= LONGEST_SECONDS:
+        raise ValueError(f"not a whole number of seconds from {SHORTEST_TTL_SECONDS} to {LONGEST_SECONDS}")
     return int(text)
 
 

@@ -28,6 +28,10 @@ RETRY_SPREAD = 1.2
 """Turns come up to this many times as late as asked, so that replicas do not step in time."""
 
 
+LONGEST_SECONDS = 3600
+"""No Lease is waited for longer than this, whatever somebody wrote into it."""
+
+
 @frozen
 class Terms:
     """The times of an election.  Raises ``ValueError`` for those that cannot work."""
@@ -117,7 +121,8 @@ class Candidacy:
             return Lease(self.identity, ours, written, written, 0)
         if seen.holder == self.identity:
             return evolve(seen, duration_seconds=ours, renewed=written)
-        if seen.holder and now < self.changed_at + (seen.duration_seconds or ours):
+        lasts = min(seen.duration_seconds or ours, LONGEST_SECONDS)
+        if seen.holder and now < self.changed_at + lasts:
             return None
         return Lease(self.identity, ours, written, written, seen.transitions + 1)
 

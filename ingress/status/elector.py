@@ -77,7 +77,7 @@ class Elector:
         self._changed = changed
         self._refusals = refusals
         self._metrics = metrics
-        self._contact = Contact("election", steady, "does not answer, nobody becomes leader by us")
+        self._contact = Contact("election", steady, "cannot be asked for the lease")
         self._candidacy = Candidacy(identity, terms)
         self._was_leading = False
         self._is_asking = False

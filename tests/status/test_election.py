@@ -79,6 +79,12 @@ class CandidacyTests(SynchronousTestCase):
         self.assertIsNotNone(us.claim(160, NOW))
         self.assertIsNone(self.us.saw(raw("them", duration=0), 100).claim(114, NOW))
 
+    def test_absurd_duration(self) -> None:
+        """A Lease into which somebody wrote an absurd duration is not waited for for ever."""
+        us = self.us.saw(raw("them", duration=2**31 - 1), 100)
+        self.assertIsNone(us.claim(3699, NOW))
+        self.assertIsNotNone(us.claim(3700, NOW))
+
     def test_other_changes(self) -> None:
         """A change of the object that is none of the Lease does not prolong it."""
         us = self.us.saw(raw("them"), 100).saw(raw("them", version="2"), 110)
