@@ -38,6 +38,7 @@ class SyncTests(SourceTestCase):
         self.assertEqual(set(source.missing()), {"Service", *OTHER_KINDS})
         content = await self.synced()
         self.assertEqual(self.running.missing(), ())
+        assert isinstance(self.running, ApiServerSource)
         self.assertEqual(self.running.addresses(), {"127.0.0.1"})
         self.assertEqual(content.names(), {"web"})
         self.assertEqual(content.names(Kind.INGRESS), {"web"})
