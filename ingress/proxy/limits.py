@@ -46,6 +46,8 @@ FRESH_SECONDS = 1.0
 """A request that cannot be repeated only takes a connection that was idle for less than this ..."""
 KEPT_SECONDS = 2.0
 """... and only while upstream has kept another one idle for this long, so does not close them at once."""
+DISTRUST_SECONDS = 60.0
+"""... and not for so long after upstream ended a kept connection under a request."""
 TUNNEL_SPLICE_BYTES = 1024 * 1024
 """What must have come one way of TLS that passes through for the kernel to move the rest: a pipe is then held to its end."""
 SPLICE_BYTES = 128 * 1024

@@ -10,12 +10,21 @@ from functools import partial
 from ingress.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.proxy.attempting import Attempting
-from ingress.proxy.limits import FRESH_SECONDS, KEPT_SECONDS, MAX_UPSTREAM_IDLE, UPSTREAM_IDLE_SECONDS
+from ingress.proxy.limits import (
+    DISTRUST_SECONDS,
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    MAX_UPSTREAM_IDLE,
+    UPSTREAM_IDLE_SECONDS,
+)
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
 
 Connect = Callable[[Endpoint, UpstreamConnection, Callable[[str], None]], None]
 """Connects a protocol to an endpoint, or calls back once with the reason why not."""
+
+MAX_DISTRUSTED = 1024
+"""Endpoints of which that is known before those are forgotten whose time is over."""
 
 
 class UpstreamPool:
@@ -26,6 +35,8 @@ class UpstreamPool:
         self._connect = connect
         self._metrics = metrics
         self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
+        self._distrusted: dict[Endpoint, float] = {}
+        """Endpoints that ended a kept connection under a request, and until when that is held against them."""
         self._waiting: dict[UpstreamConnection, Attempting] = {}
         self._connections: set[UpstreamConnection] = set()
         self._closed = False
@@ -59,6 +70,8 @@ class UpstreamPool:
     def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
         now = self.sweep.now
+        if self._distrusted and self._distrusted.get(idle[-1].endpoint, now) > now:
+            return True
         return (
             now - idle[-1].idle_since >= FRESH_SECONDS
             or now - idle[0].idle_since < KEPT_SECONDS
@@ -90,6 +103,13 @@ class UpstreamPool:
         connection.idle_since = self.sweep.now
         connection.deadline = self.sweep.now + UPSTREAM_IDLE_SECONDS
         idle.append(connection)
+
+    def was_stale(self, endpoint: Endpoint) -> None:
+        """A kept connection to *endpoint* ended under a request: for a while, trust none of them with a POST."""
+        now = self.sweep.now
+        if len(self._distrusted) >= MAX_DISTRUSTED:
+            self._distrusted = {each: until for each, until in self._distrusted.items() if until > now}
+        self._distrusted[endpoint] = now + DISTRUST_SECONDS
 
     def discard(self, connection: UpstreamConnection) -> None:
         """Offer an idle connection no more."""

@@ -349,6 +349,7 @@ class UpstreamConnection(Protocol):
         elif not self.is_reused:
             fault = Fault.DROPPED
         else:
+            self._pool.was_stale(self.endpoint)
             fault = Fault.UNTAKEN if clean and took_nothing else Fault.STALE
         exchange.upstream_lost(why, fault)
 

@@ -1,6 +1,8 @@
 """Tests for ``ingress.proxy.pool``."""
 
+from ingress.model.backends import Endpoint
 from ingress.proxy.limits import MAX_UPSTREAM_IDLE
+from ingress.proxy.pool import MAX_DISTRUSTED
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 
@@ -63,3 +65,48 @@ class PoolTests(ProxyCase):
             repr(down.protocol),
             "<DownstreamChannel 198.51.100.7 exchange <Exchange b'GET' b'shop.test' b'/' connecting>>",
         )
+
+
+class TrustTests(ProxyCase):
+    """Whether a POST may go out on a kept connection."""
+
+    def leave_idle(self) -> None:
+        """Leave one connection idle for three seconds, and another one for a moment."""
+        for down in (self.stage.open(), self.stage.open()):
+            down.say(GET)
+        for peer in [each for each in self.connector.peers if each.take() and not each.closed]:
+            self.reactor.pass_time(3)
+            peer.say(OK)
+
+    def connects_of_a_post(self) -> int:
+        """How many connections are made for a POST."""
+        self.leave_idle()
+        before = len(self.connector.asked)
+        self.stage.open().say(
+            GET.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nContent-Length: 0\r\n\r\n")
+        )
+        for peer in [each for each in self.connector.peers if each.take() and not each.closed]:
+            peer.say(OK)
+        return len(self.connector.asked) - before
+
+    def test_distrust(self) -> None:
+        """Once upstream ended a kept connection under a request, no POST is trusted to one for a minute."""
+        self.assertEqual(self.connects_of_a_post(), 0)
+        self.stage.open().say(GET)
+        [dying] = [each for each in self.connector.peers if each.received]
+        dying.reset()
+        self.upstream().take()
+        self.upstream().say(OK)
+        self.assertEqual(self.connects_of_a_post(), 1)
+        self.reactor.pass_time(30)
+        self.assertEqual(self.connects_of_a_post(), 1)
+        self.reactor.pass_time(30)
+        self.assertEqual(self.connects_of_a_post(), 0)
+
+    def test_distrust_is_forgotten(self) -> None:
+        """What is known of endpoints that come and go does not grow for ever."""
+        for number in range(3 * MAX_DISTRUSTED):
+            self.stage.pool.was_stale(Endpoint("10.9.0.1", number))
+            if number % 1000 == 0:
+                self.reactor.pass_time(62)
+        self.assertLessEqual(len(self.stage.pool._distrusted), 2 * MAX_DISTRUSTED)
