@@ -232,7 +232,8 @@ class RoundTests(ControllerTestCase):
         self.start_shop()
         self.assertEqual(self.controller.verify(), ())
         self.controller.changed(batch(ingress("other", "other.test")))
-        self.assertEqual(len(self.controller.verify()), 2)
+        # The route of its host, the terms of its handshakes, and the problem that there is no Service.
+        self.assertEqual(len(self.controller.verify()), 3)
         self.clock.advance(0)
         self.assertEqual(self.controller.verify(), ())
 

@@ -72,7 +72,7 @@ class CredentialSource:
             elif not named and self._is_in_pod():
                 named = (self.service_account_directory / "namespace").read_text(encoding="utf-8").strip()
         except Exception as error:
-            # What the package raises at a kubeconfig that it could load a moment ago is anybody's guess.
+            # A file that is not of the shape of a kubeconfig makes this stumble anywhere.
             log.warn("the namespace we are in cannot be read: {reason}", reason=type(error).__name__)
         return named if _NAMESPACE.fullmatch(named) else "default"
 
@@ -146,12 +146,20 @@ class CredentialSource:
 
 
 def _namespace_of_context(files: str, context: str | None) -> str:
-    """The namespace of a context of a kubeconfig, by default of its current one; empty when it has none."""
-    from kubernetes.config import list_kube_config_contexts
+    """The namespace of a context of a kubeconfig, by default of its current one; empty when it has none.
 
-    contexts, current = list_kube_config_contexts(files)
-    chosen = current if context is None else next(one for one in contexts if one["name"] == context)
-    return str(chosen["context"].get("namespace") or "")
+    Of several files the first one counts that says it, as for everything else.
+    """
+    contexts: dict[str, Any] = {}
+    for file in files.split(os.pathsep):
+        path = Path(file).expanduser()
+        if not file or not path.is_file():
+            continue
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        context = context or config.get("current-context")
+        for entry in config.get("contexts") or ():
+            contexts.setdefault(entry["name"], entry["context"])
+    return str(contexts.get(context or "", {}).get("namespace") or "")
 
 
 def _refine(configuration: "Configuration", server: str | None) -> None:

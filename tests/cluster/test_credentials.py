@@ -201,6 +201,17 @@ class NamespaceTests(CredentialCase):
         self.assertEqual(CredentialSource(path, "other", environ={}).namespace(), "there")
         self.assertEqual(CredentialSource(self.context(None), environ={}).namespace(), "default")
 
+    def test_without_current_context(self) -> None:
+        """A context that is named needs no current one, and of several files the first one counts."""
+        config = yaml.safe_load(Path(self.context("here")).read_text(encoding="utf-8"))
+        del config["current-context"]
+        path = self.write(yaml.safe_dump(config), "first")
+        self.assertEqual(CredentialSource(path, "other", environ={}).namespace(), "there")
+        config["contexts"][1]["context"]["namespace"] = "elsewhere"
+        second = self.write(yaml.safe_dump(config | {"current-context": "other"}), "second")
+        files = f"{path}:/no/such/file:{second}"
+        self.assertEqual(CredentialSource(files, environ={}).namespace(), "there")
+
     def test_of_the_service_account(self) -> None:
         """A service account says it in its file, whose line end does no harm."""
         environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
