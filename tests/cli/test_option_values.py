@@ -15,6 +15,7 @@ from ingress.cli.option_values import (
     read_prefix,
     read_seconds,
     read_secret_mode,
+    read_tls_version,
     read_url,
     read_word,
 )
@@ -96,6 +97,12 @@ class OptionValueTests(SynchronousTestCase):
         self.assert_refused(
             read_key, "", "tls", "web/", "/tls", "w.b/tls", "web/a/b", "web/-", "web/" + "a" * 254
         )
+
+    def test_tls_version(self) -> None:
+        """A version of TLS is one that is safe, by its number or its name."""
+        for text, version in (("1.2", "1.2"), ("1.3", "1.3"), ("TLSv1.3", "1.3"), (" tlsv1.2 ", "1.2")):
+            self.assertEqual(read_tls_version(text), version)
+        self.assert_refused(read_tls_version, "", "1.1", "1", "1.4", "SSLv3", "TLSv1.2 TLSv1.3")
 
     def test_namespace(self) -> None:
         """A namespace is a DNS label."""

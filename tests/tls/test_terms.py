@@ -20,7 +20,7 @@ from ingress.tls import contexts as contexts_module
 from ingress.tls.binding import is_resumed
 from ingress.tls.contexts import TICKET_KEYS_SECONDS, ServerContexts
 from ingress.tls.handshake import evidence_of, handshake_of
-from tests.fakes.certificates import Authority, issue, make_authority
+from tests.fakes.certificates import Authority, issue, make_authority, revoke
 from tests.tls.test_contexts import AUTHORITY, Client, certificate
 
 NOW = datetime.now(UTC)
@@ -203,6 +203,26 @@ class ClientCertificateTests(TermsCase):
             self.assertEqual(found.error == VERIFIED, is_good, depth)
             direct = evidence_of(self.connect(b"closed.com", client_context(authority=VISITORS)).server)
             self.assertEqual(direct.error, VERIFIED)
+
+    def test_revoked(self) -> None:
+        """With revocation lists, a certificate that stands in one is bad, and so is one that no list is about."""
+        chain, _ = issue(VISITORS, ["somebody"], is_client=True)
+        strangers = make_authority("Strangers")
+        for crl, is_good in (
+            (revoke(VISITORS, chain), True),
+            (revoke(strangers, chain) + revoke(VISITORS, chain), True),
+            (revoke(strangers, chain), False),
+        ):
+            self.contexts.publish(self.table, terms(closed_com=asking(evolve(ASKS, crl_pem=crl))))
+            found = evidence_of(self.connect(b"closed.com", client_context(authority=VISITORS)).server)
+            self.assertEqual(found.error == VERIFIED, is_good, found.reason)
+        context = client_context(authority=VISITORS)
+        own = self.connect(b"closed.com", context).server.get_peer_certificate()
+        assert own is not None
+        crl = revoke(VISITORS, crypto.dump_certificate(crypto.FILETYPE_PEM, own))
+        self.contexts.publish(self.table, terms(closed_com=asking(evolve(ASKS, crl_pem=crl))))
+        found = evidence_of(self.connect(b"closed.com", context).server)
+        self.assertIn("revoked", found.reason)
 
     def test_modes(self) -> None:
         """Every mode asks the same of the handshake; what to make of the answer is a matter of requests."""
