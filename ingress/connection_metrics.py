@@ -1,4 +1,4 @@
-"""The series about connections that carry no exchange: TLS that passes through, and refused beginnings.
+"""The series about connections apart from their exchanges: how many there may be, TLS that passes through, refused beginnings.
 
 ``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock.  All of
 it belongs to the reactor thread.
@@ -21,6 +21,9 @@ class ConnectionMetrics:
 
     def __init__(self) -> None:
         self._refused = dict.fromkeys(REFUSED_CAUSES, 0)
+        self._pauses = 0
+        self._closed_early = 0
+        self._passed_over = 0
         self._open = 0
         self._ended = dict.fromkeys(PASSTHROUGH_STATUSES, 0)
         self._received = 0
@@ -29,6 +32,18 @@ class ConnectionMetrics:
     def preface_refused(self, cause: str) -> None:
         """Count a connection that was closed at its beginning; *cause* is one of ``REFUSED_CAUSES``."""
         self._refused[cause] += 1
+
+    def limit_reached(self) -> None:
+        """Count a time that accepting pauses, since there are as many connections as there may be."""
+        self._pauses += 1
+
+    def closed_early(self, count: int) -> None:
+        """Count connections at rest that were closed to make room for others."""
+        self._closed_early += count
+
+    def endpoint_passed_over(self) -> None:
+        """Count a time that an endpoint got no request, since it has as many connections as it may."""
+        self._passed_over += 1
 
     def passthrough_opened(self) -> None:
         """Count a connection whose TLS is to pass through."""
@@ -51,6 +66,21 @@ class ConnectionMetrics:
         for cause, count in self._refused.items():
             refused.add_metric((cause,), count)
         yield refused
+        yield CounterMetricFamily(
+            "ingress_accept_pauses",
+            "Times that accepting paused: as many connections as there may be, or no descriptor left.",
+            self._pauses,
+        )
+        yield CounterMetricFamily(
+            "ingress_downstream_connections_closed_early",
+            "Connections at rest that were closed to make room for others.",
+            self._closed_early,
+        )
+        yield CounterMetricFamily(
+            "ingress_endpoints_passed_over",
+            "Times that an endpoint was passed over, since it had as many connections as it may.",
+            self._passed_over,
+        )
         yield GaugeMetricFamily(
             "ingress_passthrough_connections", "Connections open now whose TLS passes through.", self._open
         )

@@ -27,6 +27,7 @@ from ingress.cluster.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
+from ingress.descriptors import connections_allowed
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.http.forwarding import TrustedProxies
@@ -34,6 +35,7 @@ from ingress.metrics import Metrics
 from ingress.misdirected import ServerNames
 from ingress.model.balancing import Balancing
 from ingress.proxy.access_log import AccessLog, write_to
+from ingress.proxy.crowd import DEFAULT_CONNECTIONS
 from ingress.proxy.grounds import ground_for
 from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
@@ -168,7 +170,14 @@ class IngressService(Service):
         if isinstance(source, ApiServerSource):
             rules, right_of_way = AddressRules(source.addresses), source.right_of_way
         self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way)
-        self._pool = UpstreamPool(self._ground.connect, self._sweep, self._metrics)
+        limits = settings.limits
+        self._pool = UpstreamPool(
+            self._ground.connect,
+            self._sweep,
+            self._metrics,
+            limits.upstream,
+            limits.max_endpoint_connections,
+        )
         random = Random()
         rotations = Rotations(
             reactor,
@@ -189,6 +198,8 @@ class IngressService(Service):
             metrics=self._metrics,
             random=random,
             trusted_proxies=TrustedProxies(settings.trusted_proxies),
+            limits=limits,
+            most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
         )
         self._contexts = ServerContexts(
             generate_certificate(_now()),

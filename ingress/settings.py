@@ -4,10 +4,11 @@
 values that it needs, never the whole.
 """
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.limits import Limits
 from ingress.model.objects import ObjectKey
 from ingress.model.standing import Address
 
@@ -119,6 +120,7 @@ class Settings:
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
+    limits: Limits = Factory(Limits)
     reporting: Reporting = Reporting()
     shutdown_delay_seconds: float = 5.0
     shutdown_grace_seconds: float = 30.0

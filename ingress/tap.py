@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 from twisted.python import usage
 
-from ingress.cli import https_options, option_values, reporting_options
+from ingress.cli import https_options, limit_options, option_values, reporting_options
 from ingress.cli.option_rows import parameter
 from ingress.settings import Settings
 
@@ -92,6 +92,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     https_options.GROUP,
+    limit_options.GROUP,
     reporting_options.GROUP,
     (
         "Running",
@@ -106,7 +107,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-class Options(reporting_options.ReportingOptions, https_options.HttpsOptions):
+class Options(reporting_options.ReportingOptions, https_options.HttpsOptions, limit_options.LimitOptions):
     """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
 
     synopsis = "[options]"
@@ -316,6 +317,7 @@ class Options(reporting_options.ReportingOptions, https_options.HttpsOptions):
             ssl_passthrough=bool(self["enable-ssl-passthrough"]),
             use_plane=not self["no-plane"],
             access_log=self["access-log"],
+            limits=self.limits(),
             reporting=self.reporting(),
             shutdown_delay_seconds=self["shutdown-delay"],
             shutdown_grace_seconds=self["shutdown-grace"],

@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
         *(frozenset({room}) for room in ("policy", "routing", "http")),
         frozenset({"certificates", "server_names", "misdirected"}),
         frozenset({"right_of_way"}),
+        frozenset({"descriptors"}),
         frozenset(
             {"metrics", "certificate_metrics", "connection_metrics", "status_metrics", "watch_metrics"}
         ),

@@ -23,6 +23,7 @@ from ingress.policy.guards import keeps_requests_out
 from ingress.policy.passthrough import PASSTHROUGH, PassthroughSettings
 from ingress.policy.redirects import REDIRECTS, RedirectSettings
 from ingress.policy.retries import RETRIES, RetrySettings
+from ingress.policy.timeouts import TIMEOUTS, TimeoutSettings
 from ingress.policy.upstreams import UPSTREAMS, UpstreamSettings
 from ingress.policy.values import Annotation, Family, ValueRefused, quoted
 
@@ -35,6 +36,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     PASSTHROUGH,
     BALANCING,
     RETRIES,
+    TIMEOUTS,
 )
 
 
@@ -50,6 +52,7 @@ class IngressPolicySettings:
     passthrough: PassthroughSettings = Factory(PassthroughSettings)
     balancing: BalancingSettings = Factory(BalancingSettings)
     retries: RetrySettings = Factory(RetrySettings)
+    timeouts: TimeoutSettings = Factory(TimeoutSettings)
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
 

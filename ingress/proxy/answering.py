@@ -4,15 +4,19 @@ What ``channel`` builds upon: it reads requests and knows when one is over, this
 writes the answers.  Nothing here decides what is answered.
 """
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from twisted.internet.protocol import Protocol
 
 from ingress.http.answer import Framing, downstream_head, frame, framing_of
 from ingress.http.response_head import ResponseHead, without_strict_transport
 from ingress.proxy.exchange import Exchange
+from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
 from ingress.proxy.security import Security
+from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy, Transport, splice
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ class AnsweringConnection(Protocol):
         self.security: Security | None = None
         """None without TLS."""
         self._site = site
+        self._limits = site.limits
         self._sweep = site.sweep
         self._secure = secure
         """Whether the connection is TLS."""
@@ -39,6 +44,13 @@ class AnsweringConnection(Protocol):
         self._keep_alive = True
         """Whether another request may follow this one."""
         self._framing = Framing.NONE
+        self._full = False
+        """Whether more waits for the peer than should."""
+        self._is_copying = False
+        """Whether the kernel moves what is left of an answer."""
+        self._progress = Progress()
+        """How what is sent is taken, while that is looked at."""
+        self.deadline = NEVER
 
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the head, and what there is of the body with it in one write."""
@@ -79,7 +91,20 @@ class AnsweringConnection(Protocol):
 
     def splice_body(self, copy: KernelCopy) -> bool:
         """Have the kernel send the rest of a body of known length, if that is possible."""
-        return self._framing is Framing.LENGTH and splice(self.transport, copy)
+
+        def ended() -> None:
+            self._is_copying = False
+            copy.ended()
+
+        if self._framing is not Framing.LENGTH or not splice(self.transport, evolve(copy, ended=ended)):
+            return False
+        self._is_copying = True
+        self._watch_sending()
+        return True
+
+    @abstractmethod
+    def _watch_sending(self) -> None:
+        """Look, from now on, at how what is sent is taken."""
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head; HTTP/1.0 has none (RFC 9110 section 15.2)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ingress.http.forwarding import Origin, upstream_head
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
+from ingress.model.limits import Timeouts
 from ingress.proxy.attempts import (
     IDEMPOTENT,
     TABLE,
@@ -58,6 +59,8 @@ class Attempting(ABC):
     _body_size = 0
     _max_body_bytes = 0
     _request_id = b""
+    timeouts: Timeouts | None = None
+    """Those of a route that asks for some."""
 
     # Given by ``Exchange``
     _site: "ProxySite"
@@ -83,6 +86,8 @@ class Attempting(ABC):
         """Send the request to an endpoint of *rotation*, which has one; *key* is what it may be chosen by."""
         self._route = route
         self._rotation = rotation
+        if route.timeouts is not None:
+            self.timeouts = route.timeouts.completed_by(self._site.limits.upstream)
         limit = route.max_body_bytes
         if limit:
             self._max_body_bytes = limit
@@ -99,12 +104,30 @@ class Attempting(ABC):
             self._attempt(endpoint, rotation)
 
     def _attempt(self, endpoint: Endpoint, rotation: Rotation, reuse: bool = True) -> None:
+        pool = self._site.pool
+        if pool.most and not pool.has_room(endpoint):
+            roomy = self._with_room(endpoint, rotation)
+            if roomy is None:
+                self.fail(
+                    TABLE[_WAITING, Fault.NO_ENDPOINT].status, "all endpoints have the connections they may"
+                )
+                return
+            endpoint = roomy
         self.endpoint = endpoint
         self.state = _CONNECTING
         if rotation.counts:
             self._attempt_began = self._site.clock.seconds()
             rotation.began(endpoint)
-        self._site.pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+
+    def _with_room(self, full: Endpoint, rotation: Rotation) -> Endpoint | None:
+        """Choose an endpoint that may have another connection, as if the others were not there."""
+        passed_over = {full, *self._tried}
+        while (endpoint := rotation.another(passed_over, self._key)) is not None:
+            if self._site.pool.has_room(endpoint):
+                return endpoint
+            passed_over.add(endpoint)
+        return None
 
     def upstream_connected(self, upstream: UpstreamHalf) -> bool:
         """Take *upstream* and send the request; False when nobody waits for the answer any more."""

@@ -17,11 +17,9 @@ from zope.interface import implementer
 
 from ingress.http.body import BodyError
 from ingress.http.forwarding import Origin, origin_of_peer
-from ingress.http.head_buffer import HeadBuffer, only_head
+from ingress.http.head_buffer import only_head
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
-from ingress.proxy import limits
-from ingress.proxy.answering import AnsweringConnection
 from ingress.proxy.channel_state import (
     CLOSED,
     EXCHANGE,
@@ -32,6 +30,9 @@ from ingress.proxy.channel_state import (
     wants_reading,
 )
 from ingress.proxy.exchange import Exchange
+from ingress.proxy.limits import LINGER_GAP_SECONDS, LINGER_SECONDS
+from ingress.proxy.patience import PatientConnection
+from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
 from ingress.proxy.security import Security
 from ingress.proxy.sweep import NEVER
@@ -47,27 +48,22 @@ _NOWHERE = (b"", b"")
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
-class DownstreamChannel(AnsweringConnection):
+class DownstreamChannel(PatientConnection):
     """The downstream half of exchanges, speaking HTTP/1.1."""
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
         super().__init__(site, secure)
-        self.deadline = NEVER
-        self.state = HEAD
         self._origin = _NOBODY
         self._is_proxied = False
         """Whether the peer is a proxy of ours, which says who the client is."""
-        self._buffer = HeadBuffer()
         self._advancing = False
-        self._requests = 0
         self._half_closed = False
-        self._linger_until = 0.0
+        self._old_at = NEVER
+        """When it has carried requests for long enough."""
         self._is_broken = False
         """Whether what was received could not be read, so that nobody knows where the next request begins."""
         # Back-pressure
         self._reading = True
-        self._request_paused = False
-        self._full = False
 
     def __repr__(self) -> str:
         return f"<DownstreamChannel {self._origin.address.decode()} {self.state.value} {self._exchange!r}>"
@@ -83,7 +79,8 @@ class DownstreamChannel(AnsweringConnection):
         self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
         self._is_proxied = peer in self._site.trusted_proxies
         # The first head must come as quickly as any; only between requests may a peer rest.
-        self.deadline = self._sweep.now + limits.HEAD_SECONDS
+        self.deadline = self._sweep.now + self._limits.head_seconds
+        self._old_at = self._sweep.now + self._limits.keep_alive_age_seconds
         self._sweep.watch(self)
         if self._secure:
             self.security = Security(self.transport)
@@ -119,29 +116,6 @@ class DownstreamChannel(AnsweringConnection):
         """End the connection at once."""
         self.transport.abortConnection()
 
-    def _close(self) -> None:
-        if self.state is not CLOSED:
-            self.state = CLOSED
-            self.deadline = self._sweep.now + limits.LINGER_SECONDS
-            self.transport.unregisterProducer()
-            self.transport.loseConnection()
-
-    def expire(self) -> None:
-        """Called by the sweep: the peer took too long."""
-        self.deadline = NEVER
-        if self._full:
-            self.transport.abortConnection()
-        elif self.state is HEAD:
-            if self._buffer:
-                self._refuse(408, "head not complete in time")
-            else:
-                self._close()
-        elif self.state is EXCHANGE and self._exchange is not None:
-            self._keep_alive = False
-            self._exchange.request_broken(408, "request body not complete in time")
-        else:
-            self.transport.abortConnection()
-
     # Requests
 
     def dataReceived(self, received: bytes) -> None:
@@ -153,7 +127,7 @@ class DownstreamChannel(AnsweringConnection):
                 if block is not None and not self._full and not self._advancing:
                     self._begin(block)
                     return
-                self.deadline = self._sweep.now + limits.HEAD_SECONDS
+                self.deadline = self._sweep.now + self._limits.head_seconds
             buffer += received
             self._advance()
         elif state is EXCHANGE:
@@ -166,7 +140,7 @@ class DownstreamChannel(AnsweringConnection):
             if self._exchange is not None:
                 self._exchange.tunnel_from_downstream(received)
         elif state is LINGERING:
-            self.deadline = min(self._linger_until, self._sweep.now + limits.LINGER_GAP_SECONDS)
+            self.deadline = min(self._linger_until, self._sweep.now + LINGER_GAP_SECONDS)
 
     def _advance(self) -> None:
         """Begin the requests in the buffer, one after the other as each one ends."""
@@ -209,7 +183,10 @@ class DownstreamChannel(AnsweringConnection):
         self.deadline = NEVER
         self._minor = head.minor
         self._keep_alive = (
-            head.keep_alive and self._requests < limits.MAX_REQUESTS and not self._site.draining
+            head.keep_alive
+            and self._requests < self._limits.keep_alive_requests
+            and self._sweep.now < self._old_at
+            and not self._site.draining
         )
         origin = self._origin
         if self._is_proxied:
@@ -217,7 +194,7 @@ class DownstreamChannel(AnsweringConnection):
         exchange = Exchange(self._site, self, head, destination, origin)
         self._exchange = exchange
         if head.has_body:
-            self._body = RequestBody(head, self._sweep.now)
+            self._body = RequestBody(head, self._sweep.now, self._limits)
             # What came with the head goes upstream with it, in one write.
             self._take_body(self._body, self._buffer.take())
             if self._half_closed and self._body is not None and self._exchange is exchange:
@@ -252,24 +229,27 @@ class DownstreamChannel(AnsweringConnection):
             exchange.request_ended()
             self._update_reading()
         elif not self._request_paused and body.left_to_splice:
-            exchange.splice_request(
-                KernelCopy(self.transport, body.left_to_splice, self._moved, self._spliced)
-            )
+            copy = KernelCopy(self.transport, body.left_to_splice, self._moved, self._spliced)
+            if exchange.splice_request(copy):
+                self._is_bringing = True
+                body.restart_window(self._sweep.now)
+                self._update_reading()
 
     def _await_more(self, body: RequestBody) -> None:
         """Give the sender of *body* its time for the next piece, or have the sweep end it now."""
-        now = self._sweep.now
-        self.deadline = now if body.is_too_slow(now) else now + limits.BODY_GAP_SECONDS
+        if not self._full and not self._is_copying:
+            now = self._sweep.now
+            self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
 
     def _moved(self, count: int) -> None:
         """So much of a spliced request body went upstream."""
         if self._body is not None:
-            self._body.moved(count)
-            self._await_more(self._body)
+            self._body.moved(count, self._sweep.now)
 
     def _spliced(self) -> None:
         """All of a spliced request body went upstream."""
         self._body = None
+        self._is_bringing = False
         if self._exchange is not None:
             self._exchange.request_ended()
         self._update_reading()
@@ -309,7 +289,7 @@ class DownstreamChannel(AnsweringConnection):
             self.state = HEAD
             if self._reading and not self._full and not self._buffer and not self._half_closed:
                 # What ``_update_reading`` would find nearly always.
-                self.deadline = self._sweep.now + limits.IDLE_SECONDS
+                self.deadline = self._sweep.now + self._limits.keep_alive_seconds
                 return
             self._update_reading()
             if self._buffer or self._half_closed:
@@ -320,11 +300,12 @@ class DownstreamChannel(AnsweringConnection):
     def _linger(self) -> None:
         """Close our side, and take what still comes until the peer closes too."""
         self.state = LINGERING
-        self._linger_until = self._sweep.now + limits.LINGER_SECONDS
-        self.deadline = self._sweep.now + limits.LINGER_GAP_SECONDS
+        self._linger_until = self._sweep.now + LINGER_SECONDS
+        self.deadline = self._sweep.now + LINGER_GAP_SECONDS
         self._buffer.clear()
         self._update_reading()
         if not self._secure:
+            self._full = False
             self.transport.unregisterProducer()
             self.transport.loseWriteConnection()
 
@@ -345,9 +326,12 @@ class DownstreamChannel(AnsweringConnection):
         """Read while somebody can take it, and set until when downstream has to act."""
         in_body = self._body is not None
         ahead = len(self._buffer)
-        if self.state is not LINGERING and self.state is not CLOSED:
-            # A closing has a bound of its own.
-            seconds = seconds_allowed(self.state, in_body, self._request_paused, self._full, ahead)
+        if self.state is LINGERING or self.state is CLOSED:
+            pass  # A closing has a bound of its own.
+        elif (self._full and self.state is not TUNNEL) or self._is_copying or self._is_bringing:
+            self.deadline = self._sweep.now
+        else:
+            seconds = seconds_allowed(self.state, in_body, self._request_paused, ahead, self._limits)
             self.deadline = self._sweep.now + seconds
         wanted = wants_reading(self.state, in_body, self._request_paused, self._full, ahead)
         if wanted != self._reading and not self._half_closed:
@@ -362,6 +346,7 @@ class DownstreamChannel(AnsweringConnection):
     def pauseProducing(self) -> None:
         """The transport's buffer is full: upstream must wait."""
         self._full = True
+        self._progress = Progress()
         if self._exchange is not None:
             self._exchange.downstream_full()
         self._update_reading()

@@ -10,7 +10,8 @@ States::
 
 from enum import Enum
 
-from ingress.proxy.limits import BODY_GAP_SECONDS, HEAD_SECONDS, IDLE_SECONDS, MAX_AHEAD, SEND_GAP_SECONDS
+from ingress.model.limits import Limits
+from ingress.proxy.limits import MAX_AHEAD
 from ingress.proxy.sweep import NEVER
 
 
@@ -42,13 +43,11 @@ def wants_reading(state: State, in_body: bool, paused: bool, full: bool, ahead: 
     return not full and ahead <= MAX_AHEAD
 
 
-def seconds_allowed(state: State, in_body: bool, paused: bool, full: bool, ahead: int) -> float:
-    """Return how long downstream may take for what is awaited of it now."""
-    if full and state is not TUNNEL:
-        return SEND_GAP_SECONDS
+def seconds_allowed(state: State, in_body: bool, paused: bool, ahead: int, limits: Limits) -> float:
+    """Return how long downstream may take for what is awaited of it now, if it takes what is sent to it."""
     if in_body:
         # While upstream takes no more of the request, the peer is not to blame for the gap.
-        return NEVER if paused else BODY_GAP_SECONDS
+        return NEVER if paused else limits.body_seconds
     if state is HEAD:
-        return HEAD_SECONDS if ahead else IDLE_SECONDS
+        return limits.head_seconds if ahead else limits.keep_alive_seconds
     return NEVER

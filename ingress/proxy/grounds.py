@@ -16,9 +16,10 @@ from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
+from ingress.model.limits import Timeouts
+from ingress.proxy.accepting import join
 from ingress.proxy.buffered_preface import PrefaceFactory
 from ingress.proxy.connecting import Connector
-from ingress.proxy.limits import CONNECT_SECONDS
 from ingress.proxy.listeners import listen, tls_factory
 from ingress.proxy.plane.connecting import PlaneConnecting
 from ingress.proxy.plane.plane import CAN_SPLICE, Plane, is_available
@@ -30,6 +31,8 @@ from ingress.proxy.transports import DirectListening, is_ip_address
 from ingress.right_of_way import RightOfWay
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
+
+CONNECT_SECONDS = Timeouts().connect_seconds
 
 
 class TwistedGround:
@@ -48,17 +51,23 @@ class TwistedGround:
     async def stop(self) -> None:
         """Nothing: the reactor is not ours."""
 
-    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
-        """Connect *protocol* to *endpoint*, or call *failed* once with the reason."""
+    def connect(
+        self,
+        endpoint: Endpoint,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float = CONNECT_SECONDS,
+    ) -> None:
+        """Connect *protocol* to *endpoint* within *seconds*, or call *failed* once with the reason."""
         terms = endpoint.terms
         if is_ip_address(endpoint.address) and (terms is None or not terms.is_external):
-            self.dial(endpoint, endpoint.address, protocol, failed, CONNECT_SECONDS)
+            self.dial(endpoint, endpoint.address, protocol, failed, seconds)
             return
 
         def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
             self.dial(endpoint, address, protocol, failed, seconds)
 
-        NamedConnecting(self._reactor, endpoint, dial, failed, CONNECT_SECONDS, self._rules).start()
+        NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self._rules).start()
 
     def dial(
         self,
@@ -89,7 +98,7 @@ class TwistedGround:
         prefaces = prefaces_of(site, rules, self.connect, contexts is not None)
         if prefaces is not None:
             factory = PrefaceFactory(prefaces, factory)
-        return await listen(DirectListening(self._reactor), description, factory)
+        return join(site.crowd, await listen(DirectListening(self._reactor), description, factory))
 
 
 class PlaneGround(TwistedGround):
@@ -142,7 +151,7 @@ class PlaneGround(TwistedGround):
         secure = contexts.connection_on if contexts is not None else None
         prefaces = prefaces_of(site, rules, self.connect, contexts is not None)
         listening = _PlaneListening(self._reactor, self._plane, factory.build, secure, prefaces)
-        return await listen(listening, description, factory)
+        return join(site.crowd, await listen(listening, description, factory))
 
 
 class _PlaneListening:

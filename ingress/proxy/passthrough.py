@@ -60,7 +60,7 @@ class PassthroughTunnel:
     def __init__(
         self,
         site: "ProxySite",
-        connect: Callable[[Endpoint, Protocol, Callable[[str], None]], None],
+        connect: Callable[[Endpoint, Protocol, Callable[[str], None], float], None],
         route: Route,
         rotation: Rotation,
         server_name: bytes,
@@ -120,7 +120,11 @@ class PassthroughTunnel:
             self._rotation.began(endpoint)
             self._counted = endpoint
         self._upstream = TunnelEnd(self)
-        self._connect(endpoint, self._upstream, partial(self._unreachable, self._upstream, endpoint))
+        usual = self._site.limits.upstream
+        asked = self._route.timeouts
+        seconds = (usual if asked is None else asked.completed_by(usual)).connect_seconds
+        failed = partial(self._unreachable, self._upstream, endpoint)
+        self._connect(endpoint, self._upstream, failed, seconds)
 
     def _unreachable(self, end: "TunnelEnd", endpoint: Endpoint, why: str) -> None:
         if self.state is not State.CONNECTING or end is not self._upstream:
@@ -199,6 +203,10 @@ class PassthroughTunnel:
 
     def drain(self) -> None:
         """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
+
+    def rests_since(self) -> float:
+        """Return ``NEVER``: nobody here knows what its peers are about."""
+        return NEVER
 
     def abort(self) -> None:
         """End both connections at once."""

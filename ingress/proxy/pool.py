@@ -9,6 +9,7 @@ from functools import partial
 
 from ingress.metrics import Metrics
 from ingress.model.backends import Endpoint
+from ingress.model.limits import Timeouts
 from ingress.proxy.attempting import Attempting
 from ingress.proxy.limits import (
     DISTRUST_SECONDS,
@@ -20,18 +21,33 @@ from ingress.proxy.limits import (
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
 
-Connect = Callable[[Endpoint, UpstreamConnection, Callable[[str], None]], None]
-"""Connects a protocol to an endpoint, or calls back once with the reason why not."""
+Connect = Callable[[Endpoint, UpstreamConnection, Callable[[str], None], float], None]
+"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 MAX_DISTRUSTED = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
 
 
 class UpstreamPool:
-    """Keeps upstream connections alive between exchanges."""
+    """Keeps upstream connections alive between exchanges.
 
-    def __init__(self, connect: Connect, sweep: Sweep, metrics: Metrics) -> None:
+    *most* is how many connections there may be to one endpoint, idle ones included; 0 is no limit.
+    Like nginx' ``max_conns`` it makes nobody wait: a full endpoint is passed over.
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        sweep: Sweep,
+        metrics: Metrics,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - it is frozen
+        most: int = 0,
+    ) -> None:
+        """*timeouts* hold where a route asks for nothing else."""
         self.sweep = sweep
+        self.timeouts = timeouts
+        self.most = most
+        self._counts: dict[Endpoint, int] = {}
         self._connect = connect
         self._metrics = metrics
         self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
@@ -63,9 +79,21 @@ class UpstreamPool:
                 connection.watch_delivery()
             exchange.upstream_connected(connection)
             return
+        if self.most and idle and self._counts.get(endpoint, 0) >= self.most:
+            # None of these will do, and there is no room beside them.
+            idle.pop(0).close()
         connection = UpstreamConnection(endpoint, self)
         self._waiting[connection] = exchange
-        self._connect(endpoint, connection, partial(self._unreachable, connection))
+        self._counts[endpoint] = self._counts.get(endpoint, 0) + 1
+        seconds = (exchange.timeouts or self.timeouts).connect_seconds
+        self._connect(endpoint, connection, partial(self._unreachable, connection), seconds)
+
+    def has_room(self, endpoint: Endpoint) -> bool:
+        """Whether another exchange may go to *endpoint*."""
+        if self._counts.get(endpoint, 0) < self.most or self._idle.get(endpoint):
+            return True
+        self._metrics.connections.endpoint_passed_over()
+        return False
 
     def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
@@ -88,8 +116,17 @@ class UpstreamPool:
 
     def _unreachable(self, connection: UpstreamConnection, why: str) -> None:
         exchange = self._waiting.pop(connection, None)
+        self._count_less(connection.endpoint)
         if exchange is not None:
             exchange.upstream_unreachable(why)
+
+    def _count_less(self, endpoint: Endpoint) -> None:
+        count = self._counts.get(endpoint, 0) - 1
+        if count > 0:
+            self._counts[endpoint] = count
+        else:
+            # Endpoints come and go with every rollout; what is kept of them must go too.
+            self._counts.pop(endpoint, None)
 
     def release(self, connection: UpstreamConnection) -> None:
         """Keep a connection that finished its exchange cleanly."""
@@ -126,6 +163,7 @@ class UpstreamPool:
             # Endpoints come and go with every rollout; what is kept of them must go too.
             self._idle.pop(connection.endpoint, None)
         self._connections.discard(connection)
+        self._count_less(connection.endpoint)
         self._metrics.upstream_closed()
 
     def close(self) -> None:

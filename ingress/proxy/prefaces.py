@@ -32,8 +32,8 @@ from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloEr
 MAX_PREFACE_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
 """What must be looked at to decide, whatever it is."""
 
-Connect = Callable[[Endpoint, Protocol, Callable[[str], None]], None]
-"""Connects a protocol to an endpoint, or calls back once with the reason why not."""
+Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
+"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 
 @frozen
@@ -152,6 +152,10 @@ class Preface:
     def drain(self) -> None:
         """Begin nothing any more."""
         self.abort()
+
+    def rests_since(self) -> float:
+        """Return since when it waits for what is to come first."""
+        return self.deadline - PREFACE_SECONDS
 
     def abort(self) -> None:
         """Close at once."""

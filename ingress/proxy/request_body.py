@@ -5,17 +5,19 @@ Pure: the channel reads and knows the time, and acts on what is found here.
 
 from ingress.http.body import ChunkedDecoder, Decoder, LengthDecoder
 from ingress.http.request_head import RequestHead
-from ingress.proxy.limits import BODY_RATE_BYTES, BODY_RATE_SECONDS, SPLICE_BYTES
+from ingress.model.limits import Limits
+from ingress.proxy.limits import SPLICE_BYTES
 
 
 class RequestBody:
     """Takes the framing off; once *finished*, *rest* is what came behind the body."""
 
-    __slots__ = ("_decoder", "_since", "_taken")
+    __slots__ = ("_decoder", "_limits", "_moved_at", "_since", "_taken")
 
-    def __init__(self, head: RequestHead, now: float) -> None:
+    def __init__(self, head: RequestHead, now: float, limits: Limits) -> None:
         self._decoder: Decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
-        self._since = now
+        self._limits = limits
+        self._moved_at = self._since = now
         self._taken = 0
 
     @property
@@ -42,23 +44,30 @@ class RequestBody:
         pieces = self._decoder.feed(received)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def moved(self, count: int) -> None:
+    def moved(self, count: int, now: float) -> None:
         """Note that the kernel moved *count* bytes of the body on."""
         self._taken += count
+        self._moved_at = now
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the kernel, which moves it, waits for its sender for too long."""
+        return now - self._moved_at >= self._limits.body_seconds or self.is_too_slow(now)
 
     def is_too_slow(self, now: float) -> bool:
         """Whether the sender stayed below the least rate for a whole window.
 
         A gap alone would let a sender live on one byte each time the gap is nearly over.
         """
-        if now - self._since < BODY_RATE_SECONDS:
+        seconds = now - self._since
+        if seconds < self._limits.body_seconds:
             return False
-        if self._taken < BODY_RATE_BYTES:
+        if self._taken < self._limits.body_bytes_per_second * self._limits.body_seconds:
             return True
-        self.restart_window(now)
+        self._since = now
+        self._taken = 0
         return False
 
     def restart_window(self, now: float) -> None:
-        """Measure from now on: a window was good, or was upstream's to answer for."""
-        self._since = now
+        """Measure from now on: what was until now is upstream's to answer for."""
+        self._moved_at = self._since = now
         self._taken = 0

@@ -6,7 +6,6 @@ and close what rests (drain).
 
 from collections.abc import Callable
 from random import Random
-from typing import Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
@@ -16,8 +15,10 @@ from twisted.web.resource import IResource
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics import Metrics
 from ingress.misdirected import ServerNames
+from ingress.model.limits import Limits
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.channel import DownstreamChannel
+from ingress.proxy.crowd import DEFAULT_CONNECTIONS, Connection, Crowd
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
@@ -28,16 +29,6 @@ from ingress.proxy.web import MountedResource
 
 _IDS = 64
 """Request ids that are made in one go."""
-
-
-class Connection(Protocol):
-    """A downstream connection, whatever it carries."""
-
-    def drain(self) -> None:
-        """Begin nothing any more, and close once what runs is over."""
-
-    def abort(self) -> None:
-        """Close at once."""
 
 
 class ProxySite:
@@ -54,8 +45,11 @@ class ProxySite:
         metrics: Metrics,
         random: Random,
         trusted_proxies: TrustedProxies | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        most_connections: int = DEFAULT_CONNECTIONS,
     ) -> None:
         self.clock = clock
+        self.limits = limits
         self.resource = resource
         self.pool = pool
         self.sweep = sweep
@@ -71,6 +65,8 @@ class ProxySite:
         self._request_ids: list[bytes] = []
         self._mounted: list[MountedResource] = []
         self._channels: set[Connection] = set()
+        self.crowd = Crowd(self._channels, most_connections, sweep, metrics.connections)
+        """How many connections there may be, and who listens for more."""
         self._drained: Deferred[None] | None = None
 
     def new_request_id(self) -> bytes:
@@ -100,21 +96,25 @@ class ProxySite:
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
         self._channels.add(connection)
+        self.crowd.grown()
 
     def release(self, connection: Connection) -> None:
         """It has a protocol now, which ``opened`` tells of, or it is gone."""
         self._channels.discard(connection)
+        self.crowd.shrunk()
         self._note_drained()
 
     def opened(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is there."""
         self._channels.add(channel)
         self.metrics.downstream_opened(secure)
+        self.crowd.grown()
 
     def closed(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
         self._channels.discard(channel)
         self.metrics.downstream_closed(secure)
+        self.crowd.shrunk()
         self._note_drained()
 
     def drain(self) -> Deferred[None]:

@@ -2,7 +2,9 @@
 
 A timer per request costs more than the request.  Instead everything that may
 wait too long carries a ``deadline``, and one sweep a second ends what is
-overdue; so a deadline is kept to about a second, which none of them minds.
+overdue.  Deadlines are set from the time of the last tick, and a tick ends all that are due
+within half an interval, for it comes some milliseconds early or late; so what may
+take ten seconds ends after nine to ten, which nobody minds.
 The sweep also keeps the coarse time and the ``Date`` that answers carry.
 """
 
@@ -64,10 +66,11 @@ class Sweep:
         """Take the time, and expire what is overdue."""
         self.now = now = self._clock.seconds()
         self.date = formatdate(now, usegmt=True).encode()
-        for watched in [each for each in self._watched if each.deadline <= now]:
+        due = now + self.interval_seconds / 2
+        for watched in [each for each in self._watched if each.deadline <= due]:
             try:
                 # The end of one may have been news for another, and given it more time.
-                if watched.deadline <= now:
+                if watched.deadline <= due:
                     watched.expire()
             except Exception:
                 # One connection's fault must not stop the clock of all others, nor leave it open for ever.

@@ -24,6 +24,8 @@ from twisted.internet.interfaces import (
 from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.protocol import ServerFactory
 
+from ingress.proxy.accepting import RestingPort
+
 
 class Transport(TypingProtocol):
     """What the data path asks of a transport; Twisted's plain and TLS ones have it all."""
@@ -62,6 +64,25 @@ def splice(target: Transport, copy: KernelCopy) -> bool:
     """Begin *copy* to *target*; False, and nothing happens, if these transports cannot."""
     splice_from = getattr(target, "splice_from", None)
     return splice_from is not None and bool(splice_from(copy))
+
+
+def unsent(transport: object) -> int:
+    """Return how many bytes wait for the peer of *transport*: a number that changes with whatever is taken of them."""
+    own = getattr(transport, "unsent", None)
+    if isinstance(own, int):
+        return own
+    # Twisted's own: a layer of TLS above another transport, or a transport.
+    waiting = sum(map(len, getattr(transport, "_appSendBuffer", ())))
+    below = getattr(transport, "transport", None)
+    if below is not None:
+        return waiting + unsent(below)
+    buffered = len(getattr(transport, "dataBuffer", b"")) - getattr(transport, "offset", 0)
+    return waiting + buffered + int(getattr(transport, "_tempDataLen", 0))
+
+
+def is_held_up(source: object) -> bool:
+    """Whether the kernel moves what comes to *source*, and waits for whom it is to go to."""
+    return bool(getattr(source, "is_held_up", False))
 
 
 class _SendsAtOnce:
@@ -104,7 +125,7 @@ class DirectClient(_SendsAtOnce, tcp.Client):
     """An upstream connection."""
 
 
-class DirectPort(tcp.Port):
+class DirectPort(RestingPort):
     """A listening port whose connections are ``DirectServer``."""
 
     transport = DirectServer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IPushProducer
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -34,9 +34,10 @@ from ingress.http.response_head import (
 from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import Fault
 from ingress.proxy.exchange import Exchange
-from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SILENCE_SECONDS, SPLICE_BYTES
+from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import KernelCopy, Transport, splice
+from ingress.proxy.transports import KernelCopy, splice
+from ingress.proxy.upstream_patience import PatientUpstream
 from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
@@ -45,32 +46,23 @@ if TYPE_CHECKING:
 
 
 @implementer(IPushProducer)
-class UpstreamConnection(Protocol):
+class UpstreamConnection(PatientUpstream):
     """The upstream half of an exchange, speaking HTTP/1.1."""
 
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
     _delivery: "Delivery | None" = None
     """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 
     def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
+        super().__init__(pool)
         self.endpoint = endpoint
         self.is_reused = False
         self.idle_since = 0.0
-        self.deadline = NEVER
-        self._pool = pool
-        self._sweep = pool.sweep
-        self._exchange: Exchange | None = None
         self._buffer = b""
         self._keep_alive = False
         self._decoder: Decoder | None = None
         self._interim = 0
         self._chunked_request = False
-        self._request_sent = True
-        self._touched = False
-        self._tunnel = False
-        self._paused = False
         self._connected = False
-        self._closing = False
 
     def __repr__(self) -> str:
         doing = "idle" if self._exchange is None else repr(self._exchange)
@@ -98,7 +90,9 @@ class UpstreamConnection(Protocol):
         self._touched = False
         self._chunked_request = exchange.head.chunked
         self._request_sent = ended
-        self.deadline = self._sweep.now + SILENCE_SECONDS
+        self._timeouts = timeouts = exchange.timeouts or self._pool.timeouts
+        # Until the request is whole, downstream is awaited, or that upstream takes what there is of it.
+        self.deadline = self._sweep.now + timeouts.read_seconds if ended else NEVER
         if self._chunked_request:
             head += chunk(body) if body else b""
             head += last_chunk([]) if ended else b""
@@ -108,40 +102,46 @@ class UpstreamConnection(Protocol):
 
     def send_body(self, piece: bytes) -> None:
         """Send more of the request body."""
-        self.deadline = self._sweep.now + SILENCE_SECONDS
         self.transport.write(chunk(piece) if self._chunked_request else piece)
 
     def splice_body(self, copy: KernelCopy) -> bool:
         """Have the kernel send the rest of a request body of known length, if that is possible."""
 
-        def touched(count: int) -> None:
-            self.deadline = self._sweep.now + SILENCE_SECONDS
-            copy.moved(count)
+        def ended() -> None:
+            self._is_copying = self._is_full = False
+            copy.ended()
 
-        return not self._chunked_request and splice(self.transport, evolve(copy, moved=touched))
+        if self._chunked_request or not splice(self.transport, evolve(copy, ended=ended)):
+            return False
+        self._is_copying = True
+        self._watch_sending()
+        return True
 
     def end_body(self) -> None:
         """The request body is complete."""
         if not self._request_sent:
             self._request_sent = True
+            if not self._paused:
+                self._await_upstream()
             if self._chunked_request:
                 self.transport.write(last_chunk([]))
 
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
+        self._tunnel_moved()
         self.transport.write(octets)
 
     def pause(self) -> None:
         """Read no more of the answer; the silence is ours now."""
-        self.deadline = NEVER
+        if not self._tunnel and not self._is_full:
+            self.deadline = NEVER
         self._paused = True
         self.transport.pauseProducing()
 
     def resume(self) -> None:
         """Go on reading the answer."""
-        if not self._tunnel:
-            self.deadline = self._sweep.now + SILENCE_SECONDS
         self._paused = False
+        self._await_upstream()
         self.transport.resumeProducing()
 
     def abandon(self) -> None:
@@ -161,33 +161,29 @@ class UpstreamConnection(Protocol):
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
+    def retire(self) -> None:
+        """Close an idle connection, which was in use long ago."""
+        self._pool.discard(self)
+        self.close()
+
     def abort(self) -> None:
         """End the connection at once; the exchange, if any, is told when it is lost."""
         self.transport.abortConnection()
-
-    def expire(self) -> None:
-        """Called by the sweep: idle, silent or closing for too long."""
-        self.deadline = NEVER
-        if self._closing:
-            self.transport.abortConnection()
-        elif self._exchange is None:
-            self._pool.discard(self)
-            self.close()
-        else:
-            self._break_off(
-                "upstream was silent for too long", Fault.STALLED if self._touched else Fault.SILENT
-            )
 
     # IPushProducer: the transport tells how full it is.
 
     def pauseProducing(self) -> None:
         """The transport's buffer is full."""
+        if not self._tunnel:
+            self._watch_sending()
         if self._exchange is not None:
             self._exchange.upstream_full()
 
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
+        self._is_full = self._is_copying
         if self._exchange is not None:
+            self._await_upstream()
             self._exchange.upstream_drained()
 
     def stopProducing(self) -> None:
@@ -211,11 +207,12 @@ class UpstreamConnection(Protocol):
             self.transport.abortConnection()
             return
         if self._tunnel:
+            self._tunnel_moved()
             exchange.tunnel_from_upstream(received)
             return
         self._touched = True
-        if self.deadline != NEVER:
-            self.deadline = self._sweep.now + SILENCE_SECONDS
+        if self.deadline != NEVER and not self._is_full:
+            self.deadline = self._sweep.now + self._timeouts.read_seconds
         try:
             if self._decoder is None:
                 self._read_heads(exchange, self._buffer + received if self._buffer else received)
@@ -272,7 +269,8 @@ class UpstreamConnection(Protocol):
 
     def _moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
-        self.deadline = self._sweep.now + SILENCE_SECONDS
+        if self._request_sent:
+            self.deadline = self._sweep.now + self._timeouts.read_seconds
         if self._exchange is not None:
             self._exchange.answer_moved(count)
 
@@ -300,7 +298,7 @@ class UpstreamConnection(Protocol):
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
         self._tunnel = True
-        self.deadline = NEVER
+        self._await_upstream()
         self._buffer = b""
         exchange.upstream_switched(head, first)
 

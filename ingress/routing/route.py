@@ -6,6 +6,7 @@ from attrs import frozen
 
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
+from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
@@ -47,6 +48,8 @@ class Route:
     balancing: Balancing | None = None
     """How requests are shared among endpoints; None where nothing is asked and the usual way is taken."""
     retries: RetryRule = DEFAULT_RETRIES
+    timeouts: AskedTimeouts | None = None
+    """How long endpoints may take; None where nothing is asked and what holds for all does."""
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:

@@ -103,6 +103,7 @@ def _route(
         upstream_fields=guard.upstream_fields,
         balancing=reading.settings.balancing.balancing(),
         retries=reading.settings.retries.rule(),
+        timeouts=reading.settings.timeouts.asked(),
     )
 
 

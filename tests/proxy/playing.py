@@ -56,7 +56,13 @@ class FakeConnector:
         self.window: int | None = None
         """How many bytes new peers take; None means all."""
 
-    def connect(self, endpoint: Endpoint, protocol: Protocol, failed: Callable[[str], None]) -> None:
+    def connect(
+        self,
+        endpoint: Endpoint,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float = 5.0,
+    ) -> None:
         """Do what ``Connector.connect`` does."""
         self.asked.append(endpoint)
         if self.is_slow:

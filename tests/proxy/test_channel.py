@@ -1,7 +1,8 @@
 """Tests for ``ingress.proxy.channel``: downstream connections from first byte to last."""
 
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
-from ingress.proxy.limits import IDLE_SECONDS, MAX_AHEAD, MAX_REQUESTS
+from ingress.model.limits import Limits
+from ingress.proxy.limits import MAX_AHEAD
 from tests.proxy.playing import GET, OK, ProxyCase, body_of, fields_of
 
 GET_1_0 = b"GET / HTTP/1.0\r\nHost: shop.test\r\n\r\n"
@@ -64,10 +65,10 @@ class KeepAliveTests(ProxyCase):
     def test_most_requests(self) -> None:
         """The last request that a connection may send is told to be the last."""
         down = self.stage.open()
-        for number in range(1, MAX_REQUESTS + 1):
+        for number in range(1, Limits().keep_alive_requests + 1):
             down.say(GET)
             self.upstream().say(OK)
-            is_last = number == MAX_REQUESTS
+            is_last = number == Limits().keep_alive_requests
             self.assertEqual(b"connection" in fields_of(down.take()), is_last, number)
             self.assertEqual(down.saw_end, is_last, number)
 
@@ -453,7 +454,7 @@ class DeadlineTests(ProxyCase):
         down.say(GET)
         self.upstream().say(OK)
         down.take()
-        self.reactor.pass_time(IDLE_SECONDS - 1)
+        self.reactor.pass_time(Limits().keep_alive_seconds - 1)
         self.assertFalse(down.closed)
         self.reactor.pass_time(2)
         self.assertTrue(down.closed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.error import ConnectionDone
 
-from ingress.proxy.limits import BODY_GAP_SECONDS, HEAD_SECONDS, IDLE_SECONDS, SEND_GAP_SECONDS
+from ingress.model.limits import Limits
 from ingress.proxy.sweep import NEVER
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.upstreams import OK, UpstreamWire
@@ -120,7 +120,7 @@ class DeadlineTests(SocketsCase):
     async def test_silence(self) -> None:
         """A connection that never says a word is closed without an answer."""
         client = await self.connect()
-        await self.expire(HEAD_SECONDS)
+        await self.expire(Limits().head_seconds)
         await self.until(lambda: client.lost)
         self.assertEqual(client.answers, [])
 
@@ -134,7 +134,7 @@ class DeadlineTests(SocketsCase):
         client.send(b"Host: app.test\r\n")
         await self.until(lambda: len(self.channels[0]._buffer) > 20)
         self.assertEqual(self.channels[0].deadline, before)
-        await self.expire(HEAD_SECONDS)
+        await self.expire(Limits().head_seconds)
         await self.whole(client)
         self.assertEqual(client.answers[0].status, 408)
 
@@ -143,7 +143,7 @@ class DeadlineTests(SocketsCase):
         client = await self.connect()
         client.send(b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 10\r\n\r\nbegin")
         await self.until(lambda: self.upstream.wires and self.upstream.wires[0].body_size == 5)
-        await self.expire(BODY_GAP_SECONDS)
+        await self.expire(Limits().body_seconds)
         await self.whole(client)
         self.assertEqual(client.answers[0].status, 408)
         await self.until(lambda: self.upstream.wires[0].lost)
@@ -156,7 +156,17 @@ class DeadlineTests(SocketsCase):
         client.transport.pauseProducing()
         client.get()
         await self.until(lambda: self.channels[0]._full)
-        await self.expire(SEND_GAP_SECONDS)
+        await self.turns(50)
+        self.sweep.tick()
+        (channel,) = self.channels
+        progress = channel._progress
+        self.assertEqual(progress._since, self.sweep.now)
+        self.assertGreater(progress._unsent, 0)
+        progress._since -= Limits().send_seconds - 2
+        self.sweep.tick()
+        self.assertEqual(self.channels, [channel])
+        progress._since -= 2
+        self.sweep.tick()
         await self.until(lambda: not self.channels and not self.upstream.open_wires)
 
     async def test_slow_read_that_goes_on(self) -> None:
@@ -169,7 +179,7 @@ class DeadlineTests(SocketsCase):
         client.transport.resumeProducing()
         await self.whole(client)
         self.assertEqual(client.answers[0].size, 16 * MEGABYTE)
-        await self.expire(IDLE_SECONDS)
+        await self.expire(Limits().keep_alive_seconds)
         await self.until(lambda: client.lost)
 
     async def test_slow_tunnel(self) -> None:

@@ -7,6 +7,7 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.plane.pipes import Pipes
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.transports import KernelCopy
 from tests.fakes.bodies import MEGABYTE, digest_of
@@ -148,12 +149,17 @@ class SpliceTests(SynchronousTestCase):
         self.source, self.target = _End(source), _End(target)
         self.moved: list[int] = []
         self.ended = 0
+        self.pipes = Pipes()
+        self.addCleanup(self.pipes.close)
 
     def splice(self, count: int) -> Splice:
         def end() -> None:
             self.ended += 1
 
-        splice = Splice(self.source, self.target, KernelCopy(None, count, self.moved.append, end))  # type: ignore[arg-type]
+        pipe = self.pipes.take()
+        assert pipe is not None
+        copy = KernelCopy(None, count, self.moved.append, end)  # type: ignore[arg-type]
+        splice = Splice(self.source, self.target, copy, pipe)
         self.addCleanup(splice.close)
         return splice
 
@@ -225,7 +231,7 @@ class SpliceTests(SynchronousTestCase):
         self.writer.send(b"a")
         first.pump()
         second = self.splice(10)
-        self.assertEqual(first._pipe, second._pipe)
+        self.assertIs(first._pipe, second._pipe)
         self.writer.send(b"b")
         second._fill()
         second.close()

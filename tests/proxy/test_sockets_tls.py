@@ -9,10 +9,10 @@ from twisted.logger import LogLevel, capturedLogs
 from ingress.certificates import Certificate, CertificateTable
 from ingress.misdirected import ServerNames
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.limits import Limits
 from ingress.model.objects import ObjectKey
 from ingress.proxy import handshakes
 from ingress.proxy.handshakes import STEPS
-from ingress.proxy.limits import HEAD_SECONDS
 from ingress.server_names import HandshakeTerms, TermsTable
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
@@ -126,7 +126,7 @@ class NoHandshakeTests(RawCase):
             await self.until(lambda: self.channels)
             (channel,) = self.channels
             left = channel.deadline - self.reactor.seconds()
-            self.assertTrue(HEAD_SECONDS - 2 < left <= HEAD_SECONDS, left)
+            self.assertTrue(Limits().head_seconds - 2 < left <= Limits().head_seconds, left)
             channel.deadline = 0.0
             self.sweep.tick()
             await self.end_of(client)

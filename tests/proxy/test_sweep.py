@@ -43,12 +43,19 @@ class SweepTests(SynchronousTestCase):
         return waiting
 
     def test_expires_once(self) -> None:
-        """What is overdue is told once, within a second."""
-        waiting, patient = self.watch(Waiting(2.5)), self.watch(Waiting(NEVER))
+        """What is overdue is told once, by the tick that is next to its deadline."""
+        waiting, patient = self.watch(Waiting(2.6)), self.watch(Waiting(NEVER))
         self.clock.pump([1, 1])
         self.assertEqual(waiting.expired, 0)
         self.clock.pump([1, 1, 1])
         self.assertEqual((waiting.expired, patient.expired), (1, 0))
+
+    def test_jitter(self) -> None:
+        """A tick that comes a little too early ends what was to end with it."""
+        waiting = self.watch(Waiting(2.0))
+        self.clock.advance(1.99)
+        self.sweep.tick()
+        self.assertEqual(waiting.expired, 1)
 
     def test_forgotten(self) -> None:
         """What is no longer watched is left alone."""

@@ -1,6 +1,5 @@
 """A listening socket in the plane."""
 
-import errno
 import socket
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.proxy.accepting import MAX_ACCEPTS, Rest
 from ingress.proxy.plane.peeking import PeekedPreface
 from ingress.proxy.plane.plane import READ, Plane
 from ingress.proxy.plane.sockets import address_of
@@ -20,9 +20,6 @@ from ingress.proxy.prefaces import Prefaces
 
 BACKLOG = 4096
 """Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
-_MAX_ACCEPTS = 64
-_PAUSE_SECONDS = 1.0
-_NO_ROOM = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 MakeConnection = Callable[[socket.socket], SSL.Connection]
 """Begins the server side of TLS on a socket."""
@@ -49,6 +46,7 @@ class PlanePort:
         self._secure = secure
         self._prefaces = prefaces
         self._is_listening = False
+        self._rest = Rest(self._watch, plane.call_after)
 
     def __repr__(self) -> str:
         return f"<PlanePort {'listening' if self._is_listening else 'closed'}>"
@@ -61,7 +59,23 @@ class PlanePort:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._sock.listen(BACKLOG)
         self._is_listening = True
-        self._plane.add(self, self._sock.fileno(), READ)
+        self._watch(not self._rest.is_on)
+
+    def _watch(self, accepts: bool) -> None:
+        if not self._is_listening:
+            return
+        if accepts:
+            self._plane.add(self, self._sock.fileno(), READ)
+        else:
+            self._plane.remove(self._sock.fileno())
+
+    def pause(self) -> None:
+        """Accept nothing until ``resume``."""
+        self._rest.pause()
+
+    def resume(self) -> None:
+        """Accept again."""
+        self._rest.resume()
 
     def stopListening(self) -> None:
         """Accept no more; connections stay."""
@@ -76,17 +90,22 @@ class PlanePort:
 
     def ready(self, events: int) -> None:
         """Accept who waits, some at a time."""
-        for _ in range(_MAX_ACCEPTS):
+        for _ in range(MAX_ACCEPTS):
+            if self._rest.is_on:
+                return
+            if self._secure is not None and not self._plane.handshakes.has_room(self._rest.relieve):
+                self._rest.burden()
+                return
             try:
                 sock, name = self._sock.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as problem:
-                if problem.errno in _NO_ROOM:
-                    self._pause(problem)
+                if self._rest.is_shortage(problem):
                     return
                 # The peer gave up before it was accepted.
                 continue
+            self._rest.accepted()
             sock.setblocking(False)
             if self._prefaces is None:
                 self._take(sock, address_of(name))
@@ -105,16 +124,6 @@ class PlanePort:
             transport.start()
         except Exception:
             self._plane.fail(transport)
-
-    def _pause(self, problem: OSError) -> None:
-        """Leave them waiting: no descriptor or memory is left for another connection."""
-        self.log.error("cannot accept: {error}; trying again in a second", error=problem.strerror)
-        self._plane.remove(self._sock.fileno())
-        self._plane.call_after(_PAUSE_SECONDS, self._resume)
-
-    def _resume(self) -> None:
-        if self._is_listening:
-            self._plane.add(self, self._sock.fileno(), READ)
 
     def failed(self, failure: Failure) -> None:
         """A connection could not be begun; the port goes on."""

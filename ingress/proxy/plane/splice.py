@@ -10,16 +10,15 @@ The two sides wait for each other: the source is read when the pipe is empty, th
 target written when it is not, so a slow target stops the source.
 """
 
-import fcntl
 import os
 from typing import Protocol
 
+from ingress.proxy.limits import PIPE_BYTES
+from ingress.proxy.plane.pipes import Pipe
 from ingress.proxy.transports import KernelCopy
 
-_PIPE_BYTES = 1024 * 1024
 _MAX_PUMPED = 2 * 1024 * 1024
 """Bytes of one turn: after that, others have theirs."""
-_MAX_SPARE_PIPES = 32
 _FLAGS = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
 
 
@@ -50,17 +49,17 @@ class End(Protocol):
 
 
 class Splice:
-    """Moves the bytes of *copy* from *source* to *target*."""
+    """Moves the bytes of *copy* from *source* to *target*, through *pipe*."""
 
     __slots__ = ("_copy", "_in_pipe", "_is_at_end", "_left", "_pipe", "_source", "_target", "is_over")
 
-    def __init__(self, source: End, target: End, copy: KernelCopy) -> None:
+    def __init__(self, source: End, target: End, copy: KernelCopy, pipe: Pipe) -> None:
         self._source = source
         self._target = target
         self._copy = copy
         self._left = copy.count
         self._in_pipe = 0
-        self._pipe = _take_pipe()
+        self._pipe = pipe
         self._is_at_end = False
         self.is_over = False
 
@@ -76,6 +75,11 @@ class Splice:
     def wants_write(self) -> bool:
         """Whether it waits for the target."""
         return self._in_pipe > 0
+
+    @property
+    def unsent(self) -> int:
+        """What is still to go, if some of it waits for the target; else 0."""
+        return self._left + self._in_pipe if self._in_pipe else 0
 
     def pump(self) -> None:
         """Move what can be moved now."""
@@ -117,7 +121,7 @@ class Splice:
         """Take from the source; return whether anything came."""
         try:
             taken = os.splice(
-                self._source.fileno(), self._pipe[1], min(self._left, _PIPE_BYTES), flags=_FLAGS
+                self._source.fileno(), self._pipe.entry, min(self._left, PIPE_BYTES), flags=_FLAGS
             )
         except (BlockingIOError, InterruptedError):
             return False
@@ -137,7 +141,7 @@ class Splice:
     def _drain(self) -> int:
         """Give to the target; return how much it took."""
         try:
-            given = os.splice(self._pipe[0], self._target.fileno(), self._in_pipe, flags=_FLAGS)
+            given = os.splice(self._pipe.exit, self._target.fileno(), self._in_pipe, flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError as problem:
@@ -151,28 +155,6 @@ class Splice:
         """Leave both ends to themselves; what a broken-off splice still had in its pipe is lost."""
         if not self.is_over:
             self.is_over = True
-            _give_pipe(self._pipe, clean=not self._in_pipe)
+            self._pipe.give_back(is_empty=not self._in_pipe)
             self._source.splice_over(self)
             self._target.splice_over(self)
-
-
-_spare_pipes: list[tuple[int, int]] = []
-
-
-def _take_pipe() -> tuple[int, int]:
-    if _spare_pipes:
-        return _spare_pipes.pop()
-    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        fcntl.fcntl(pipe[1], fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-    except OSError:
-        pass  # The user's share of pipe memory is used up; a small pipe moves the same bytes.
-    return pipe
-
-
-def _give_pipe(pipe: tuple[int, int], clean: bool) -> None:
-    if clean and len(_spare_pipes) < _MAX_SPARE_PIPES:
-        _spare_pipes.append(pipe)
-    else:
-        for end in pipe:
-            os.close(end)

@@ -19,8 +19,9 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
-from ingress.proxy.plane.sockets import ConnectedSocket, has_unread, reset_on_close
+from ingress.proxy.plane.sockets import has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
+from ingress.proxy.plane.spliced import SplicedSocket
 from ingress.proxy.transports import KernelCopy
 
 HIGH_WATER = 64 * 1024
@@ -32,7 +33,7 @@ _MAX_PIECES = 32
 DONE = Failure(main.CONNECTION_DONE)
 
 
-class StreamTransport(ConnectedSocket):
+class StreamTransport(SplicedSocket):
     """One connected socket, in the plane from ``start`` to its end."""
 
     __slots__ = (
@@ -51,8 +52,6 @@ class StreamTransport(ConnectedSocket):
         "_read_size",
         "_reading",
         "_shutting",
-        "_splice_in",
-        "_splice_out",
         "_write_failure",
     )
 
@@ -79,10 +78,6 @@ class StreamTransport(ConnectedSocket):
         self._broken = False
         self._write_failure: Failure | None = None
         """Why nothing can be sent any more, while what the peer said before is still read."""
-        self._splice_in: Splice | None = None
-        """Takes what comes, while it lasts."""
-        self._splice_out: Splice | None = None
-        """Sends, while it lasts."""
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "ending" if self._ending else "open"
@@ -258,23 +253,24 @@ class StreamTransport(ConnectedSocket):
             return False
         if self._ended or self._ending is not None or self._splice_out or source._splice_in or source._ended:
             return False
-        splice = Splice(source, self, copy)
+        pipe = self._plane.pipes.take(for_long=copy.to_end)
+        if pipe is None:
+            return False
+        splice = Splice(source, self, copy, pipe)
         source._splice_in = self._splice_out = splice
         self._plane.later(splice.pump, self)
         return True
 
     @property
+    def unsent(self) -> int:
+        """What ``transports.unsent`` says."""
+        waiting = self._out_size + len(self._fresh)
+        return waiting if self._splice_out is None else waiting + self._splice_out.unsent
+
+    @property
     def is_sending(self) -> bool:
         """Whether written bytes still wait to be sent."""
         return bool(self._out or self._fresh)
-
-    def splice_over(self, splice: Splice) -> None:
-        """Receive and send again by ourselves."""
-        if self._splice_in is splice:
-            self._splice_in = None
-        if self._splice_out is splice:
-            self._splice_out = None
-        self.update()
 
     def splice_ended(self) -> None:
         """The socket ended while it was spliced, and may do so."""

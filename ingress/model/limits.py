@@ -1,0 +1,69 @@
+"""What a peer may take, in time and in number, as the operator and the Ingresses set it.
+
+Bounds that nobody can set stand in ``ingress.proxy.limits``, those of the grammar in
+``ingress.http``.  Times are in seconds.
+"""
+
+from functools import lru_cache
+
+from attrs import frozen
+
+
+@frozen
+class Timeouts:
+    """How long an endpoint may take."""
+
+    connect_seconds: float = 5.0
+    """To make a connection; ingress-nginx ``proxy-connect-timeout`` 5 s."""
+    read_seconds: float = 60.0
+    """For the next piece of its answer; ingress-nginx ``proxy-read-timeout`` 60 s."""
+    send_seconds: float = 60.0
+    """To take some more of the request; ingress-nginx ``proxy-send-timeout`` 60 s."""
+
+
+@frozen
+class AskedTimeouts:
+    """What a route asks for; None is what holds for all."""
+
+    connect_seconds: float | None = None
+    read_seconds: float | None = None
+    send_seconds: float | None = None
+
+    def completed_by(self, usual: Timeouts) -> Timeouts:
+        """Return all of them, with the *usual* ones where nothing is asked for."""
+        return _completed(self, usual)
+
+
+@lru_cache(maxsize=1024)
+def _completed(asked: AskedTimeouts, usual: Timeouts) -> Timeouts:
+    return Timeouts(
+        usual.connect_seconds if asked.connect_seconds is None else asked.connect_seconds,
+        usual.read_seconds if asked.read_seconds is None else asked.read_seconds,
+        usual.send_seconds if asked.send_seconds is None else asked.send_seconds,
+    )
+
+
+@frozen
+class Limits:
+    """What holds for all routes."""
+
+    head_seconds: float = 10.0
+    """From the first byte of a head to its last; nginx 60 s, which a slow sender can live in."""
+    body_seconds: float = 30.0
+    """Between two pieces of a request body (nginx 60 s), and the time over which its rate is measured."""
+    body_bytes_per_second: int = 1000
+    """What must come of a request body over that time while upstream takes it; 0 means that the gap alone counts."""
+    send_seconds: float = 60.0
+    """How long downstream may take nothing of what waits for it; nginx ``send_timeout`` 60 s."""
+    keep_alive_seconds: float = 75.0
+    """Between two requests; nginx ``keepalive_timeout`` 75 s."""
+    keep_alive_requests: int = 1000
+    """On one connection; nginx ``keepalive_requests`` 1000."""
+    keep_alive_age_seconds: float = 3600.0
+    """Age of a connection after which no further request is taken; nginx ``keepalive_time`` 1 h."""
+    upstream: Timeouts = Timeouts()
+    """Where a route asks for nothing else."""
+    max_connections: int | None = None
+    """Downstream connections at once; None means as many as are safe (``ingress.descriptors``)."""
+    max_endpoint_connections: int = 0
+    """Connections to one endpoint at once, idle ones included; 0 means no limit."""

@@ -1,0 +1,120 @@
+"""How long a downstream connection waits for its peer, and what it does when that is over.
+
+Stands between ``channel``, which reads requests, and ``answering``, which writes answers.
+What may be awaited is one of three: something to come, for which there is a deadline
+(``channel_state.seconds_allowed``); something to be taken, which is looked at with every
+tick of the sweep (``progress``); or nothing.  What is awaited of upstream is no matter of this side.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from ingress.http.head_buffer import HeadBuffer
+from ingress.proxy.answering import AnsweringConnection
+from ingress.proxy.channel_state import CLOSED, HEAD, LINGERING
+from ingress.proxy.limits import LINGER_SECONDS
+from ingress.proxy.progress import Progress
+from ingress.proxy.request_body import RequestBody
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import is_held_up, unsent
+
+if TYPE_CHECKING:
+    from ingress.proxy.site import ProxySite
+
+
+class PatientConnection(AnsweringConnection):
+    """Keeps the deadlines of one connection."""
+
+    def __init__(self, site: "ProxySite", secure: bool) -> None:
+        super().__init__(site, secure)
+        self.state = HEAD
+        self._buffer = HeadBuffer()
+        self._request_paused = False
+        """Whether upstream takes no more of the request."""
+        self._is_bringing = False
+        """Whether the kernel moves what is left of the request body."""
+        self._requests = 0
+        self._linger_until = 0.0
+        self._has_to_arrive = False
+        """Whether the peer was not given time yet for what was sent at last."""
+
+    @abstractmethod
+    def _refuse(self, status: int, why: str) -> None:
+        """Answer what cannot be read, and end the connection."""
+
+    def _close(self) -> None:
+        """Close once everything is sent."""
+        if self.state is not CLOSED:
+            self.state = CLOSED
+            self.deadline = self._linger_until = self._sweep.now + LINGER_SECONDS
+            self._full = False
+            if unsent(self.transport):
+                self._has_to_arrive = True
+                self._watch_sending()
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def rests_since(self) -> float:
+        """Return since when nothing has come and nothing is awaited but a request; ``NEVER`` if that is not so."""
+        if self.state is not HEAD or self._buffer or self._full:
+            return NEVER
+        limits = self._limits
+        return self.deadline - (limits.keep_alive_seconds if self._requests else limits.head_seconds)
+
+    def expire(self) -> None:
+        """Called by the sweep: the peer took too long, or how it takes what is sent is to be looked at."""
+        now = self._sweep.now
+        if self.state is CLOSED or self.state is LINGERING:
+            self._expire_at_end(now)
+        elif (self._full or self._is_copying) and self._waits_for_peer():
+            return
+        elif self.state is HEAD:
+            self.deadline = NEVER
+            if self._buffer:
+                self._refuse(408, "head not complete in time")
+            else:
+                self._close()
+        elif self._body is not None and self._exchange is not None and not self._is_in_time(self._body, now):
+            self.deadline = NEVER
+            self._keep_alive = False
+            self._exchange.request_broken(408, "request body not complete in time")
+        else:
+            # What the kernel moves is waited for by turns: for one side, then for the other.
+            self.deadline = now if self._is_copying or self._is_bringing else NEVER
+
+    def _expire_at_end(self, now: float) -> None:
+        if self._waits_for_peer():
+            self._linger_until = now + LINGER_SECONDS
+            self._has_to_arrive = True
+        elif self._has_to_arrive:
+            # All is sent, but the kernel still has some of it, which an abort would drop.
+            self._has_to_arrive = False
+            self.deadline = self._linger_until
+        else:
+            self.deadline = NEVER
+            self.transport.abortConnection()
+
+    def _is_in_time(self, body: RequestBody, now: float) -> bool:
+        """Whether the sender of *body* does its part while the kernel moves it; upstream has a deadline of its own."""
+        if not self._is_bringing:
+            return False
+        if self._request_paused or is_held_up(self.transport):
+            body.restart_window(now)
+        return not body.is_overdue(now)
+
+    def _watch_sending(self) -> None:
+        """Have the sweep look, from the next tick on, at how what is sent is taken."""
+        self._progress = Progress()
+        self.deadline = self._sweep.now
+
+    def _waits_for_peer(self) -> bool:
+        """Look at how what is sent is taken, and see to the next look; False if nothing waits.  Cuts who is stuck."""
+        now = self._sweep.now
+        waiting = unsent(self.transport) or int(self._full)
+        if not waiting:
+            return False
+        self.deadline = now
+        if self._progress.is_stuck(waiting, now, self._limits.send_seconds):
+            self.deadline = NEVER
+            self.transport.abortConnection()
+        return True

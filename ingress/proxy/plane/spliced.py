@@ -1,0 +1,39 @@
+"""A socket that may be an end of splices: one that takes what comes to it, one that sends to it."""
+
+import socket
+from abc import abstractmethod
+
+from twisted.internet.interfaces import IAddress
+
+from ingress.proxy.plane.sockets import ConnectedSocket
+from ingress.proxy.plane.splice import Splice
+
+
+class SplicedSocket(ConnectedSocket):
+    """Knows its splices."""
+
+    __slots__ = ("_splice_in", "_splice_out")
+
+    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
+        super().__init__(sock, peer)
+        self._splice_in: Splice | None = None
+        """Takes what comes, while it lasts."""
+        self._splice_out: Splice | None = None
+        """Sends, while it lasts."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Ask the plane for exactly the events that matter now."""
+
+    @property
+    def is_held_up(self) -> bool:
+        """What ``transports.is_held_up`` says."""
+        return self._splice_in is not None and self._splice_in.wants_write
+
+    def splice_over(self, splice: Splice) -> None:
+        """Receive and send again by ourselves."""
+        if self._splice_in is splice:
+            self._splice_in = None
+        if self._splice_out is splice:
+            self._splice_out = None
+        self.update()

@@ -1,0 +1,99 @@
+"""How long an upstream connection waits for its endpoint, and what it does when that is over.
+
+What ``upstream`` builds upon.  Upstream has to act when it owes the next piece of an answer
+(``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every
+tick of the sweep).  It is not to blame while the rest of the request is still to come, nor
+while downstream does not take its answer.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from twisted.internet.protocol import Protocol
+
+from ingress.proxy.attempts import Fault
+from ingress.proxy.exchange import Exchange
+from ingress.proxy.progress import Progress
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import Transport, is_held_up, unsent
+
+if TYPE_CHECKING:
+    from ingress.proxy.pool import UpstreamPool
+
+
+class PatientUpstream(Protocol):
+    """Keeps the deadlines of one connection."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+
+    def __init__(self, pool: "UpstreamPool") -> None:
+        self.deadline = NEVER
+        self._pool = pool
+        self._sweep = pool.sweep
+        self._timeouts = pool.timeouts
+        self._exchange: Exchange | None = None
+        self._request_sent = True
+        self._touched = False
+        """Whether a byte of the answer has come."""
+        self._tunnel = False
+        self._paused = False
+        self._closing = False
+        self._is_full = False
+        """Whether some of the request waits to be taken, which is looked at."""
+        self._is_copying = False
+        """Whether the kernel moves what is left of the request."""
+        self._progress = Progress()
+
+    @abstractmethod
+    def _break_off(self, why: str, fault: Fault) -> None:
+        """End the connection, and the exchange with it."""
+
+    @abstractmethod
+    def retire(self) -> None:
+        """Close an idle connection."""
+
+    def expire(self) -> None:
+        """Called by the sweep: idle, silent or closing for too long, or how the request is taken is to be looked at."""
+        now = self._sweep.now
+        self.deadline = NEVER
+        if self._closing:
+            self.transport.abortConnection()
+        elif self._exchange is None:
+            self.retire()
+        elif self._is_full:
+            waiting = unsent(self.transport) or int(not self._is_copying)
+            if self._progress.is_stuck(waiting, now, self._timeouts.send_seconds):
+                self._stop_waiting("upstream took nothing of the request for too long")
+            else:
+                self.deadline = now
+        elif is_held_up(self.transport):
+            # The kernel moves the answer, and waits for downstream.
+            self.deadline = now + self._timeouts.read_seconds
+        else:
+            self._stop_waiting("upstream was silent for too long")
+
+    def _stop_waiting(self, why: str) -> None:
+        self._break_off(why, Fault.STALLED if self._touched else Fault.SILENT)
+
+    def _watch_sending(self) -> None:
+        """Have the sweep look, from the next tick on, at how the request is taken."""
+        self._is_full = True
+        self._progress = Progress()
+        self.deadline = self._sweep.now
+
+    def _await_upstream(self) -> None:
+        """Set until when upstream has to act."""
+        if self._is_full:
+            self.deadline = self._sweep.now
+        elif self._tunnel:
+            self.deadline = NEVER
+            self._tunnel_moved()
+        elif self._paused or not self._request_sent:
+            self.deadline = NEVER
+        else:
+            self.deadline = self._sweep.now + self._timeouts.read_seconds
+
+    def _tunnel_moved(self) -> None:
+        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise."""
+        if self._timeouts is not self._pool.timeouts and not self._is_full:
+            self.deadline = self._sweep.now + self._timeouts.read_seconds
