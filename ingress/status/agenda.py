@@ -1,13 +1,15 @@
 """What is to be written, and when the next write may go.  Pure, but for the clock it is given.
 
 An ``Agenda`` holds each key once, to be looked at now or later.  A ``Pace`` bounds how often the
-API server is asked, and leaves it alone for a while when it is in trouble.
+API server is asked, and leaves it alone for a while when it is in trouble; ``Closures`` do so for
+one namespace.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from typing import Generic, TypeVar
 
 from ingress.cluster.backoff import Backoff
@@ -111,6 +113,25 @@ class Pace:
     def troubled(self, error: KubernetesError) -> None:
         """Note an error that is about the API server and not about the object."""
         self._closed_until = self._clock() + self._trouble.failed(error.retry_after_seconds or 0.0)
+
+
+class Closures:
+    """Namespaces in which something is forbidden, and how long they are left alone."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def close(self, namespace: str, seconds: float) -> float:
+        """Leave *namespace* alone for so long; return until when."""
+        now = self._clock()
+        self._until = {name: until for name, until in self._until.items() if until > now}
+        self._until[namespace] = now + seconds
+        return now + seconds
+
+    def until(self, namespace: str) -> float:
+        """Return until when *namespace* is left alone; a time before all times when it never was."""
+        return self._until.get(namespace, -inf)
 
 
 def is_about_the_server(error: KubernetesError) -> bool:

@@ -83,9 +83,14 @@ class Candidacy:
         return now < self.leads_until
 
     @property
+    def was_ours(self) -> bool:
+        """Whether the Lease had our name when it was last seen."""
+        return self.lease is not None and self.lease.holder == self.identity
+
+    @property
     def is_ours(self) -> bool:
-        """Whether the Lease has our name, as far as we know, so that it is for us to write next."""
-        return self.raw is not None and self.lease is not None and self.lease.holder == self.identity
+        """Whether it has, as far as we know, so that it is for us to write next."""
+        return self.raw is not None and self.was_ours
 
     def saw(self, raw: Mapping[str, Any], now: float) -> "Candidacy":
         """Take what was read at *now*, after it was asked for."""

@@ -111,7 +111,7 @@ class Elector:
         self._limit = self._clock.callLater(RELEASE_SECONDS, self._end)
         if not self._is_asking:
             self._release()
-        elif not self._is_writing:
+        elif not self._is_writing and not self._candidacy.was_ours:
             # Who only looks leaves nothing behind.
             self._end()
         return stopped
@@ -255,7 +255,7 @@ class Elector:
     # -- the end
 
     def _answered_late(self, outcome: Outcome) -> None:
-        """Take the answer to a write that came after ``stop``: it may have made the Lease ours."""
+        """Take an answer that came after ``stop``: by it the Lease may be ours to release."""
         if not isinstance(outcome, KubernetesError):
             self._candidacy = self._candidacy.saw(outcome, self._steady())
         self._release()

@@ -26,7 +26,7 @@ from ingress.errors import KubernetesError
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.standing import NO_STANDING, Standing
-from ingress.status.agenda import Agenda, Pace, is_about_the_server
+from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.event_objects import event_key, event_object
 from ingress.status.refusals import Refusals, Right, is_forbidden
 from ingress.status_metrics import StatusMetrics
@@ -91,7 +91,7 @@ class EventWriter:
         self._telling: Problem | None = None
         self._call: IDelayedCall | None = None
         self._told: OrderedDict[ObjectKey, float] = OrderedDict()
-        self._closed_namespaces: dict[str, float] = {}
+        self._closures = Closures(steady)
         self._failures: dict[Problem, int] = {}
 
     @property
@@ -172,7 +172,7 @@ class EventWriter:
         uid = self._standings().get(object_id, NO_STANDING).uid
         key = event_key(problem, uid)
         now = self._steady()
-        closed_until = self._closed_namespaces.get(key.namespace, now)
+        closed_until = self._closures.until(key.namespace)
         if closed_until > now:
             self._agenda.put_off(problem, closed_until)
             return
@@ -212,9 +212,7 @@ class EventWriter:
         self._metrics.event("failed")
         if is_forbidden(error):
             self._refusals.refused(Right.WRITE_EVENTS, error)
-            until = self._steady() + _FORBIDDEN_SECONDS
-            self._closed_namespaces[key.namespace] = until
-            self._agenda.put_off(problem, until)
+            self._agenda.put_off(problem, self._closures.close(key.namespace, _FORBIDDEN_SECONDS))
             return
         self._contact.lost(f"{problem.kind} {problem.name}: {error}", f"{error.status} {error.reason}")
         if is_about_the_server(error):

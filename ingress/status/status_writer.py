@@ -16,6 +16,7 @@ Invariants:
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from attrs import frozen
@@ -34,7 +35,7 @@ from ingress.model.standing import NO_STANDING, Address, Standing
 from ingress.model.state import ClusterState
 from ingress.settings import Reporting
 from ingress.status.addresses import addresses_to_write, published_addresses, status_patch
-from ingress.status.agenda import Agenda, Pace, is_about_the_server
+from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.refusals import Refusals, Right, is_forbidden
 from ingress.status_metrics import StatusMetrics
 from ingress.translate.classes import judge_class
@@ -105,7 +106,7 @@ class StatusWriter:
         self._ours: set[ObjectKey] = set()
         self._written: dict[ObjectKey, tuple[Address, ...]] = {}
         self._rests: dict[ObjectKey, _Rest] = {}
-        self._closed_namespaces: dict[str, float] = {}
+        self._closures = Closures(steady)
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
         self._count = 0
@@ -212,7 +213,7 @@ class StatusWriter:
 
     def _closed_until(self, key: ObjectKey) -> float:
         rest = self._rests.get(key)
-        return max(0.0 if rest is None else rest.until, self._closed_namespaces.get(key.namespace, 0.0))
+        return max(-inf if rest is None else rest.until, self._closures.until(key.namespace))
 
     def _forget(self, key: ObjectKey) -> None:
         self._ours.discard(key)
@@ -294,7 +295,7 @@ class StatusWriter:
     def _failed(self, key: ObjectKey, error: KubernetesError) -> None:
         if is_forbidden(error):
             self._refusals.refused(Right.WRITE_STATUS, error)
-            self._closed_namespaces[key.namespace] = self._steady() + _FORBIDDEN_SECONDS
+            self._closures.close(key.namespace, _FORBIDDEN_SECONDS)
             return
         self._contact.lost(f"{key}: {error}", f"{error.status} {error.reason}")
         if is_about_the_server(error):

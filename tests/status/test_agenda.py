@@ -1,12 +1,13 @@
 """Tests for ``ingress.status.agenda``."""
 
+from math import inf
 from time import process_time
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.status.agenda import Agenda, Pace, is_about_the_server
+from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 
 
 class AgendaTests(SynchronousTestCase):
@@ -126,3 +127,17 @@ class PaceTests(SynchronousTestCase):
             if is_about_the_server(KubernetesError(status, "x", "y"))
         }
         self.assertEqual(about, {0, 401, 429, 503, 504})
+
+
+class ClosuresTests(SynchronousTestCase):
+    """Namespaces that are left alone."""
+
+    def test_closed(self) -> None:
+        """A namespace is left alone until its time, and others are not."""
+        clock = Clock()
+        closures = Closures(clock.seconds)
+        self.assertEqual(closures.close("shop", 300), 300)
+        self.assertEqual((closures.until("shop"), closures.until("blog")), (300, -inf))
+        clock.advance(301)
+        closures.close("blog", 300)
+        self.assertEqual((closures.until("shop"), closures.until("blog")), (-inf, 601))

@@ -293,6 +293,21 @@ class StopTests(ElectorCase):
         self.successResultOf(stopped)
         self.assertEqual((self.server.lease["holderIdentity"], first.changes), ("", []))
 
+    def test_while_looking_again(self) -> None:
+        """A leader that was refused, and looks whether the Lease is still its own, releases it behind that."""
+        first = self.machine("a")
+        raw = self.server.writer.read(self.server.kind, *KEY)
+        labelled = raw | {"metadata": raw["metadata"] | {"labels": {"seen": "yes"}}}
+        self.server.writer.replace(self.server.kind, *KEY, labelled)
+        self.server.trip = lambda: 0.2
+        while self.server.requests[-2].method != "PUT":
+            self.pass_time(0.1)
+        self.assertEqual(self.server.requests[-1].method, "GET")
+        stopped = first.elector.stop()
+        self.pass_time(0.9)
+        self.successResultOf(stopped)
+        self.assertEqual(self.server.lease["holderIdentity"], "")
+
     def test_while_looking(self) -> None:
         """A candidate that waits for an answer to a look ends at once."""
         self.server.trip = lambda: 0.2
