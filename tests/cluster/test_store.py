@@ -183,6 +183,21 @@ class LastGoodSecretTests(SynchronousTestCase):
         self.assertEqual(state.secrets, {WEB: self.good})
         self.assertIn(own, state.problems)
 
+    def test_every_kind_of_bad(self) -> None:
+        """The good version stays whatever is wrong, and the problem says what it is."""
+        chain, key = self.good.content["tls.crt"], self.good.content["tls.key"]
+        _, other_key = issue(self.authority, ["shop.example"])
+        old_chain, old_key = issue(self.authority, ["shop.example"], not_after=NOW - timedelta(days=1))
+        for type_, content, word in (
+            ("kubernetes.io/tls", {"tls.crt": b"no PEM", "tls.key": key}, "no PEM certificates"),
+            ("kubernetes.io/tls", {"tls.crt": chain, "tls.key": other_key}, "does not belong"),
+            ("kubernetes.io/tls", {"tls.crt": old_chain, "tls.key": old_key}, "expired"),
+            ("kubernetes.io/tls", {"tls.crt": chain}, "tls.key: missing"),
+            ("kubernetes.io/basic-auth", {"tls.crt": chain, "tls.key": key}, "the Secret's type"),
+        ):
+            self.store.changed({SECRET: Projection(Secret(WEB, type_, content))})
+            self.assertIn(word, self.assertHeld().message)
+
     def test_good_again(self) -> None:
         """A new good version ends it, and so does the old one."""
         for secret in (self.secret(["other.example"]), self.good):
