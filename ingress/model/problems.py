@@ -41,7 +41,7 @@ class Reason(StrEnum):
     INVALID_CERTIFICATE = "InvalidCertificate"
     CERTIFICATE_NAME_MISMATCH = "CertificateNameMismatch"
     CERTIFICATE_CONFLICT = "CertificateConflict"
-    """Another, older Ingress brings the certificate of this host."""
+    """Another, older Ingress brings the certificate of this host, and this one cannot stand beside it."""
     CLIENT_AUTHENTICATION_CONFLICT = "ClientAuthenticationConflict"
     """Another, older Ingress decides which client certificates this host demands."""
     PASSTHROUGH_CONFLICT = "PassthroughConflict"
