@@ -56,7 +56,8 @@ def read_object_name(text: str) -> str:
 
 
 def read_ttl(text: str) -> int:
-    """Read how long a lease lasts, which the API has in whole seconds."""
+    """Read how long a lease lasts, which the API has in whole seconds; ``30s`` is ``30``."""
+    text = text.removesuffix("s")
     if not re.fullmatch(r"[0-9]{1,4}", text) or not SHORTEST_TTL_SECONDS <= int(text) <= LONGEST_SECONDS:
         raise ValueError(f"not a whole number of seconds from {SHORTEST_TTL_SECONDS} to {LONGEST_SECONDS}")
     return int(text)

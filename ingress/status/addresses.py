@@ -47,7 +47,7 @@ def service_addresses(service: Service, standing: Standing) -> tuple[Address, ..
         name = service.external_name.lower().removesuffix(".")
         return normalized([Address(name) if _is_ip(name) else Address("", name)])
     if service.type == "LoadBalancer":
-        balancers = [Address(ip) if ip else Address("", hostname) for ip, hostname in standing.addresses]
+        balancers = [Address(ip) if ip else Address("", name.lower()) for ip, name in standing.addresses]
         return normalized([*balancers, *external])
     if service.type == "NodePort" and external:
         return normalized(external)

@@ -65,8 +65,8 @@ class ReportingOptionsTests(SynchronousTestCase):
 
     def test_ttl(self) -> None:
         """A lease lasts whole seconds, long enough to be renewed."""
-        self.assertEqual(read_ttl("2"), 2)
-        for text in ("0", "1", "1.5", "-3", "3601", "x", "", "٣"):
+        self.assertEqual((read_ttl("2"), read_ttl("30s")), (2, 30))
+        for text in ("s", "1m", "0", "1", "1.5", "-3", "3601", "x", "", "٣"):
             self.assertRaises(ValueError, read_ttl, text)
 
     def test_complaint(self) -> None:

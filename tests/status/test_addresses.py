@@ -34,6 +34,11 @@ class ServiceTests(SynchronousTestCase):
             (ONE, TWO, Address("192.0.2.3"), NAME), standing, type="LoadBalancer", cluster_ip="10.0.0.1"
         )
 
+    def test_capital_letters(self) -> None:
+        """A name that a cloud spells with capital letters is shown in the spelling that the API takes."""
+        standing = Standing("u", (Address("", "LB-1.Cloud.test"),))
+        self.check((Address("", "lb-1.cloud.test"),), standing, type="LoadBalancer")
+
     def test_pending_load_balancer(self) -> None:
         """A load balancer that has no address yet gives none, never its cluster IP."""
         self.check((), type="LoadBalancer", cluster_ip="10.0.0.1")
