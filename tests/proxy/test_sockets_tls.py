@@ -221,6 +221,13 @@ class ManyHandshakesTests(RawCase):
             await self.whole(client, 1)
         self.assertEqual({answer.status for client in clients for answer in client.answers}, {200})
 
+    async def test_newcomers_wait(self) -> None:
+        """While many wait for their turn newcomers are not accepted; all of them are served in the end."""
+        self.patch(handshakes, "MAX_PARKED", 2)
+        self.patch(handshakes, "STEPS", 1)
+        await self.test_at_once()
+        self.assertEqual(self.upstream.requests, 4 * STEPS)
+
     async def test_silent_ones_are_cut(self) -> None:
         """Connections that begin no handshake keep nobody out: the oldest of them make room."""
         self.patch(handshakes, "MAX_HANDSHAKES", 3)
