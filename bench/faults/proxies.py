@@ -32,14 +32,14 @@ class Deadlines:
 
 DEFAULT_DEADLINES = Deadlines()
 
-# What a deadline is called in ``ingress.proxy.limits``.
+# What a deadline is called in ``ingress.model.limits``.
 _LIMITS = {
-    "head": ("HEAD_SECONDS",),
-    "body_gap": ("BODY_GAP_SECONDS", "BODY_RATE_SECONDS"),
-    "connect": ("CONNECT_SECONDS",),
-    "silence": ("SILENCE_SECONDS",),
-    "send_gap": ("SEND_GAP_SECONDS",),
-    "idle": ("IDLE_SECONDS",),
+    "head": "head_seconds",
+    "body_gap": "body_seconds",
+    "connect": "upstream.connect_seconds",
+    "silence": "upstream.read_seconds",
+    "send_gap": "send_seconds",
+    "idle": "keep_alive_seconds",
 }
 
 
@@ -163,10 +163,7 @@ def limit_arguments(deadlines: Deadlines) -> list[str]:
     """What ``bench.faults.subject`` is told of *deadlines*: those that are not the defaults."""
     chosen, usual = asdict(deadlines), asdict(DEFAULT_DEADLINES)
     return [
-        f"--limit={limit}={chosen[name]:g}"
-        for name, names in _LIMITS.items()
-        for limit in names
-        if chosen[name] != usual[name]
+        f"--limit={limit}={chosen[name]:g}" for name, limit in _LIMITS.items() if chosen[name] != usual[name]
     ]
 
 

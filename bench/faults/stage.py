@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ _POLL_SECONDS = 0.02
 _SETTLE_SECONDS = 0.2
 # Below the ports that systems give to outgoing connections: a port that a pod leaves must stay free for it.
 _PORTS = range(15000, 30000)
+_TIED = ("setpriv", "--pdeathsig=TERM", "--")
 _random = random.SystemRandom()
 _given: set[int] = set()
 
@@ -174,8 +176,9 @@ class Stage:
         return self.target == "ours"
 
     def spawn(self, name: str, command: Sequence[str], cpu: int) -> Running:
-        """Start a process that can import this repository."""
-        return self._processes.start(name, command, cpu, {"PYTHONPATH": str(REPOSITORY)})
+        """Start a process that can import this repository, and ends with this one, however that ends."""
+        tied = [*(_TIED if shutil.which(_TIED[0]) else ()), *command]
+        return self._processes.start(name, tied, cpu, {"PYTHONPATH": str(REPOSITORY)})
 
     async def backend(
         self, behavior: Behavior, *, reads_body: bool = True, addresses: Sequence[str] = (HOST,)

@@ -3,14 +3,15 @@
 import json
 from pathlib import Path
 
-from attrs import evolve
+from attrs import asdict, evolve, fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.faults import objects
 from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, Deadlines, Site, limit_arguments
-from bench.faults.subject import set_limit
+from bench.faults.subject import limited, with_limits
 from ingress.cluster.manifest_files import read_manifest
-from ingress.proxy import limits
+from ingress.model.limits import Limits
+from ingress.settings import Settings
 
 
 class SiteTests(SynchronousTestCase):
@@ -53,23 +54,37 @@ class LimitTests(SynchronousTestCase):
     def test_only_what_differs(self) -> None:
         """Defaults are not touched."""
         self.assertEqual(limit_arguments(DEFAULT_DEADLINES), [])
-        self.assertEqual(limit_arguments(Deadlines(silence=2)), ["--limit=SILENCE_SECONDS=2"])
+        self.assertEqual(limit_arguments(Deadlines(silence=2)), ["--limit=upstream.read_seconds=2"])
+
+    def test_every_deadline_is_a_limit(self) -> None:
+        """Each deadline that a script may shorten is a limit of the settings."""
+        arguments = limit_arguments(Deadlines(1, 1, 1, 1, 1, 1))
+        self.assertEqual(len(arguments), 6)
+        chosen = {argument.split("=")[1]: 1.0 for argument in arguments}
+        limits = limited(Limits(), chosen)
+        found = {
+            **asdict(limits),
+            **{f"upstream.{name}": value for name, value in asdict(limits.upstream).items()},
+        }
+        self.assertEqual({name: found[name] for name in chosen}, chosen)
+        settings = with_limits(Settings(), chosen)
+        self.assertIn(limits, [getattr(settings, field.name) for field in fields(Settings)])
+
+    def test_unknown(self) -> None:
+        """A limit that does not exist is refused, and does not pass for one that was set."""
+        for name in ("no_such_limit", "upstream.head_seconds"):
+            self.assertRaises(ValueError, limited, Limits(), {name: 1.0})
 
     def test_defaults_are_ours(self) -> None:
-        """What the scripts take for our defaults is what the proxy has, and each bound exists."""
-        shortened = limit_arguments(Deadlines(1, 1, 1, 1, 1, 1))
-        for argument in shortened:
-            name = argument.split("=")[1]
-            self.patch(limits, name, getattr(limits, name))
-            set_limit(f"{name}=1")
-            self.assertEqual(getattr(limits, name), 1)
-        self.assertRaises(SystemExit, set_limit, "NO_SUCH_LIMIT=1")
-
-    def test_default_values(self) -> None:
-        """A test at the default deadlines measures what users get."""
-        defaults = DEFAULT_DEADLINES
-        known = (limits.HEAD_SECONDS, limits.CONNECT_SECONDS, limits.SILENCE_SECONDS, limits.IDLE_SECONDS)
-        self.assertEqual((defaults.head, defaults.connect, defaults.silence, defaults.idle), known)
-        self.assertEqual(
-            (defaults.body_gap, defaults.send_gap), (limits.BODY_GAP_SECONDS, limits.SEND_GAP_SECONDS)
+        """A script at the default deadlines measures what users get, and the others are told the same."""
+        limits = Limits()
+        upstream = limits.upstream
+        expected = Deadlines(
+            limits.head_seconds,
+            limits.body_seconds,
+            upstream.connect_seconds,
+            upstream.read_seconds,
+            limits.send_seconds,
+            limits.keep_alive_seconds,
         )
+        self.assertEqual(DEFAULT_DEADLINES, expected)
