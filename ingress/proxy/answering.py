@@ -120,6 +120,10 @@ class AnsweringConnection(Protocol):
         """Send bytes of a tunnel."""
         self.transport.write(octets)
 
+    def close_after_answer(self) -> None:
+        """Take no request after this one."""
+        self._keep_alive = False
+
     def cut(self) -> None:
         """Break the answer off, so that downstream can see that it is not whole."""
         self._keep_alive = False

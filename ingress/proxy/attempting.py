@@ -75,6 +75,10 @@ class Attempting(ABC):
         """Answer with an error."""
 
     @abstractmethod
+    def crash(self) -> None:
+        """End the exchange, which met a bug of ours."""
+
+    @abstractmethod
     def _cut(self, why: str) -> None:
         """End an answer, or a tunnel, that cannot be whole any more."""
 

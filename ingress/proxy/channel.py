@@ -29,6 +29,7 @@ from ingress.proxy.channel_state import (
     seconds_allowed,
     wants_reading,
 )
+from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.limits import LINGER_GAP_SECONDS, LINGER_SECONDS
 from ingress.proxy.patience import PatientConnection
@@ -90,10 +91,14 @@ class DownstreamChannel(PatientConnection):
         self._sweep.forget(self)
         self.state = CLOSED
         self._site.closed(self, self._secure)
-        exchange, self._exchange = self._exchange, None
-        if exchange is not None:
-            exchange.downstream_lost()
+        try:
+            if self._exchange is not None:
+                self._exchange.downstream_lost()
+        except Exception:
+            self.raised()
+        self._exchange = None
 
+    @contained
     def readConnectionLost(self) -> None:
         """Downstream sends no more; it may still wait for its answer (half-close)."""
         self._half_closed = True
@@ -119,28 +124,31 @@ class DownstreamChannel(PatientConnection):
     # Requests
 
     def dataReceived(self, received: bytes) -> None:
-        state = self.state
-        if state is HEAD:
-            buffer = self._buffer
-            if not buffer:
-                block = only_head(received)
-                if block is not None and not self._full and not self._advancing:
-                    self._begin(block)
-                    return
-                self.deadline = self._sweep.now + self._limits.head_seconds
-            buffer += received
-            self._advance()
-        elif state is EXCHANGE:
-            if self._body is not None:
-                self._take_body(self._body, received)
-            elif not self._is_broken:
-                self._buffer += received
-                self._update_reading()
-        elif state is TUNNEL:
-            if self._exchange is not None:
-                self._exchange.tunnel_from_downstream(received)
-        elif state is LINGERING:
-            self.deadline = min(self._linger_until, self._sweep.now + LINGER_GAP_SECONDS)
+        try:
+            state = self.state
+            if state is HEAD:
+                buffer = self._buffer
+                if not buffer:
+                    block = only_head(received)
+                    if block is not None and not self._full and not self._advancing:
+                        self._begin(block)
+                        return
+                    self.deadline = self._sweep.now + self._limits.head_seconds
+                buffer += received
+                self._advance()
+            elif state is EXCHANGE:
+                if self._body is not None:
+                    self._take_body(self._body, received)
+                elif not self._is_broken:
+                    self._buffer += received
+                    self._update_reading()
+            elif state is TUNNEL:
+                if self._exchange is not None:
+                    self._exchange.tunnel_from_downstream(received)
+            elif state is LINGERING:
+                self.deadline = min(self._linger_until, self._sweep.now + LINGER_GAP_SECONDS)
+        except Exception:
+            self.raised()
 
     def _advance(self) -> None:
         """Begin the requests in the buffer, one after the other as each one ends."""
@@ -193,18 +201,23 @@ class DownstreamChannel(PatientConnection):
             origin = self._site.trusted_proxies.origin(origin, head)
         exchange = Exchange(self._site, self, head, destination, origin)
         self._exchange = exchange
-        if head.has_body:
-            self._body = RequestBody(head, self._sweep.now, self._limits)
-            # What came with the head goes upstream with it, in one write.
-            self._take_body(self._body, self._buffer.take())
-            if self._half_closed and self._body is not None and self._exchange is exchange:
-                exchange.request_broken(400, "request body breaks off")
-            if self._exchange is not exchange:
-                return
-        if self.security is not None and not self.security.serves(destination[0], self._site.server_names):
-            exchange.fail(421, "the host needs a connection of its own")
-        else:
-            self._site.resource_for(exchange).render(exchange)
+        try:
+            if head.has_body:
+                self._body = RequestBody(head, self._sweep.now, self._limits)
+                # What came with the head goes upstream with it, in one write.
+                self._take_body(self._body, self._buffer.take())
+                if self._half_closed and self._body is not None and self._exchange is exchange:
+                    exchange.request_broken(400, "request body breaks off")
+                if self._exchange is not exchange:
+                    return
+            if self.security is not None and not self.security.serves(
+                destination[0], self._site.server_names
+            ):
+                exchange.fail(421, "the host needs a connection of its own")
+            else:
+                self._site.resource_for(exchange).render(exchange)
+        except Exception:
+            self.raised()
 
     def _take_body(self, body: RequestBody, received: bytes) -> None:
         """Hand what *received* holds of the request body to the exchange."""
@@ -241,11 +254,13 @@ class DownstreamChannel(PatientConnection):
             now = self._sweep.now
             self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
 
+    @contained
     def _moved(self, count: int) -> None:
         """So much of a spliced request body went upstream."""
         if self._body is not None:
             self._body.moved(count, self._sweep.now)
 
+    @contained
     def _spliced(self) -> None:
         """All of a spliced request body went upstream."""
         self._body = None
@@ -343,6 +358,7 @@ class DownstreamChannel(PatientConnection):
 
     # IPushProducer: the transport tells how full it is.
 
+    @contained
     def pauseProducing(self) -> None:
         """The transport's buffer is full: upstream must wait."""
         self._full = True
@@ -351,6 +367,7 @@ class DownstreamChannel(PatientConnection):
             self._exchange.downstream_full()
         self._update_reading()
 
+    @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
         self._full = False

@@ -25,6 +25,8 @@ What may go wrong in which state, and when a further attempt is made, is the tab
 
 from typing import TYPE_CHECKING
 
+from twisted.logger import Logger
+
 from ingress.http.field_values import first_value
 from ingress.http.forwarding import Origin
 from ingress.http.request_head import RequestHead
@@ -40,6 +42,8 @@ from ingress.routing.route import Route
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
+
+log = Logger()
 
 # Bound once: looking a member up in its class costs more than comparing it.
 _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
@@ -120,6 +124,8 @@ class Exchange(Attempting):
         self.status = reply.status
         body = b"" if self.head.method == b"HEAD" else reply.body
         self._sent = len(body)
+        # From here on there is a status line, whatever happens.
+        self.state = _ANSWERING
         self._downstream.respond(head_of(reply), body, True, [])
         self._finish()
 
@@ -141,6 +147,32 @@ class Exchange(Attempting):
         elif self.state is _ANSWERING:
             self._downstream.cut()
             self._finish()
+
+    def crash(self) -> None:
+        """End the exchange that a bug of ours made impossible; to be called while its exception is handled.
+
+        Downstream gets 500 if nothing of an answer was sent, and never a second status line; its connection
+        ends in any case, and upstream's is not used again.
+        """
+        log.failure(
+            "A request to {host} failed by a bug, and is the only one that did: {state}",
+            host=self.host.decode("latin-1"),
+            state=self.state.value,
+        )
+        self._drop_upstream()
+        if self.state in (_WAITING, _CONNECTING, _AWAITING):
+            self._downstream.close_after_answer()
+            self.reply(self._site.replies.of(500, accepts_html(self.head.forward)))
+        elif self.state is _DONE:
+            # What there was to say is said; but nobody knows how far its end came.
+            self._downstream.end()
+        else:
+            self._downstream.cut()
+            self._finish()
+
+    def hang_up(self) -> None:
+        """End downstream's connection, when nothing else can be done."""
+        self._downstream.end()
 
     def downstream_lost(self) -> None:
         """Downstream went away: upstream's work is for nobody."""

@@ -40,8 +40,14 @@ class DownstreamHalf(Protocol):
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
 
+    def close_after_answer(self) -> None:
+        """Take no request after this one."""
+
     def cut(self) -> None:
         """End the connection so that downstream can see that the answer is not whole."""
+
+    def end(self) -> None:
+        """End the connection once everything is sent."""
 
     def finished(self) -> None:
         """The exchange is over: go on with the next request, or close."""

@@ -9,9 +9,12 @@ tick of the sweep (``progress``); or nothing.  What is awaited of upstream is no
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from twisted.logger import Logger
+
 from ingress.http.head_buffer import HeadBuffer
 from ingress.proxy.answering import AnsweringConnection
 from ingress.proxy.channel_state import CLOSED, HEAD, LINGERING
+from ingress.proxy.containing import contained
 from ingress.proxy.limits import LINGER_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
@@ -20,6 +23,9 @@ from ingress.proxy.transports import is_held_up, unsent
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
+
+
+log = Logger()
 
 
 class PatientConnection(AnsweringConnection):
@@ -61,6 +67,26 @@ class PatientConnection(AnsweringConnection):
         limits = self._limits
         return self.deadline - (limits.keep_alive_seconds if self._requests else limits.head_seconds)
 
+    def end(self) -> None:
+        """End the connection once everything is sent."""
+        self._close()
+
+    def raised(self) -> None:
+        """A bug was met: end the exchange at hand with 500, if that can still be said, and the connection with it."""
+        try:
+            if self._exchange is not None:
+                self._exchange.crash()
+            elif self.state is HEAD:
+                log.failure("A request could not be read, by a bug; it is the only one that ends")
+                self._refuse(500, "a bug")
+            else:
+                log.failure("A connection failed by a bug; it is the only one that ends")
+                self.transport.abortConnection()
+        except Exception:
+            log.failure("What met a bug could not be ended in order")
+            self.transport.abortConnection()
+
+    @contained
     def expire(self) -> None:
         """Called by the sweep: the peer took too long, or how it takes what is sent is to be looked at."""
         now = self._sweep.now

@@ -111,14 +111,24 @@ class UpstreamPool:
         self._connections.add(connection)
         self._metrics.upstream_opened()
         exchange = self._waiting.pop(connection, None)
-        if exchange is None or not exchange.upstream_connected(connection):
+        try:
+            is_taken = exchange is not None and exchange.upstream_connected(connection)
+        except Exception:
+            assert exchange is not None
+            connection.abandon()
+            exchange.crash()
+            return
+        if not is_taken:
             self.release(connection)
 
     def _unreachable(self, connection: UpstreamConnection, why: str) -> None:
         exchange = self._waiting.pop(connection, None)
         self._count_less(connection.endpoint)
         if exchange is not None:
-            exchange.upstream_unreachable(why)
+            try:
+                exchange.upstream_unreachable(why)
+            except Exception:
+                exchange.crash()
 
     def _count_less(self, endpoint: Endpoint) -> None:
         count = self._counts.get(endpoint, 0) - 1

@@ -33,6 +33,7 @@ from ingress.http.response_head import (
 )
 from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import Fault
+from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
@@ -161,6 +162,11 @@ class UpstreamConnection(PatientUpstream):
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
+    def forsake(self) -> None:
+        """End the connection at once, and offer it to nobody."""
+        self._pool.discard(self)
+        self.transport.abortConnection()
+
     def retire(self) -> None:
         """Close an idle connection, which was in use long ago."""
         self._pool.discard(self)
@@ -172,6 +178,7 @@ class UpstreamConnection(PatientUpstream):
 
     # IPushProducer: the transport tells how full it is.
 
+    @contained
     def pauseProducing(self) -> None:
         """The transport's buffer is full."""
         if not self._tunnel:
@@ -179,6 +186,7 @@ class UpstreamConnection(PatientUpstream):
         if self._exchange is not None:
             self._exchange.upstream_full()
 
+    @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
         self._is_full = self._is_copying
@@ -191,6 +199,7 @@ class UpstreamConnection(PatientUpstream):
 
     # Receiving
 
+    @contained
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
@@ -203,12 +212,10 @@ class UpstreamConnection(PatientUpstream):
         exchange = self._exchange
         if exchange is None:
             # Nobody asked: whatever this is, it must not become the answer to the next request.
-            self._pool.discard(self)
-            self.transport.abortConnection()
+            self.forsake()
             return
         if self._tunnel:
-            self._tunnel_moved()
-            exchange.tunnel_from_upstream(received)
+            self._pass_on(exchange, received)
             return
         self._touched = True
         if self.deadline != NEVER and not self._is_full:
@@ -222,6 +229,13 @@ class UpstreamConnection(PatientUpstream):
                     exchange.upstream_body(piece, ended, trailers)
         except (ResponseError, BodyError) as error:
             self._break_off(str(error), Fault.INVALID)
+        except Exception:
+            self._crash(exchange)
+
+    @contained
+    def _pass_on(self, exchange: Exchange, received: bytes) -> None:
+        self._tunnel_moved()
+        exchange.tunnel_from_upstream(received)
 
     def _read_heads(self, exchange: Exchange, received: bytes) -> None:
         """Read 1xx heads and the final one, with what of the body follows it."""
@@ -267,6 +281,7 @@ class UpstreamConnection(PatientUpstream):
             if isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
                 exchange.splice_answer(KernelCopy(self.transport, decoder.left, self._moved, self._spliced))
 
+    @contained
     def _moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
         if self._request_sent:
@@ -277,9 +292,12 @@ class UpstreamConnection(PatientUpstream):
     def _spliced(self) -> None:
         """All of a spliced answer went downstream."""
         exchange = self._exchange
-        if exchange is not None:
-            self._release(is_clean=True)
-            exchange.upstream_body(b"", True, [])
+        try:
+            if exchange is not None:
+                self._release(is_clean=True)
+                exchange.upstream_body(b"", True, [])
+        except Exception:
+            self._crash(exchange)
 
     def _read_body(self, decoder: Decoder, received: bytes) -> tuple[bytes, bool, list[bytes]]:
         """Return the payload in *received*, whether the body ended, and its trailers.
@@ -324,8 +342,15 @@ class UpstreamConnection(PatientUpstream):
         exchange, self._exchange = self._exchange, None
         self.transport.abortConnection()
         if exchange is not None:
-            exchange.upstream_lost(why, fault)
+            self._tell_lost(exchange, why, fault)
 
+    def _tell_lost(self, exchange: Exchange, why: str, fault: Fault) -> None:
+        try:
+            exchange.upstream_lost(why, fault)
+        except Exception:
+            self._crash(exchange)
+
+    @contained
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._sweep.forget(self)
         if self._connected:
@@ -336,7 +361,9 @@ class UpstreamConnection(PatientUpstream):
             return
         clean = reason.check(ConnectionDone) is not None
         if clean and isinstance(self._decoder, CloseDecoder):
+            self._exchange = exchange
             exchange.upstream_body(b"", True, [])
+            self._exchange = None
             return
         why = "connection closed" if clean else "connection lost"
         if self.endpoint.terms is not None and not clean:
@@ -349,7 +376,7 @@ class UpstreamConnection(PatientUpstream):
         else:
             self._pool.was_stale(self.endpoint)
             fault = Fault.UNTAKEN if clean and took_nothing else Fault.STALE
-        exchange.upstream_lost(why, fault)
+        self._tell_lost(exchange, why, fault)
 
     def _forget_delivery(self) -> bool:
         """Look no more after what is delivered; returns whether it is known that nothing was."""

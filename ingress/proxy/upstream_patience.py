@@ -10,8 +10,10 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from twisted.internet.protocol import Protocol
+from twisted.logger import Logger
 
 from ingress.proxy.attempts import Fault
+from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.progress import Progress
 from ingress.proxy.sweep import NEVER
@@ -19,6 +21,9 @@ from ingress.proxy.transports import Transport, is_held_up, unsent
 
 if TYPE_CHECKING:
     from ingress.proxy.pool import UpstreamPool
+
+
+log = Logger()
 
 
 class PatientUpstream(Protocol):
@@ -49,9 +54,34 @@ class PatientUpstream(Protocol):
         """End the connection, and the exchange with it."""
 
     @abstractmethod
+    def forsake(self) -> None:
+        """End the connection at once, and offer it to nobody."""
+
+    @abstractmethod
     def retire(self) -> None:
         """Close an idle connection."""
 
+    def raised(self) -> None:
+        """A bug was met: end the exchange at hand, and the connection with it."""
+        self._crash(self._exchange)
+
+    def _crash(self, exchange: Exchange | None) -> None:
+        """End *exchange*, which met a bug, and the connection unless it went to another one meanwhile."""
+        if self._exchange is exchange:
+            self._exchange = None
+        try:
+            if exchange is None:
+                log.failure("A connection to an endpoint failed by a bug; it is the only one that ends")
+            else:
+                exchange.crash()
+        except Exception:
+            log.failure("What met a bug could not be ended in order")
+            if exchange is not None:
+                exchange.hang_up()
+        if self._exchange is None:
+            self.forsake()
+
+    @contained
     def expire(self) -> None:
         """Called by the sweep: idle, silent or closing for too long, or how the request is taken is to be looked at."""
         now = self._sweep.now

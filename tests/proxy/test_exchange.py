@@ -399,10 +399,11 @@ class RedirectTests(ProxyCase):
         down = self.stage.open()
         down.say(GET)
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.assert_status(down.take(), 500)
         self.assertTrue(down.closed)
         self.upstream().say(OK)
         self.assert_status(other.take(), 200)
-        self.assert_ended(499, 200)
+        self.assert_ended(500, 200)
 
 
 class RequestIdTests(ProxyCase):
