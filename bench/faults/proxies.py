@@ -32,15 +32,16 @@ class Deadlines:
 
 DEFAULT_DEADLINES = Deadlines()
 
-# What a deadline is called in ``ingress.model.limits``.
-_LIMITS = {
-    "head": "head_seconds",
-    "body_gap": "body_seconds",
-    "connect": "upstream.connect_seconds",
-    "silence": "upstream.read_seconds",
-    "send_gap": "send_seconds",
-    "idle": "keep_alive_seconds",
+# The option of ours for each.
+_OPTIONS = {
+    "head": "client-header-timeout",
+    "body_gap": "client-body-timeout",
+    "connect": "proxy-connect-timeout",
+    "silence": "proxy-read-timeout",
+    "send_gap": "send-timeout",
+    "idle": "keep-alive-timeout",
 }
+_TWISTD = "from twisted.scripts.twistd import run; run()"
 
 
 @frozen
@@ -159,25 +160,23 @@ def _haproxy(site: Site, files: int) -> list[str]:
     return ["haproxy", "-db", "-f", str(config)]
 
 
-def limit_arguments(deadlines: Deadlines) -> list[str]:
-    """What ``bench.faults.subject`` is told of *deadlines*: those that are not the defaults."""
+def deadline_options(deadlines: Deadlines) -> list[str]:
+    """The options of ours for those of *deadlines* that are not the defaults."""
     chosen, usual = asdict(deadlines), asdict(DEFAULT_DEADLINES)
     return [
-        f"--limit={limit}={chosen[name]:g}" for name, limit in _LIMITS.items() if chosen[name] != usual[name]
+        f"--{option}={chosen[name]:g}" for name, option in _OPTIONS.items() if chosen[name] != usual[name]
     ]
 
 
 def _ours(site: Site, files: int) -> list[str]:
     if not site.manifests.exists() and not site.source:
         site.write(objects.one_service(site.ports))
+    twistd = ["-c", _TWISTD, "--nodaemon", "--pidfile=", "ingress"]
     return [
         *(["prlimit", f"--nofile={site.max_files}:{site.max_files}"] if site.max_files else []),
         sys.executable,
-        "-m",
-        "bench.faults.subject",
-        *limit_arguments(site.deadlines),
-        *(["--planted-bug"] if site.plants_bug else []),
-        "--",
+        *(["-m", "bench.faults.subject"] if site.plants_bug else twistd),
+        *deadline_options(site.deadlines),
         *(site.source or (f"--manifests={site.manifests}",)),
         f"--http=tcp:{site.http}:interface={HOST}",
         f"--https=tcp:{site.https}:interface={HOST}",

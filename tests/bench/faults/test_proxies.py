@@ -3,15 +3,14 @@
 import json
 from pathlib import Path
 
-from attrs import asdict, evolve, fields
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.faults import objects
-from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, Deadlines, Site, limit_arguments
-from bench.faults.subject import limited, with_limits
+from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, Deadlines, Site, deadline_options
 from ingress.cluster.manifest_files import read_manifest
 from ingress.model.limits import Limits
-from ingress.settings import Settings
+from ingress.tap import Options
 
 
 class SiteTests(SynchronousTestCase):
@@ -48,43 +47,31 @@ class SiteTests(SynchronousTestCase):
         self.assertEqual([problem for one in content.objects for problem in one.projection.problems], [])
 
 
-class LimitTests(SynchronousTestCase):
+class DeadlineTests(SynchronousTestCase):
     """Deadlines of ours that a script shortens."""
+
+    def limits(self, deadlines: Deadlines) -> Limits:
+        """What ours makes of *deadlines*."""
+        options = Options()
+        options.parseOptions(["--manifests=.", *deadline_options(deadlines)])
+        return options.settings().limits
 
     def test_only_what_differs(self) -> None:
         """Defaults are not touched."""
-        self.assertEqual(limit_arguments(DEFAULT_DEADLINES), [])
-        self.assertEqual(limit_arguments(Deadlines(silence=2)), ["--limit=upstream.read_seconds=2"])
+        self.assertEqual(deadline_options(DEFAULT_DEADLINES), [])
+        self.assertEqual(deadline_options(Deadlines(silence=2)), ["--proxy-read-timeout=2"])
 
-    def test_every_deadline_is_a_limit(self) -> None:
-        """Each deadline that a script may shorten is a limit of the settings."""
-        arguments = limit_arguments(Deadlines(1, 1, 1, 1, 1, 1))
-        self.assertEqual(len(arguments), 6)
-        chosen = {argument.split("=")[1]: 1.0 for argument in arguments}
-        limits = limited(Limits(), chosen)
-        found = {
-            **asdict(limits),
-            **{f"upstream.{name}": value for name, value in asdict(limits.upstream).items()},
-        }
-        self.assertEqual({name: found[name] for name in chosen}, chosen)
-        settings = with_limits(Settings(), chosen)
-        self.assertIn(limits, [getattr(settings, field.name) for field in fields(Settings)])
-
-    def test_unknown(self) -> None:
-        """A limit that does not exist is refused, and does not pass for one that was set."""
-        for name in ("no_such_limit", "upstream.head_seconds"):
-            self.assertRaises(ValueError, limited, Limits(), {name: 1.0})
-
-    def test_defaults_are_ours(self) -> None:
-        """A script at the default deadlines measures what users get, and the others are told the same."""
-        limits = Limits()
-        upstream = limits.upstream
-        expected = Deadlines(
-            limits.head_seconds,
-            limits.body_seconds,
-            upstream.connect_seconds,
-            upstream.read_seconds,
-            limits.send_seconds,
-            limits.keep_alive_seconds,
-        )
-        self.assertEqual(DEFAULT_DEADLINES, expected)
+    def test_each_is_obeyed(self) -> None:
+        """What a script shortens is what ours gets, and the defaults are those that users have."""
+        for deadlines in (DEFAULT_DEADLINES, Deadlines(1, 2, 3, 4, 5, 6)):
+            limits = self.limits(deadlines)
+            upstream = limits.upstream
+            found = Deadlines(
+                limits.head_seconds,
+                limits.body_seconds,
+                upstream.connect_seconds,
+                upstream.read_seconds,
+                limits.send_seconds,
+                limits.keep_alive_seconds,
+            )
+            self.assertEqual(found, deadlines)
