@@ -5,6 +5,13 @@ cost nothing and needs nothing of the way that bytes take.  A peer that takes li
 that takes nothing for as long as it may is stuck.
 """
 
+from typing import Final
+
+from ingress.proxy.sweep import Sweep
+
+_EARLY_SECONDS: Final = Sweep.interval_seconds / 2
+"""A tick comes some milliseconds early or late."""
+
 
 class Progress:
     """What was unsent at the last look, and since when nothing of it went."""
@@ -21,4 +28,4 @@ class Progress:
             self._unsent = unsent
             self._since = now
             return False
-        return unsent > 0 and now - self._since >= seconds
+        return unsent > 0 and now - self._since >= seconds - _EARLY_SECONDS

@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
+from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
@@ -53,6 +54,8 @@ class FakeConnector:
         self.peers: list[Peer] = []
         """The upstream peers, in the order in which they were connected to."""
         self.asked: list[Endpoint] = []
+        self.seconds = 0.0
+        """How long the last connection might have taken to make."""
         self.window: int | None = None
         """How many bytes new peers take; None means all."""
 
@@ -65,6 +68,7 @@ class FakeConnector:
     ) -> None:
         """Do what ``Connector.connect`` does."""
         self.asked.append(endpoint)
+        self.seconds = seconds
         if self.is_slow:
             self.waiting.append((endpoint, protocol, failed))
         elif endpoint in self.unreachable:
@@ -144,6 +148,7 @@ class Stage:
         max_body_bytes: int = 0,
         balancing: Balancing | None = None,
         retries: RetryRule = DEFAULT_RETRIES,
+        timeouts: AskedTimeouts | None = None,
     ) -> None:
         """Publish one route, for every path of *host*."""
         route = Route(
@@ -156,6 +161,7 @@ class Stage:
             max_body_bytes,
             balancing=balancing,
             retries=retries,
+            timeouts=timeouts,
         )
         self.resource.publish(RouteTable([route]), {BACKEND: BackendState(endpoints, reason)})
 

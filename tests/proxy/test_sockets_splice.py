@@ -131,6 +131,9 @@ class _End:
     def splice_over(self, splice: Splice) -> None:
         self.is_over = True
 
+    def splice_ended(self) -> None:
+        """Never: these splices end with their count."""
+
     def splice_failed(self, problem: OSError | None) -> None:
         self.failures.append(problem)
 

@@ -24,9 +24,9 @@ from ingress.proxy.plane.splice import Splice
 from ingress.proxy.plane.spliced import SplicedSocket
 from ingress.proxy.transports import KernelCopy
 
-HIGH_WATER = 64 * 1024
+HIGH_WATER = 16 * 1024
 """Bytes that wait to be sent before the producer is paused."""
-LOW_WATER = 16 * 1024
+LOW_WATER = 8 * 1024
 _SMALL_READ = 16 * 1024
 _LARGE_READ = 256 * 1024
 _MAX_PIECES = 32
@@ -144,7 +144,7 @@ class StreamTransport(SplicedSocket):
         if received:
             size = len(received)
             if size == self._read_size:
-                self._read_size = _LARGE_READ
+                self._read_size = min(size + size // 2, _LARGE_READ)
             elif size < _SMALL_READ:
                 self._read_size = _SMALL_READ
             self._protocol.dataReceived(received)
@@ -368,6 +368,8 @@ class StreamTransport(SplicedSocket):
         """Read nothing for now."""
         if self._reading and not self._ended:
             self._reading = False
+            # Who could not take what was read so far does not get much more of it next time.
+            self._read_size = _SMALL_READ
             self.update()
 
     def resumeProducing(self) -> None:

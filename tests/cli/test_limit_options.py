@@ -1,0 +1,40 @@
+"""The options about limits."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cli import limit_options
+from ingress.model.limits import Limits, Timeouts
+from ingress.tap import Options
+
+
+class LimitOptionsTests(SynchronousTestCase):
+    """From the command line to ``Limits``."""
+
+    def limits(self, *arguments: str) -> Limits:
+        """Return what the command line comes to."""
+        options = Options()
+        options.parseOptions(list(arguments))
+        return options.settings().limits
+
+    def test_defaults(self) -> None:
+        """Without options the limits are the usual ones."""
+        self.assertEqual(self.limits(), Limits())
+
+    def test_all(self) -> None:
+        """Each option is one limit."""
+        names = [name for name, _ in limit_options.GROUP[1]]
+        arguments = [f"--{name}={number}" for number, name in enumerate(names, 11)]
+        expected = Limits(11.0, 12.0, 13, 14.0, 15.0, 16, 17.0, Timeouts(18.0, 19.0, 20.0), 21, 22)
+        self.assertEqual(self.limits(*arguments), expected)
+
+    def test_refused(self) -> None:
+        """What is no bounded number ends the start in one line that names the option."""
+        for name, value in limit_options.GROUP[1]:
+            wrong = ["-1", "x", "", "1e3", "9" * 12, "nan"] + (
+                ["0", "0.0"] if value == "SECONDS" else ["1.5"]
+            )
+            for text in wrong:
+                told = self.assertRaises(SystemExit, self.limits, f"--{name}={text}")
+                self.assertIn(f"--{name}", str(told))
