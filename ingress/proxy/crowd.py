@@ -1,7 +1,7 @@
 """How many downstream connections there are, and what is done when there are many.
 
 Near the limit, connections at rest (silent since they were made, or between two requests)
-are closed, those first that rest longest: so the silent cannot keep out those who have
+are closed, first those that never said a word, then those that rest longest: so the silent cannot keep out those who have
 something to say.  At the limit all listeners pause; who comes then waits in the kernel, and is
 accepted when others have left.  Nobody is refused, and nothing that is going on is cut.
 
@@ -21,8 +21,8 @@ from ingress.proxy.sweep import NEVER, Sweep
 
 DEFAULT_CONNECTIONS: Final = 8000
 """Fewer where the process may have fewer descriptors (``ingress.descriptors``)."""
-LEAST_REST_SECONDS: Final = 1.0
-"""Who was accepted a moment ago has not had the time to say something."""
+LEAST_REST_SECONDS: Final = 2.0
+"""Two ticks: who was accepted or answered a moment ago has not had the time to say something."""
 _TELL_SECONDS: Final = 60.0
 
 
@@ -34,6 +34,10 @@ class Connection(Protocol):
 
     def abort(self) -> None:
         """Close at once."""
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing has come of it, so that nothing is lost with it."""
 
     def rests_since(self) -> float:
         """Return the time of the sweep since when it is at rest; ``NEVER`` if it is not, or must not be closed."""
@@ -122,7 +126,7 @@ class Crowd:
         self.deadline = self._sweep.now
         latest = self._sweep.now - LEAST_REST_SECONDS
         resting = [(since, each) for each in self._connections if (since := each.rests_since()) <= latest]
-        resting.sort(key=_since)
+        resting.sort(key=_reluctance)
         surplus = resting[: count - self._roomy]
         for _, connection in surplus:
             connection.drain()
@@ -134,5 +138,6 @@ class Crowd:
         self.deadline = self._sweep.now
 
 
-def _since(resting: tuple[float, Connection]) -> float:
-    return resting[0]
+def _reluctance(resting: tuple[float, Connection]) -> tuple[bool, float]:
+    since, connection = resting
+    return (not connection.is_mute, since)

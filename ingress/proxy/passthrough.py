@@ -204,6 +204,8 @@ class PassthroughTunnel:
     def drain(self) -> None:
         """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
 
+    is_mute = False
+
     def rests_since(self) -> float:
         """Return ``NEVER``: nobody here knows what its peers are about."""
         return NEVER

@@ -60,6 +60,11 @@ class PatientConnection(AnsweringConnection):
             self.transport.unregisterProducer()
             self.transport.loseConnection()
 
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing has come."""
+        return not self._requests
+
     def rests_since(self) -> float:
         """Return since when nothing has come and nothing is awaited but a request; ``NEVER`` if that is not so."""
         if self.state is not HEAD or self._buffer or self._full:

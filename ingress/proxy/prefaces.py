@@ -153,6 +153,8 @@ class Preface:
         """Begin nothing any more."""
         self.abort()
 
+    is_mute = True
+
     def rests_since(self) -> float:
         """Return since when it waits for what is to come first."""
         return self.deadline - PREFACE_SECONDS

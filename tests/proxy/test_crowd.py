@@ -18,9 +18,10 @@ from tests.proxy.playing import GET, OK, ProxyCase
 class FakeConnection:
     """A connection, at rest since some time."""
 
-    def __init__(self, crowd: set[FakeConnection], since: float) -> None:
+    def __init__(self, crowd: set[FakeConnection], since: float, is_mute: bool) -> None:
         self._crowd = crowd
         self._since = since
+        self.is_mute = is_mute
         self.closed = False
 
     def rests_since(self) -> float:
@@ -63,9 +64,9 @@ class CrowdTests(SynchronousTestCase):
         for port in self.ports:
             self.crowd.add_port(port)
 
-    def come(self, count: int, since: float) -> list[FakeConnection]:
+    def come(self, count: int, since: float, is_mute: bool = True) -> list[FakeConnection]:
         """Let *count* connections come, at rest since so many seconds ago."""
-        come = [FakeConnection(self.connections, 1000.0 - since) for _ in range(count)]
+        come = [FakeConnection(self.connections, 1000.0 - since, is_mute) for _ in range(count)]
         for each in come:
             self.connections.add(each)
             self.crowd.grown()
@@ -87,10 +88,17 @@ class CrowdTests(SynchronousTestCase):
         self.assertFalse(any(each.closed for each in (*busy, *new)))
         self.assertEqual(len(self.connections), 28)
 
+    def test_mute(self) -> None:
+        """Those that never said a word go before those that rest longer, but have asked for something."""
+        asked, mute = self.come(20, 50, is_mute=False), self.come(10, 5)
+        self.clock.advance(1)
+        self.assertEqual(sum(each.closed for each in mute), 2)
+        self.assertFalse(any(each.closed for each in asked))
+
     def test_newcomers_are_spared(self) -> None:
         """Who was accepted a moment ago is given time to say something."""
         come = self.come(31, -0.5)
-        self.clock.advance(1)
+        self.clock.pump([1, 1])
         self.assertFalse(any(each.closed for each in come))
         self.clock.advance(1)
         self.assertEqual(sum(each.closed for each in come), 3)
@@ -160,10 +168,11 @@ class SilenceTests(ProxyCase):
         busy.say(GET)
         silent = [self.stage.open() for _ in range(14)]
         self.assertTrue(site.crowd.is_paused)
-        self.reactor.pass_time(2)
+        self.reactor.pass_time(3)
         self.assertFalse(site.crowd.is_paused)
-        self.assertEqual(sum(each.closed for each in (*silent, kept)), 2)
+        self.assertEqual(sum(each.closed for each in silent), 2)
+        self.assertFalse(kept.closed)
         self.assertFalse(busy.closed)
         self.assertEqual(self.metrics.value("ingress_downstream_connections_closed_early_total"), 2)
-        self.reactor.pass_time(9)
+        self.reactor.pass_time(8)
         self.assertTrue(all(each.closed for each in silent))
