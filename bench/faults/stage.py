@@ -152,10 +152,12 @@ class Stage:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for proxy in self._proxies:
-            if kind is None:
-                self._look_at_end(proxy)
-        self._processes.__exit__(kind, error, trace)
+        try:
+            for proxy in self._proxies:
+                if kind is None:
+                    self._look_at_end(proxy)
+        finally:
+            self._processes.__exit__(kind, error, trace)
         for backend in self._backends:
             await backend.stop()
         for hole in self._holes:
