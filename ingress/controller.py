@@ -39,7 +39,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.cluster.store import Changes, Store
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.objects import Batch, Kind, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState

@@ -31,7 +31,7 @@ from ingress.descriptors import connections_allowed
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.http.forwarding import TrustedProxies
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.misdirected import ServerNames
 from ingress.model.balancing import Balancing
 from ingress.proxy.access_log import AccessLog, write_to

@@ -18,7 +18,7 @@ from ingress.controller import (
     SLICE_SECONDS,
     Controller,
 )
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import (
     ClusterObject,

@@ -18,19 +18,16 @@ PACKAGE = REPOSITORY / "ingress"
 FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"model", "errors", "settings"}),),
     (
-        *(frozenset({room}) for room in ("policy", "routing", "http")),
+        *(frozenset({room}) for room in ("policy", "routing", "http", "metrics")),
         frozenset({"certificates", "server_names", "misdirected"}),
         frozenset({"right_of_way"}),
         frozenset({"descriptors"}),
-        frozenset(
-            {"metrics", "certificate_metrics", "connection_metrics", "status_metrics", "watch_metrics"}
-        ),
     ),
     (frozenset({"tls"}), frozenset({"translate"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"}), frozenset({"expiry"})),
     (frozenset({"service"}),),
-    (frozenset({"tap", "cli", "process", "interpreter"}),),
+    (frozenset({"tap", "cli", "process", "interpreter", "log_output"}),),
 )
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for room in floor for name in room}
 ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}
@@ -40,14 +37,7 @@ RESERVED = {
     "twisted.internet.reactor": {"ingress.tap"},
     "twisted.web.proxy": {"ingress.proxy.resource"},
     "kubernetes": {"ingress.cluster"},
-    "prometheus_client": {
-        "ingress.metrics",
-        "ingress.certificate_metrics",
-        "ingress.connection_metrics",
-        "ingress.status_metrics",
-        "ingress.watch_metrics",
-        "ingress.admin",
-    },
+    "prometheus_client": {"ingress.metrics", "ingress.admin"},
 }
 
 # Rooms whose functions have the same answer whenever and wherever they are asked.

@@ -16,7 +16,7 @@ from typing import Any
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
 from ingress.interpreter import set_up_interpreter
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.service import IngressService, source_of
 from ingress.tap import Options
 

@@ -17,7 +17,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
-from ingress.metrics import CONTENT_TYPE, Metrics
+from ingress.metrics.metrics import CONTENT_TYPE, Metrics
 from ingress.translate.snapshot import Snapshot
 
 _TEXT = "text/plain; charset=utf-8"

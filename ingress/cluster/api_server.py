@@ -30,10 +30,10 @@ from ingress.cluster.secrets import ReferencedSecrets
 from ingress.cluster.server_addresses import addresses_of
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.right_of_way import RightOfWay
 from ingress.translate.options import TranslateOptions
-from ingress.watch_metrics import WatchMetrics
 
 log = Logger()
 

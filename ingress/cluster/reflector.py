@@ -45,8 +45,8 @@ from ingress.cluster.watch_events import (
     page_from_json,
 )
 from ingress.errors import KubernetesError
+from ingress.metrics.watch import ReflectorCounts
 from ingress.model.objects import Batch
-from ingress.watch_metrics import ReflectorCounts
 
 log = Logger()
 

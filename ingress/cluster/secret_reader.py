@@ -32,8 +32,8 @@ from ingress.cluster.kinds import KindRead
 from ingress.cluster.project import project
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.errors import KubernetesError
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey, Projection
-from ingress.watch_metrics import WatchMetrics
 
 log = Logger()
 

@@ -16,8 +16,8 @@ from ingress.cluster.secret_reader import SecretReader
 from ingress.cluster.secret_references import NeedChanges, SecretReferences
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
-from ingress.watch_metrics import WatchMetrics
 
 
 class ReferencedSecrets:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from twisted.logger import Logger
 
-from ingress.connection_metrics import ConnectionMetrics
+from ingress.metrics.connections import ConnectionMetrics
 from ingress.proxy.sweep import NEVER, Sweep
 
 DEFAULT_CONNECTIONS: Final = 8000

@@ -7,7 +7,7 @@ is told later that a new one was made or could not be made.  Nothing here waits.
 from collections.abc import Callable
 from functools import partial
 
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.attempting import Attempting

@@ -16,7 +16,7 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import DEFAULT_BALANCING, Balancing
 from ingress.proxy.sweep import NEVER, Sweep

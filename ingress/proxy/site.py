@@ -13,7 +13,7 @@ from twisted.internet.protocol import ServerFactory
 from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.misdirected import ServerNames
 from ingress.model.limits import Limits
 from ingress.proxy.access_log import AccessLog

@@ -29,11 +29,11 @@ from ingress.cluster.api_thread import Outcome
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
 from ingress.status.lease import Lease, lease_object, micro_time
 from ingress.status.refusals import Refusals, Right, is_forbidden
-from ingress.status_metrics import StatusMetrics
 
 log = Logger()
 

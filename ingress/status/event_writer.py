@@ -23,13 +23,13 @@ from ingress.cluster.api_thread import WITHHELD, Outcome
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.standing import NO_STANDING, Standing
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.event_objects import event_key, event_object
 from ingress.status.refusals import Refusals, Right, is_forbidden
-from ingress.status_metrics import StatusMetrics
 
 log = Logger()
 

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from ingress.cluster.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api_thread import ApiThread, Outcome
 from ingress.cluster.store import Changes
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
@@ -28,7 +29,6 @@ from ingress.status.elector import Elector
 from ingress.status.event_writer import EventWriter
 from ingress.status.refusals import Refusals
 from ingress.status.status_writer import StatusWriter
-from ingress.status_metrics import StatusMetrics
 from ingress.translate.options import TranslateOptions
 
 log = Logger()

@@ -30,6 +30,7 @@ from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import INGRESS_STATUS
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.standing import NO_STANDING, Address, Standing
 from ingress.model.state import ClusterState
@@ -37,7 +38,6 @@ from ingress.settings import Reporting
 from ingress.status.addresses import addresses_to_write, published_addresses, status_patch
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.refusals import Refusals, Right, is_forbidden
-from ingress.status_metrics import StatusMetrics
 from ingress.translate.classes import judge_class
 from ingress.translate.options import TranslateOptions
 

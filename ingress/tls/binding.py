@@ -44,6 +44,15 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
     lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
 
 
+def return_after_each_record(connection: SSL.Connection) -> None:
+    """Have a read of *connection* return when it took a record without content, and not wait for one with it.
+
+    OpenSSL goes on by itself otherwise, for as long as such records come, and nothing else
+    gets a turn.  Only for who is told by the socket that there is more.
+    """
+    lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_AUTO_RETRY)
+
+
 def is_resumed(connection: SSL.Connection) -> bool:
     """Tell whether the handshake goes on with a session of an earlier connection."""
     return bool(lib.SSL_session_reused(connection._ssl))

@@ -61,7 +61,9 @@ def choose_passthrough(
     root = min(roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
     if root is None or root.ingress is not first.ingress:
         owner = "nobody has" if root is None else f"Ingress {root.ingress.key} has"
-        message = f"TLS for host {host} is terminated here: it would go to the backend of path /, which {owner}"
+        message = (
+            f"TLS for host {host} is terminated here: it would go to the backend of path /, which {owner}"
+        )
         return HostPassthrough(None, (_problem(first, field, message),))
     if first.settings.lacks_guard:
         # It answers 503 rather than be open, and has been told so.

@@ -90,7 +90,9 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         problems.update(guards[host].problems)
         if default is None and not one.claims and falls(host, served):
             one = evolve(one, claims=(block(host, by_host[host]),))
-        routes += host_routes(host, one, by_host[host], default, redirects, guards[host], passing=passing.claim)
+        routes += host_routes(
+            host, one, by_host[host], default, redirects, guards[host], passing=passing.claim
+        )
     references: dict[BackendReference, None] = dict.fromkeys(
         one for route in routes for one in route.backends
     )

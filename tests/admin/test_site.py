@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.server import Site
 
 from ingress.admin.site import admin_site
-from ingress.metrics import CONTENT_TYPE, Metrics
+from ingress.metrics.metrics import CONTENT_TYPE, Metrics
 from ingress.model.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

@@ -15,8 +15,8 @@ from ingress.cluster.api_status import BROKEN, SILENT, UNREACHABLE
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.reflector import Reflector
 from ingress.errors import KubernetesError
+from ingress.metrics.watch import ReflectorCounts
 from ingress.model.objects import Batch, Kind, Projection, Service
-from ingress.watch_metrics import ReflectorCounts
 
 Step = bytes | KubernetesError | Callable[[], None]
 EXPIRED = KubernetesError(410, "Expired", "too old resource version")

@@ -10,8 +10,8 @@ from typing import Any
 from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
 
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey, Service
-from ingress.watch_metrics import WatchMetrics
 from tests.cluster.api_server_case import reactor
 from tests.cluster.source_case import Content, SourceTestCase, service
 from tests.fakes.apiserver.calls import Call

@@ -12,7 +12,7 @@ from random import Random
 from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts

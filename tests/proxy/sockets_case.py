@@ -15,7 +15,7 @@ from twisted.internet.ssl import optionsForClientTLS
 from twisted.trial.unittest import TestCase
 
 from ingress.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, Certificate, load_certificate
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Secret
 from ingress.proxy.access_log import AccessLog

@@ -8,7 +8,7 @@ import os
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.connection_metrics import ConnectionMetrics
+from ingress.metrics.connections import ConnectionMetrics
 from ingress.proxy.accepting import PAUSE_SECONDS, Rest
 from ingress.proxy.crowd import Crowd
 from ingress.proxy.sweep import NEVER, Sweep

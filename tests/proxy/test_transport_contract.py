@@ -17,7 +17,7 @@ from twisted.internet.protocol import ServerFactory
 from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
-from ingress.connection_metrics import ConnectionMetrics
+from ingress.metrics.connections import ConnectionMetrics
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, UpstreamTls
 from ingress.proxy.crowd import DEFAULT_CONNECTIONS, Crowd

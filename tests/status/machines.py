@@ -20,11 +20,11 @@ from ingress.cluster.api_client import ApiRequest
 from ingress.cluster.api_status import UNREACHABLE
 from ingress.cluster.api_thread import Outcome
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
 from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.refusals import Refusals
-from ingress.status_metrics import StatusMetrics
 from tests.fakes.apiserver.history import History
 from tests.fakes.apiserver.kinds import KindTable
 from tests.fakes.apiserver.statuses import StatusError

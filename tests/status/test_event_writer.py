@@ -8,13 +8,13 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.standing import Standing
 from ingress.status import event_writer
 from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, SETTLE_SECONDS, EventWriter
 from ingress.status.refusals import Refusals
-from ingress.status_metrics import StatusMetrics
 from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -17,7 +17,7 @@ from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, LEASES
 from ingress.cluster.store import Store
 from ingress.controller import Controller
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.standing import Address
 from ingress.settings import Reporting

@@ -6,12 +6,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Store
 from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
 from ingress.model.standing import Address, Standing
 from ingress.settings import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, StatusWriter
-from ingress.status_metrics import StatusMetrics
 from ingress.translate.options import TranslateOptions
 from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, Questions
 

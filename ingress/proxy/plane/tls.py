@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
 from ingress.proxy.transports import KernelCopy
+from ingress.tls.binding import return_after_each_record
 from ingress.tls.upstream import words_of_error
 
 _RECORD = 16 * 1024
@@ -40,6 +41,7 @@ class TLSTransport(StreamTransport):
         connection: SSL.Connection,
     ) -> None:
         super().__init__(plane, sock, protocol, peer)
+        return_after_each_record(connection)
         self._connection = connection
         self._read_needs_write = False
         self._write_needs_read = False

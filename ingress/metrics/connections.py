@@ -1,6 +1,6 @@
 """The series about connections apart from their exchanges: how many there may be, TLS that passes through, refused beginnings.
 
-``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock.  All of
+``Metrics`` shows these series with its own; this module reads no clock.  All of
 it belongs to the reactor thread.
 """
 

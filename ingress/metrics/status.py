@@ -1,6 +1,6 @@
 """What reporting back to the cluster counts: leader or not, statuses, Events.
 
-Belongs to the reactor thread, like ``ingress.metrics``, which shows it.
+Belongs to the reactor thread, like ``Metrics``, which shows it.
 """
 
 from collections.abc import Iterable

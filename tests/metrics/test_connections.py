@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.connection_metrics import ConnectionMetrics
+from ingress.metrics.connections import ConnectionMetrics
 
 
 class ConnectionMetricsTests(SynchronousTestCase):

@@ -14,7 +14,7 @@ counted under empty labels.  The counters of an Ingress that left are dropped.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 
 from prometheus_client import (
@@ -34,12 +34,12 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from ingress.certificate_metrics import CertificateMetrics
-from ingress.connection_metrics import ConnectionMetrics
+from ingress.metrics.certificates import CertificateMetrics
+from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.status import StatusMetrics
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
-from ingress.status_metrics import StatusMetrics
-from ingress.watch_metrics import WatchMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The media type of what ``Metrics.render`` returns."""
@@ -66,6 +66,10 @@ STATUS_CLASSES = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
 """Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""
 
 _TLS_LABELS = (("false", False), ("true", True))
+
+
+def _none() -> int:
+    return 0
 
 
 class _IngressCounts:
@@ -97,6 +101,8 @@ class Metrics:
         self._endpoints_ejected = 0
         self._endpoints_out = 0
         self._access_lines_dropped = 0
+        self.log_lines_dropped: Callable[[], int] = _none
+        """How many lines of the log could not be written."""
         self._routes = 0
         self._certificates = 0
         self._problems: Mapping[Reason, int] = {}
@@ -237,6 +243,11 @@ class Metrics:
             "ingress_access_lines_dropped",
             "Lines of the access log that could not be written.",
             value=self._access_lines_dropped,
+        )
+        yield CounterMetricFamily(
+            "ingress_log_lines_dropped",
+            "Lines of the log, apart from the access log, that could not be written.",
+            value=self.log_lines_dropped(),
         )
 
     def _exchange_families(self) -> Iterable[Metric]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics import STATUS_CLASSES, Metrics
+from ingress.metrics.metrics import STATUS_CLASSES, Metrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
@@ -165,6 +165,6 @@ class MetricsPageTests(SynchronousTestCase):
             rows.append(
                 f"| `{family.name}{suffix}` | {family.type} | {labels}{' ' if labels else ''}| {family.documentation} |"
             )
-        page = Path(__file__).parent.parent / "docs" / "metrics.md"
+        page = Path(__file__).parent.parent.parent / "docs" / "metrics.md"
         shown = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `")]
         self.assertEqual(shown, rows)

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics import Metrics
+from ingress.metrics.metrics import Metrics
 
 
 class CertificateMetricsTests(SynchronousTestCase):

@@ -5,7 +5,7 @@ in the reactor thread when somebody asks for them; a number that is one step old
 so there are no locks.  The number of series is bounded: by kinds, namespaces named on the
 command line, and fixed lists of causes.
 
-``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock.
+``Metrics`` shows these series with its own; this module reads no clock.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """The series about certificates: until when each is good.
 
-``ingress.metrics.Metrics`` shows these series with its own; this module reads no clock and knows
+``Metrics`` shows these series with its own; this module reads no clock and knows
 no certificate.  They are collected when somebody asks for them.
 """
 
