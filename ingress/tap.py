@@ -358,7 +358,7 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
     from ingress.interpreter import set_up_interpreter
-    from ingress.metrics import Metrics
+    from ingress.metrics.metrics import Metrics
     from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService, source_of
 
