@@ -45,12 +45,12 @@ def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signalled)
 
 
-def end_with(reactor: Any, error: StartError) -> None:
-    """Stop *reactor*, tell why, and have the process end with status 1."""
+def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> None:
+    """Stop *reactor*, tell why, and have the process end with status 1, after a call of *at_last*."""
     line = " ".join(str(error).splitlines())
     if not _told_on_standard_error(f"ingress: {line}\n"):
         _log.critical("{line}", line=line)
-    atexit.register(_leave_with_failure)
+    atexit.register(_leave_with_failure, at_last)
     _stop(reactor)
 
 
@@ -73,8 +73,9 @@ def _stop(reactor: Any) -> None:
         pass  # It is stopping already, and a second time makes no difference.
 
 
-def _leave_with_failure() -> None:
+def _leave_with_failure(at_last: Callable[[], None]) -> None:
     """Set the status: twistd ends with 0 whatever happened, and leaves no other way to say no."""
+    at_last()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)

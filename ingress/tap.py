@@ -358,6 +358,7 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
     from ingress.interpreter import set_up_interpreter
+    from ingress.log_output import spare_the_reactor
     from ingress.metrics.metrics import Metrics
     from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService, source_of
@@ -367,7 +368,13 @@ def makeService(options: Options) -> "IService":
     try:
         metrics = Metrics()
         source = source_of(settings, reactor, metrics)
-        service = IngressService(settings, reactor, source, lambda error: end_with(reactor, error), metrics)
+        output = spare_the_reactor()
+        metrics.log_lines_dropped = output.dropped
+
+        def failed(error: StartError) -> None:
+            end_with(reactor, error, output.drain)
+
+        service = IngressService(settings, reactor, source, failed, metrics)
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
     reactor.callWhenRunning(set_up_interpreter, reactor)

@@ -312,6 +312,7 @@ class MakeServiceTests(SynchronousTestCase):
         """A service is made from the options, without a cluster and without starting anything."""
         # What is set up once the reactor runs is for a process of its own, and not for that of the tests.
         self.patch(tap, "_global_reactor", IdleReactor)
+        self.patch(sys, "stdout", sys.stdout)
         options = Options()
         options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-plane"])
         service = IService(makeService(options))
