@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from OpenSSL import SSL
 
-from ingress.tls.binding import restrict_groups
+from ingress.tls.binding import restrict_groups, speak_only
 
 HTTP_1_1 = b"http/1.1"
 
@@ -43,17 +43,5 @@ def new_server_context(
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_cipher_list(":".join(suites).encode("ascii"))
     restrict_groups(context, GROUPS)
-    context.set_alpn_select_callback(select_protocol)
+    speak_only(context, HTTP_1_1)
     return context
-
-
-def select_protocol(connection: SSL.Connection, offered: list[bytes]) -> bytes:
-    """Choose HTTP/1.1 of what the client *offered*, or end the handshake.
-
-    RFC 7301 section 3.2: without overlap "the server SHALL send a fatal
-    'no_application_protocol' alert".  pyOpenSSL sends it when this raises, and
-    Twisted takes an ``SSL.Error`` for what it is, a handshake that failed.
-    """
-    if HTTP_1_1 in offered:
-        return HTTP_1_1
-    raise SSL.Error([("SSL routines", "", "no application protocol")])

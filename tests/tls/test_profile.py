@@ -96,6 +96,17 @@ class ProfileTests(SynchronousTestCase):
             connected(client_context(), [b"h2"])
         connected(client_context(), [b"http/1.1"])
 
+    def test_protocol_inside_another(self) -> None:
+        """A name that only holds the bytes of ours, its length before it, is another name."""
+        for offered in ([b"x\x08http/1.1"], [b"http/1.1x"], [b"HTTP/1.1"]):
+            with self.assertRaisesRegex(SSL.Error, "no application protocol"):
+                connected(client_context(), offered)
+
+    def test_many_protocols(self) -> None:
+        """Ours is found at the end of a long offer, too."""
+        offered = [b"x"] * 8000 + [b"http/1.1"]
+        self.assertEqual(connected(client_context(), offered).get_alpn_proto_negotiated(), b"http/1.1")
+
     def test_renegotiation(self) -> None:
         """A client cannot make the server negotiate a second time."""
         client = Client(CONTEXTS, None, context=client_context(SSL.TLS1_2_VERSION)).handshake()
