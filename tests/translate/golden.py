@@ -217,6 +217,8 @@ def _route(route: Route) -> dict[str, Any]:
     if route.retries != DEFAULT_RETRIES:
         changed = asdict(route.retries, filter=lambda field, value: value != field.default)
         shown["retries"] = {name: sorted(v) if name == "statuses" else v for name, v in changed.items()}
+    if route.timeouts is not None:
+        shown["timeouts"] = asdict(route.timeouts, filter=lambda field, value: value is not None)
     return shown
 
 
