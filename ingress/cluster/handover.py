@@ -19,7 +19,7 @@ from ingress.model.objects import Batch, ObjectId, Projection
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
 _PORTION = 25
-_COLLECTED = 100
+_COLLECTED = 40
 _BEHIND = 100
 
 

@@ -3,11 +3,13 @@
 What is published holds tens of thousands of entries, and a change of the cluster
 concerns a few.  So the entries are spread over a fixed number of small dictionaries,
 and a successor shares all of them but those with a change.  Who has followed the
-predecessor finds what is different by comparing the dictionaries by identity.
+predecessor finds what is different by comparing the dictionaries by identity, or at
+once if nothing came between.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Self, TypeVar, overload
+from weakref import ref
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -22,6 +24,10 @@ MASK: Final = SHARDS - 1
 _EMPTY: Final = {}  # type: ignore[var-annotated]
 
 
+def _nothing() -> None:
+    """Stand for a reference to nothing."""
+
+
 class SharedMap(Mapping[K, V]):
     """An immutable mapping; ``patched`` makes the next one.
 
@@ -29,11 +35,15 @@ class SharedMap(Mapping[K, V]):
     The order of the entries means nothing.
     """
 
-    __slots__ = ("_length", "shards")
+    __slots__ = ("__weakref__", "_length", "_patched", "_predecessor", "shards")
 
     def __init__(self, content: Mapping[K, V] | None = None) -> None:
         self.shards: tuple[dict[K, V], ...] = (_EMPTY,) * SHARDS
         self._length = 0
+        self._predecessor: Callable[[], SharedMap[K, V] | None] = _nothing
+        """Refers, without keeping it, to the mapping that this was made of."""
+        self._patched: tuple[K, ...] = ()
+        """The keys that may be different there."""
         if content:
             patched = self.patched(content)
             self.shards, self._length = patched.shards, patched._length
@@ -91,10 +101,19 @@ class SharedMap(Mapping[K, V]):
         successor = type(self)()
         successor.shards = tuple(shards)
         successor._length = length
+        if len(changes) <= SHARDS:
+            successor._predecessor = ref(self)
+            successor._patched = tuple(changes)
         return successor
 
     def changes_since(self, before: "SharedMap[K, V]") -> Iterator[tuple[K, V | None]]:
         """Yield the entries that *before* did not have in this form, and None for those it had alone."""
+        if self._predecessor() is before:
+            for key in self._patched:
+                value = self.get(key)
+                if value is not before.get(key):
+                    yield key, value
+            return
         for shard, old in zip(self.shards, before.shards, strict=True):
             if shard is old:
                 continue
