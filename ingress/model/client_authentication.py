@@ -18,11 +18,16 @@ from ingress.model.objects import ObjectKey
 
 DEFAULT_DEPTH: Final = 1
 """How many certificates may stand between that of the visitor and the trusted one, as in ingress-nginx."""
+MOST_DEPTH: Final = 16
+"""No host may ask for more: whoever shows a chain has us check each signature of it."""
 VERIFIED: Final = 0
 """OpenSSL's ``X509_V_OK``: the ``error`` of a certificate that was verified."""
 UNKNOWN_ISSUER: Final = frozenset({2, 18, 19, 20, 21})
 """The errors which say that the issuer is not among the trusted ones, and nothing worse: no
 issuer found (2, 20, 21), signed by itself (18), signed by a root that is not trusted (19)."""
+
+_NO_LIST: Final = 3
+"""The error which says that there is no revocation list of the issuer."""
 
 
 class VerifyClient(StrEnum):
@@ -78,6 +83,8 @@ def graver(known: int, found: int) -> int:
     """Return which of two errors of one certificate to keep: that of its issuer hides no other.
 
     OpenSSL goes on after an error, and a certificate of an unknown issuer may be expired
-    or revoked besides.
+    or revoked besides.  That there is no list of an issuer who is not known says nothing new.
     """
-    return found if known == VERIFIED or (known in UNKNOWN_ISSUER and found != VERIFIED) else known
+    if known == VERIFIED:
+        return found
+    return found if known in UNKNOWN_ISSUER and found not in (VERIFIED, _NO_LIST) else known

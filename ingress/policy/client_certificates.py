@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.model.client_authentication import DEFAULT_DEPTH, VerifyClient
+from ingress.model.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
 from ingress.policy.common_names import NOBODY, CommonNames, parse_common_names
@@ -20,7 +20,6 @@ SECRET_ANNOTATION: Final = "auth-tls-secret"
 NO_SECRET: Final = ObjectKey("", "")
 """Stands for a Secret that was asked for with a text that names none."""
 
-_MAX_DEPTH: Final = 16
 _MAX_URL_CHARACTERS: Final = 2048
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 # RFC 3986: a host, perhaps a port, and what may stand behind it; no user, and no fragment.
@@ -52,8 +51,8 @@ def parse_mode(text: str) -> VerifyClient | None:
 
 def parse_depth(text: str) -> int:
     """Read how many certificates may stand between two."""
-    if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= _MAX_DEPTH:
-        raise ValueRefused(f"is not a number from 1 to {_MAX_DEPTH}")
+    if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MOST_DEPTH:
+        raise ValueRefused(f"is not a number from 1 to {MOST_DEPTH}")
     return int(text)
 
 

@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.proxy.handshakes import Handshakes
+from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.site import ProxySite
 
 _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
@@ -36,6 +37,7 @@ class _ServerTLS(TLSMemoryBIOProtocol):
 
     factory: "_ServerTLSFactory"
     _is_shaking = True
+    _has_begun = False
     _held = b""
     """What came while others had their turn."""
 
@@ -62,6 +64,13 @@ class _ServerTLS(TLSMemoryBIOProtocol):
 
     def _step(self) -> None:
         octets, self._held = self._held, b""
+        if not self._has_begun:
+            self._has_begun = True
+            if is_plain_request(octets):
+                transport = cast(Any, self.transport)
+                transport.write(ANSWER)
+                transport.loseConnection()
+                return
         super().dataReceived(octets)
         if self._handshakeDone and self._is_shaking:
             self._is_shaking = False

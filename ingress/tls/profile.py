@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from OpenSSL import SSL
 
+from ingress.model.client_authentication import MOST_DEPTH
 from ingress.tls.binding import restrict_groups, speak_only
 
 HTTP_1_1 = b"http/1.1"
@@ -36,6 +37,9 @@ def new_server_context(
     """
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(least_version)
+    # What is asked of clients is decided by host, and its depth with it; but OpenSSL checks the
+    # signatures of a whole chain first, a hundred of them if it may.
+    context.set_verify_depth(MOST_DEPTH)
     context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
     # Idle connections give their read and write buffers back.
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)

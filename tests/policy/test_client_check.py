@@ -27,7 +27,7 @@ AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
 CERTIFICATE = x509.load_pem_x509_certificate(
     issue(make_authority("People"), [], common_name="ann\r\nX: 1", is_client=True)[0]
 ).public_bytes(Encoding.DER)
-EXPIRED, SELF_SIGNED, REVOKED = 10, 18, 23
+NO_LIST, EXPIRED, SELF_SIGNED, REVOKED = 3, 10, 18, 23
 
 
 @frozen
@@ -123,6 +123,9 @@ class ClientCheckTests(SynchronousTestCase):
             (EXPIRED, REVOKED, EXPIRED),
             (EXPIRED, 0, EXPIRED),
             (SELF_SIGNED, 0, SELF_SIGNED),
+            (SELF_SIGNED, NO_LIST, SELF_SIGNED),
+            (0, NO_LIST, NO_LIST),
+            (EXPIRED, NO_LIST, EXPIRED),
         ):
             self.assertEqual(graver(first, second), kept)
 

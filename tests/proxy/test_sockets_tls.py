@@ -99,11 +99,15 @@ class NoHandshakeTests(RawCase):
     """Peers that do not finish, or do not begin, a handshake."""
 
     async def test_plain_request(self) -> None:
-        """A plain request at the TLS listener ends the connection, and reaches nobody."""
-        client = await self.connect_raw()
-        client.dataReceived = lambda data: None  # type: ignore[method-assign]
-        client.get()
-        await self.until(lambda: client.lost and not self.channels)
+        """A plain request at the TLS listener is told so with a 400 and ends, and it reaches nobody."""
+        for line in (b"GET / HTTP/1.1", b"POST / HTTP/1.1", b"OPTIONS * HTTP/1.0", b"CONNECT a:443 HTTP/1.1"):
+            client = await self.connect_raw()
+            client.send(line + b"\r\nHost: app.test\r\n\r\n" + b"x" * 1000)
+            await self.end_of(client)
+            (answer,) = client.answers
+            self.assertEqual((answer.status, answer.whole), (400, True))
+            self.assertIn(b"plain HTTP request was sent to HTTPS port", answer.body)
+        await self.until(lambda: not self.channels)
         self.assertEqual(self.upstream.requests, 0)
 
     async def test_garbage(self) -> None:
@@ -117,6 +121,14 @@ class NoHandshakeTests(RawCase):
             client.dataReceived = lambda data: None  # type: ignore[method-assign]
             client.send(garbage)
             await self.end_of(client)
+
+    async def test_another_protocol(self) -> None:
+        """What is neither TLS nor a request gets no answer."""
+        for line in (b"SSH-2.0-OpenSSH_9.9\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"USER me\r\n"):
+            client = await self.connect_raw()
+            client.send(line)
+            await self.end_of(client)
+            self.assertEqual(client.answers, [])
 
     async def test_stalled(self) -> None:
         """A handshake that does not go on is ended by the deadline of the first head."""

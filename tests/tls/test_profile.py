@@ -7,6 +7,7 @@ from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.policy.ciphers import ALLOWED_SUITES
+from ingress.tls.binding import return_after_each_record
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
@@ -106,6 +107,19 @@ class ProfileTests(SynchronousTestCase):
         """Ours is found at the end of a long offer, too."""
         offered = [b"x"] * 8000 + [b"http/1.1"]
         self.assertEqual(connected(client_context(), offered).get_alpn_proto_negotiated(), b"http/1.1")
+
+    def test_record_by_record(self) -> None:
+        """A read that takes a record without content returns, so that a flood of them gets one turn for each."""
+        for is_asked, turns in ((False, 0), (True, 2)):
+            client = Client(CONTEXTS, None, context=client_context(SSL.TLS1_3_VERSION))
+            if is_asked:
+                return_after_each_record(client.connection)
+            client.handshake()
+            client.server.send(b"after two tickets")
+            client.pump()
+            for _ in range(turns):
+                self.assertRaises(SSL.WantReadError, client.connection.recv, 100)
+            self.assertEqual(client.connection.recv(100), b"after two tickets")
 
     def test_renegotiation(self) -> None:
         """A client cannot make the server negotiate a second time."""

@@ -1,6 +1,7 @@
 """What a host may have of its own in a handshake: several certificates, suites, client certificates."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from attrs import evolve
 from OpenSSL import SSL, crypto
@@ -8,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.certificates import CertificateTable, load_certificate
 from ingress.model.client_authentication import (
+    MOST_DEPTH,
     NO_EVIDENCE,
     VERIFIED,
     ClientAuthentication,
@@ -19,7 +21,7 @@ from ingress.server_names import PLAIN_TERMS, HandshakeTerms, TermsTable
 from ingress.tls import contexts as contexts_module
 from ingress.tls.binding import is_resumed
 from ingress.tls.contexts import TICKET_KEYS_SECONDS, ServerContexts
-from ingress.tls.handshake import evidence_of, handshake_of
+from ingress.tls.handshake import Handshake, evidence_of, handshake_of
 from tests.fakes.certificates import Authority, issue, make_authority, revoke
 from tests.tls.test_contexts import AUTHORITY, Client, certificate
 
@@ -203,6 +205,23 @@ class ClientCertificateTests(TermsCase):
             self.assertEqual(found.error == VERIFIED, is_good, depth)
             direct = evidence_of(self.connect(b"closed.com", client_context(authority=VISITORS)).server)
             self.assertEqual(direct.error, VERIFIED)
+
+    def test_endless_chain(self) -> None:
+        """Of a long chain no more is checked than any host may ask for, though nobody vouches for it."""
+        authority = make_authority("0")
+        for number in range(1, MOST_DEPTH + 10):
+            authority = make_authority(str(number), parent=authority)
+        depths: list[int] = []
+        judge = Handshake._judge
+
+        def count(*said: Any) -> bool:
+            depths.append(said[4])
+            return judge(*said)
+
+        self.patch(Handshake, "_judge", count)
+        found = evidence_of(self.connect(b"closed.com", client_context(authority=authority)).server)
+        self.assertNotEqual(found.error, VERIFIED)
+        self.assertLessEqual(max(depths), MOST_DEPTH + 1)
 
     def test_revoked(self) -> None:
         """With revocation lists, a certificate that stands in one is bad, and so is one that no list is about."""

@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
+from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import DONE, StreamTransport
 from ingress.proxy.transports import KernelCopy
@@ -101,12 +102,19 @@ class TLSTransport(StreamTransport):
 
     def _refused(self, problem: SSL.Error) -> None:
         """The handshake failed, and OpenSSL has sent its alert."""
-        try:
-            # A socket that is closed with something unread is reset, and the alert with it.
-            self._sock.recv(_MAX_READ)
-        except OSError:
-            pass
+        if is_plain_request(self._drop_unread()):
+            try:
+                self._sock.send(ANSWER)
+            except OSError:
+                pass  # Who is gone needs no answer.
         self._end(Failure(error.ConnectionLost(f"TLS: {problem}")))
+
+    def _drop_unread(self) -> bytes:
+        """Read what has come, unless it is much: a socket that is closed with it is reset, and our last words lost."""
+        try:
+            return self._sock.recv(_MAX_READ)
+        except OSError:
+            return b""
 
     def _end(self, reason: Failure) -> None:
         if self._is_shaking:
@@ -123,6 +131,7 @@ class TLSTransport(StreamTransport):
         try:
             received = self._receive()
         except OSError as problem:
+            self._drop_unread()
             self._end(Failure(error.ConnectionLost(str(problem))))
             return
         if received:
