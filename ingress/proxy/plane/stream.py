@@ -24,9 +24,9 @@ from ingress.proxy.plane.splice import Splice
 from ingress.proxy.plane.spliced import SplicedSocket
 from ingress.proxy.transports import KernelCopy
 
-HIGH_WATER = 16 * 1024
+HIGH_WATER = 64 * 1024
 """Bytes that wait to be sent before the producer is paused."""
-LOW_WATER = 8 * 1024
+LOW_WATER = 16 * 1024
 _SMALL_READ = 16 * 1024
 _LARGE_READ = 256 * 1024
 _MAX_PIECES = 32
