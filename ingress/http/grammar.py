@@ -73,6 +73,23 @@ class Sightings:
         return False
 
 
+_USUAL_NEWS = 256
+_SAMPLED_NEWS = 16
+"""Of a name that had more new lines than usual, only one in so many may be remembered: in cookies
+and request ids most differ every time, and even to note a line costs more than it is worth."""
+
+
+class _Name:
+    """The name of a field line: its sort, how it is in lower case, and how many new lines had it."""
+
+    __slots__ = ("lower", "news", "sort")
+
+    def __init__(self, sort: int, lower: bytes) -> None:
+        self.sort = sort
+        self.lower = lower
+        self.news = 0
+
+
 class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
     """Field lines that were read before: None for one that goes on as it is, which nearly all do.
 
@@ -84,8 +101,8 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
     def __init__(self, sort: Callable[[bytes], int]) -> None:
         super().__init__()
         self._sort = sort
-        self._names: dict[bytes, tuple[int, bytes]] = {}
-        """Names that are tokens, as they were written: their sort, and they in lower case."""
+        self._names: dict[bytes, _Name] = {}
+        """Names that are tokens, as they were written."""
         self._seen: set[int] = set()
         """Lines that came once, by their hash, as ``Sightings`` does it."""
 
@@ -98,9 +115,10 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
         known = self._names.get(name) or self._read_name(name)
         if not colon or len(value.translate(None, _CONTROLS)) != len(value):
             raise FieldError("bad field line")
-        sort = known[0]
-        entry = (sort, known[1], value.strip(b" \t")) if sort else None
-        if len(line) <= MEMO_LINE:
+        sort = known.sort
+        entry = (sort, known.lower, value.strip(b" \t")) if sort else None
+        news = known.news = known.news + 1
+        if (news < _USUAL_NEWS or not news % _SAMPLED_NEWS) and len(line) <= MEMO_LINE:
             mark = hash(line)
             if mark in self._seen:
                 if len(self) >= MEMO_ENTRIES:
@@ -112,11 +130,11 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
                 self._seen.add(mark)
         return entry
 
-    def _read_name(self, name: bytes) -> tuple[int, bytes]:
+    def _read_name(self, name: bytes) -> _Name:
         if not is_token(name):
             raise FieldError("bad field name")
         lower = name.lower()
-        known = self._sort(lower), lower
+        known = _Name(self._sort(lower), lower)
         if len(self._names) < MEMO_NAMES and len(name) <= MEMO_NAME:
             self._names[name] = known
         return known

@@ -123,20 +123,21 @@ def _parse(block: bytes) -> ResponseHead:
             forward.append(line)
             continue
         sort, _, value = special
+        # The most frequent come first.
         if sort == _CONTENT_LENGTH:
             lengths.append(value)
-        elif sort == _TRANSFER_ENCODING:
-            codings.append(value)
-        elif sort == _CONNECTION:
-            options |= connection_options(value)
-        elif sort == _UPGRADE:
-            head.upgrade = value
         elif sort == _DATE:
             head.has_date = True
             forward.append(line)
         elif sort == _SERVER:
             head.has_server = True
             forward.append(line)
+        elif sort == _CONNECTION:
+            options = options | connection_options(value) if options else connection_options(value)
+        elif sort == _TRANSFER_ENCODING:
+            codings.append(value)
+        elif sort == _UPGRADE:
+            head.upgrade = value
         elif sort == _STRICT:
             head.has_strict_transport = True
             forward.append(line)

@@ -2,7 +2,16 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.grammar import FieldError, has_bare_line_feed, is_length, split_field, split_list
+from ingress.http.grammar import (
+    DROP,
+    FORWARD,
+    FieldError,
+    FieldLines,
+    has_bare_line_feed,
+    is_length,
+    split_field,
+    split_list,
+)
 
 
 class SplitFieldTests(SynchronousTestCase):
@@ -74,3 +83,40 @@ class SmallTests(SynchronousTestCase):
             (b"a\r\n\n", 2, True),
         ):
             self.assertEqual(bool(has_bare_line_feed(octets, start)), expected, (octets, start))
+
+
+class FieldLinesTests(SynchronousTestCase):
+    """What is remembered of field lines."""
+
+    def setUp(self) -> None:
+        self.lines = FieldLines(lambda name: DROP if name == b"te" else FORWARD)
+
+    def test_read(self) -> None:
+        """A line that goes on is None; of any other there is sort, name and value."""
+        self.assertIsNone(self.lines[b"Accept: */*"])
+        self.assertEqual(self.lines[b"TE:  trailers "], (DROP, b"te", b"trailers"))
+
+    def test_refused(self) -> None:
+        """What is no field line is refused, each time that it comes."""
+        for line in (b"Accept", b"Acc ept: x", b"Accept : x", b": x", b"", b"Accept: \x00", b"Accept: a\nb"):
+            for _ in range(3):
+                with self.assertRaises(FieldError):
+                    self.lines[line]
+        self.assertEqual(len(self.lines), 0)
+
+    def test_second_time(self) -> None:
+        """A line is remembered when it comes again."""
+        for expected in (0, 1, 1):
+            self.lines[b"Accept: */*"]
+            self.assertEqual(len(self.lines), expected)
+
+    def test_lines_that_differ(self) -> None:
+        """A name whose lines differ every time fills no memory, and one that comes again is found out all the same."""
+        for number in range(5000):
+            self.lines[b"Cookie: %d" % number]
+        self.assertEqual(len(self.lines), 0)
+        self.assertLess(len(self.lines._seen), 1000)
+        for number in range(100):
+            self.lines[b"Cookie: often"]
+            self.lines[b"Cookie: x%d" % number]
+        self.assertIn(b"Cookie: often", self.lines)
