@@ -74,9 +74,10 @@ class Sightings:
 
 
 _USUAL_NEWS = 256
-_SAMPLED_NEWS = 16
-"""Of a name that had more new lines than usual, only one in so many may be remembered: in cookies
-and request ids most differ every time, and even to note a line costs more than it is worth."""
+_SAMPLED_NEWS = 13
+"""Of a name that had more new lines than usual, only one in so many may be remembered: in cookies and
+request ids most differ every time, and even to note a line costs more than it is worth.  The number is
+a prime, lest the same of several that take turns are met always."""
 
 
 class _Name:
