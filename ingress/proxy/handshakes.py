@@ -11,7 +11,7 @@ waits either for its peer or for us, and these are bounded in different ways:
    newest.  To leave newcomers waiting would let a thousand silent connections keep everybody out
    until their deadlines; who means it is done long before a thousand others have come.
 
-The deadline of a handshake is that of the first head (``limits.HEAD_SECONDS``); the channel keeps it.
+The deadline of a handshake is that of the first head (``Limits.head_seconds``); the channel keeps it.
 """
 
 from collections import OrderedDict

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cli import limit_options
@@ -38,3 +41,9 @@ class LimitOptionsTests(SynchronousTestCase):
             for text in wrong:
                 told = self.assertRaises(SystemExit, self.limits, f"--{name}={text}")
                 self.assertIn(f"--{name}", str(told))
+
+    def test_described(self) -> None:
+        """``docs/limits.md`` names each of them, and none that there is not."""
+        page = (Path(__file__).resolve().parents[2] / "docs" / "limits.md").read_text("utf-8")
+        named = set(re.findall(r"`--([a-z-]+)`", page)) - {"no-plane"}
+        self.assertEqual(named, {name for name, _ in limit_options.GROUP[1]})
