@@ -10,6 +10,10 @@ All of Twisted's POSIX reactors run them; on others the stock transports serve, 
 the same behavior.
 """
 
+import fcntl
+import socket
+import sys
+import termios
 from collections.abc import Callable
 from typing import Any
 from typing import Protocol as TypingProtocol
@@ -66,6 +70,20 @@ def splice(target: Transport, copy: KernelCopy) -> bool:
     return splice_from is not None and bool(splice_from(copy))
 
 
+def in_kernel(sock: object) -> int:
+    """Return how many bytes the kernel has for the peer of *sock* that the peer did not acknowledge.
+
+    A socket with much room tells of it in large steps only, and between two of them a slow peer may take
+    its time.
+    """
+    if not isinstance(sock, socket.socket):
+        return 0
+    try:
+        return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except OSError:
+        return 0  # This system does not tell, or the socket is gone.
+
+
 def unsent(transport: object) -> int:
     """Return how many bytes wait for the peer of *transport*: a number that changes with whatever is taken of them."""
     own = getattr(transport, "unsent", None)
@@ -77,7 +95,8 @@ def unsent(transport: object) -> int:
     if below is not None:
         return waiting + unsent(below)
     buffered = len(getattr(transport, "dataBuffer", b"")) - getattr(transport, "offset", 0)
-    return waiting + buffered + int(getattr(transport, "_tempDataLen", 0))
+    waiting += buffered + int(getattr(transport, "_tempDataLen", 0))
+    return waiting + in_kernel(getattr(transport, "socket", None)) if waiting else 0
 
 
 def is_held_up(source: object) -> bool:

@@ -5,7 +5,7 @@ from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.listeners import port_of
-from ingress.proxy.transports import peer_address
+from ingress.proxy.transports import in_kernel, peer_address
 from tests.fakes.transports import MemoryReactor, Peer
 
 
@@ -90,3 +90,35 @@ class PortTests(SynchronousTestCase):
             ("systemd:domain=INET:index=0", None),
         ):
             self.assertEqual(port_of(description), expected, description)
+
+
+class InKernelTests(SynchronousTestCase):
+    """What the kernel has for a peer."""
+
+    def test_full(self) -> None:
+        """It is what the peer has no room for, and changes with what is taken."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            near = socket.create_connection(server.getsockname())
+            self.addCleanup(near.close)
+            far, _ = server.accept()
+        self.addCleanup(far.close)
+        self.assertEqual(in_kernel(near), 0)
+        near.setblocking(False)
+        sent = 0
+        while True:
+            try:
+                sent += near.send(bytes(65_536))
+            except BlockingIOError:
+                break
+        before = in_kernel(near)
+        self.assertGreater(before, 0)
+        taken = 0
+        while taken < sent:
+            taken += len(far.recv(65_536))
+        self.assertLess(in_kernel(near), before)
+
+    def test_unknown(self) -> None:
+        """What is no socket, or none any more, has nothing."""
+        sock = socket.socket()
+        sock.close()
+        self.assertEqual((in_kernel(sock), in_kernel(None)), (0, 0))

@@ -22,7 +22,7 @@ from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
 from ingress.proxy.plane.sockets import has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.plane.spliced import SplicedSocket
-from ingress.proxy.transports import KernelCopy
+from ingress.proxy.transports import KernelCopy, in_kernel
 
 HIGH_WATER = 64 * 1024
 """Bytes that wait to be sent before the producer is paused."""
@@ -265,7 +265,9 @@ class StreamTransport(SplicedSocket):
     def unsent(self) -> int:
         """What ``transports.unsent`` says."""
         waiting = self._out_size + len(self._fresh)
-        return waiting if self._splice_out is None else waiting + self._splice_out.unsent
+        if self._splice_out is not None:
+            waiting += self._splice_out.unsent
+        return waiting + in_kernel(self._sock) if waiting else 0
 
     @property
     def is_sending(self) -> bool:
