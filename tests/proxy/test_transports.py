@@ -1,5 +1,7 @@
 """Tests for ``ingress.proxy.transports``: what needs no socket of its own."""
 
+import socket
+
 from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
