@@ -76,12 +76,12 @@ def in_kernel(sock: object) -> int:
     A socket with much room tells of it in large steps only, and between two of them a slow peer may take
     its time.
     """
-    if not isinstance(sock, socket.socket):
+    if not isinstance(sock, socket.socket) or sock.fileno() < 0:
         return 0
     try:
         return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     except OSError:
-        return 0  # This system does not tell, or the socket is gone.
+        return 0  # This system does not tell.
 
 
 def unsent(transport: object) -> int:
