@@ -34,16 +34,20 @@ _LEAST_EC_BITS = 224
 # A signature of 8192 bits takes tens of milliseconds, and four times that with twice
 # the bits; nothing else is served meanwhile.
 _MOST_RSA_BITS = 8192
+# TLS 1.3 has signatures for these alone (RFC 8446 section 4.2.3); with any other no handshake succeeds.
+_CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
+# OpenSSL's clients refuse a longer chain, and each handshake sends all of it.
+_MOST_CHAIN_BYTES = 100 * 1024
 _WEAK_HASHES = (hashes.MD5, hashes.SHA1)
 
 _ServingKey = (
     rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey
 )
 
-# A key file may begin with "EC PARAMETERS" or with comments; only this block counts.
-_PRIVATE_KEY_BLOCK = re.compile(
-    rb"-----BEGIN (?P<label>[A-Z0-9 ]*PRIVATE KEY)-----.*?-----END (?P=label)-----", re.DOTALL
-)
+# A key file may begin with "EC PARAMETERS" or with comments; only what this begins counts.
+_PRIVATE_KEY_BEGINS = re.compile(rb"-----BEGIN ([A-Z0-9 ]{0,32}PRIVATE KEY)-----")
+# PKCS #8 in PEM has 6,400 characters with an RSA key of 8192 bits.
+_MOST_KEY_CHARACTERS = 32 * 1024
 
 
 # What cryptography raises for a certificate that is damaged, often only when the
@@ -186,21 +190,27 @@ def _content(secret: Secret, name: str) -> bytes:
 
 def _chain(pem: bytes) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(pem)
+        chain = x509.load_pem_x509_certificates(pem)
+        size = sum(len(one.public_bytes(serialization.Encoding.DER)) for one in chain)
     except DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: no PEM certificates, or one that cannot be read") from None
+    if size > _MOST_CHAIN_BYTES:
+        raise CertificateError(
+            f"{CHAIN_KEY}: the {len(chain)} certificates have {size} bytes, more than clients take ({_MOST_CHAIN_BYTES})"
+        )
+    return chain
 
 
 def _private_key(pem: bytes) -> _ServingKey:
     # Nothing of the parser's message is passed on: it saw the key.
-    block = _PRIVATE_KEY_BLOCK.search(pem)
+    block = _key_block(pem)
     if block is None:
         raise CertificateError(f"{PRIVATE_KEY_KEY}: no PEM private key")
+    if len(block) > _MOST_KEY_CHARACTERS:
+        raise CertificateError(f"{PRIVATE_KEY_KEY}: the private key is too large")
     try:
         # Proving the primes of an RSA key takes 35 ms; _check_rsa_key does the rest.
-        key = serialization.load_pem_private_key(
-            block.group(), password=None, unsafe_skip_rsa_key_validation=True
-        )
+        key = serialization.load_pem_private_key(block, password=None, unsafe_skip_rsa_key_validation=True)
     except TypeError:
         raise CertificateError(f"{PRIVATE_KEY_KEY}: the private key is encrypted") from None
     except (ValueError, UnsupportedAlgorithm):
@@ -209,7 +219,22 @@ def _private_key(pem: bytes) -> _ServingKey:
         raise CertificateError(f"{PRIVATE_KEY_KEY}: a key of this kind cannot serve TLS; use RSA or ECDSA")
     if isinstance(key, rsa.RSAPrivateKey):
         _check_rsa_key(key)
+    elif isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name not in _CURVES:
+        curves = ", ".join(_CURVES.values())
+        raise CertificateError(
+            f"{PRIVATE_KEY_KEY}: a key on the curve {key.curve.name}, which TLS does not use; use one of {curves}"
+        )
     return key
+
+
+def _key_block(pem: bytes) -> bytes | None:
+    """Return the first private key in *pem*, with the lines around it; takes time by its length and no more."""
+    begin = _PRIVATE_KEY_BEGINS.search(pem)
+    if begin is None:
+        return None
+    end = b"-----END %b-----" % begin[1]
+    at = pem.find(end, begin.end())
+    return None if at < 0 else pem[begin.start() : at + len(end)]
 
 
 def _key_type(key: _ServingKey) -> str:

@@ -6,7 +6,6 @@ because its check cannot be made: without a usable Secret all of its routes answ
 Revocation lists come from the same Secret as the authorities.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -35,7 +34,8 @@ from ingress.translate.trust import load_authorities
 
 CRL_KEY: Final = "ca.crl"
 
-_CRL_BLOCK = re.compile(rb"-----BEGIN X509 CRL-----.+?-----END X509 CRL-----\n?", re.DOTALL)
+_CRL_BEGIN = b"-----BEGIN X509 CRL-----"
+_CRL_END = b"-----END X509 CRL-----"
 _MOST_LISTS: Final = 64
 _CLOSED_HOSTS: Final = "its hosts answer 403"
 
@@ -114,8 +114,10 @@ def load_revocations(secret: Secret) -> bytes:
     content = secret.content.get(CRL_KEY)
     if content is None:
         return b""
-    blocks: list[bytes] = _CRL_BLOCK.findall(content)
-    if not blocks or content.count(b"-----BEGIN") != len(blocks):
+    *pieces, rest = content.split(_CRL_END)
+    blocks = [_CRL_BEGIN + piece.partition(_CRL_BEGIN)[2] + _CRL_END + b"\n" for piece in pieces]
+    is_all = all(piece.count(b"-----BEGIN") == piece.count(_CRL_BEGIN) == 1 for piece in pieces)
+    if not blocks or not is_all or b"-----BEGIN" in rest:
         raise CertificateError(f"{CRL_KEY}: no PEM revocation lists, or something besides")
     if len(blocks) > _MOST_LISTS:
         raise CertificateError(f"{CRL_KEY}: more than {_MOST_LISTS} revocation lists")
@@ -124,7 +126,7 @@ def load_revocations(secret: Secret) -> bytes:
             x509.load_pem_x509_crl(block)
         except (ValueError, TypeError):
             raise CertificateError(f"{CRL_KEY}: a revocation list cannot be read") from None
-    return b"".join(block if block.endswith(b"\n") else block + b"\n" for block in blocks)
+    return b"".join(blocks)
 
 
 def guard_host(
