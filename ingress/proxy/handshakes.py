@@ -3,9 +3,9 @@
 A handshake costs as much as a dozen requests, and anybody can ask for one.  An unfinished handshake
 waits either for its peer or for us, and these are bounded in different ways:
 
-1. *For us.*  Each turn of the reactor takes ``STEPS`` steps of handshakes; who comes too late is
-   *parked*, in order, unread.  So connections that are established have their turn after a few
-   milliseconds, however many hellos arrive.  While more than ``MAX_PARKED`` wait so, nobody is accepted:
+1. *For us.*  Each turn of the reactor takes ``STEPS`` steps of handshakes, fewer if they take long; who
+   comes too late is *parked*, in order, unread.  So connections that are established have their turn
+   after a few milliseconds, however many hellos arrive.  While more than ``MAX_PARKED`` wait so, nobody is accepted:
    newcomers wait in the kernel, and nobody is cut who means it.
 2. *For the peer.*  Above ``MAX_HANDSHAKES``, the one that has been silent for longest is cut for the
    newest.  To leave newcomers waiting would let a thousand silent connections keep everybody out
@@ -29,6 +29,9 @@ MAX_PARKED = 256
 
 STEPS = 4
 """A step with a signature takes about half a millisecond with ECDSA and twice that with RSA."""
+
+STEPS_SECONDS = 0.005
+"""After that a turn takes no further step; one with an RSA key of 8192 bits takes 35 ms by itself."""
 
 _TELL_SECONDS = 60.0
 
@@ -57,6 +60,7 @@ class Handshakes:
         self._room_wanted: list[Callable[[], None]] = []
         self._parked: OrderedDict[Shaking, None] = OrderedDict()
         self._steps_left = STEPS
+        self._steps_began = 0.0
         self._is_turn_due = False
         self._cut = 0
         self._told_at: float | None = None
@@ -90,20 +94,26 @@ class Handshakes:
         """Whether *connection* may go on now; if not, it is parked, and unparked when it may."""
         if not self._is_turn_due:
             self._is_turn_due = True
+            self._steps_began = self._clock.seconds()
             self._clock.callLater(0, self._turn)
-        if self._steps_left:
-            self._steps_left -= 1
+        if self._takes_step():
             return True
         self._silent.pop(connection, None)
         self._parked[connection] = None
         connection.park()
         return False
 
+    def _takes_step(self) -> bool:
+        if not self._steps_left or self._clock.seconds() - self._steps_began >= STEPS_SECONDS:
+            return False
+        self._steps_left -= 1
+        return True
+
     def _turn(self) -> None:
         self._is_turn_due = False
         self._steps_left = STEPS
-        while self._steps_left and self._parked:
-            self._steps_left -= 1
+        self._steps_began = self._clock.seconds()
+        while self._parked and self._takes_step():
             connection, _ = self._parked.popitem(last=False)
             self._silent[connection] = None
             try:

@@ -5,7 +5,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy import handshakes as handshakes_module
-from ingress.proxy.handshakes import STEPS, Handshakes
+from ingress.proxy.handshakes import STEPS, STEPS_SECONDS, Handshakes
 
 
 class Connection:
@@ -75,6 +75,30 @@ class HandshakesTests(SynchronousTestCase):
             self.assertEqual(self.drain(), [("step", turn * STEPS + number) for number in range(STEPS)])
         self.turn()
         self.assertEqual((self.drain(), self.clock.getDelayedCalls()), ([], []))
+
+    def test_slow_steps(self) -> None:
+        """Steps that take long, as with large keys, are taken one a turn; the next turn takes as many as ever."""
+
+        class Slow(Connection):
+            def step(self) -> None:
+                super().step()
+                clock.rightNow += STEPS_SECONDS
+
+            def unpark(self) -> None:
+                super().unpark()
+                clock.rightNow += STEPS_SECONDS
+
+        clock = self.clock
+        for number in range(3):
+            Slow(self.handshakes, self.told, number).step()
+        self.assertEqual(self.drain(), [("step", 0), ("park", 1), ("park", 2)])
+        for number in (1, 2):
+            self.turn()
+            self.assertEqual(self.drain(), [("step", number)])
+        self.turn()
+        for connection in self.begin(STEPS - 1):
+            connection.step()
+        self.assertEqual(self.drain(), [("step", number) for number in range(STEPS - 1)])
 
     def test_waiting_go_first(self) -> None:
         """A turn is for those who wait; a hello that comes in it waits behind them."""
