@@ -14,7 +14,7 @@ class RightOfWayTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.rests: list[float] = []
         self.right_of_way = RightOfWay(self.rest)
-        self.passes_after = MAX_RESTS + 1
+        self.passes_after = 0
         self.reading, self.writing = os.pipe()
         self.addCleanup(os.close, self.reading)
         self.addCleanup(os.close, self.writing)

@@ -93,7 +93,8 @@ class SplicedTests(test_sockets_passthrough.BytesTests):
             pump(splice)
 
         self.patch(Splice, "pump", counted)
-        await self.turns(20)
-        self.assertEqual(pumps, [])
+        await self.turns(40)
+        # The kernel may find some room yet; a proxy that is told for nothing would be told in each turn.
+        self.assertLess(len(pumps), 20)
         client.transport.resumeProducing()
         await self.until(lambda: len(client.received) == 16 * MEGABYTE)
