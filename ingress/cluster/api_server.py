@@ -216,8 +216,14 @@ class ApiServerSource:
                 backoff_seconds=self._backoff_seconds,
                 selection=self._watched if read.kind is Kind.SECRET else None,
                 counts=self._metrics.reflector(read.kind, namespace, self._clock),
+                regained=self._rouse,
             )
             self._reflectors[name].start()
+
+    def _rouse(self) -> None:
+        """Thread: let all reflectors try again, since one of them got an answer."""
+        for reflector in tuple(self._reflectors.values()):
+            reflector.rouse()
 
     def _make_reader(self, secrets: ReferencedSecrets) -> SecretReader:
         reader = SecretReader(

@@ -52,6 +52,16 @@ def is_expired(error: KubernetesError) -> bool:
     return error.status == 410 or error.reason in ("Expired", "Gone")
 
 
+def denies_streaming(error: KubernetesError) -> bool:
+    """Whether a streaming list was refused in a way that a list in pages may not be."""
+    return 400 <= error.status < 500 and error.status not in (401, 403, 410, 429)
+
+
+def blames_version(error: KubernetesError) -> bool:
+    """Whether a refusal may be about the resource version: bad request, or (504) one of the future."""
+    return (400 <= error.status < 500 and error.status not in (401, 403, 429)) or error.status == 504
+
+
 def one_line(text: str) -> str:
     """Bring *text* of somebody else to one line of bounded length, fit for the log."""
     line = " ".join(text.split())

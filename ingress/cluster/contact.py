@@ -51,18 +51,16 @@ class Contact:
                 cause=cause,
             )
 
-    def regained(self) -> None:
-        """Note an answer that says success."""
+    def regained(self) -> bool:
+        """Note an answer that says success; return whether contact was lost before."""
         self.trouble = ""
-        if self._lost_since is not None:
-            seconds = round(self._clock() - self._lost_since, 1)
-            self._lost_since = None
-            self._said.clear()
-            log.info(
-                "{name}: the API server answers again after {seconds} s",
-                name=self._name,
-                seconds=seconds,
-            )
+        if self._lost_since is None:
+            return False
+        seconds = round(self._clock() - self._lost_since, 1)
+        self._lost_since = None
+        self._said.clear()
+        log.info("{name}: the API server answers again after {seconds} s", name=self._name, seconds=seconds)
+        return True
 
     def troubled(self, cause: str) -> None:
         """Note an answer that said success and then came to nothing."""

@@ -22,18 +22,19 @@ Nothing here knows the reactor; what goes there goes through ``Handover``.
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from threading import Event, Thread
+from threading import Thread
 from typing import Protocol
 
 from twisted.logger import Logger
 
 from ingress.cluster.api_client import ApiConnection, ApiResponse
-from ingress.cluster.api_status import SILENT, is_expired
+from ingress.cluster.api_status import SILENT, blames_version, denies_streaming, is_expired
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import KindRead
 from ingress.cluster.lines import LineSplitter, LineTooLongError
 from ingress.cluster.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.pause import Pause
 from ingress.cluster.requests import ListWatchRequests, Query
 from ingress.cluster.watch_events import (
     Bookmark,
@@ -50,11 +51,12 @@ from ingress.model.objects import Batch
 
 log = Logger()
 
+_SYNCED = "{name}: synced, {count} objects"
 _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
-# A right that is missing is seldom given within seconds.
-_FORBIDDEN_SECONDS = (30.0, 300.0)
+# A right that is missing is seldom given soon; but a new API server denies all until it knows the rules.
+_LONGEST_FORBIDDEN_SECONDS = 300.0
 
 
 class Receiver(Protocol):
@@ -78,6 +80,7 @@ class Reflector:
     share it do not compete with each other for the interpreter, and so disturb the reactor less.  *clock*
     returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
     after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
+    *regained* is called, in our thread, when the API server answers again.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Reflector:
         backoff_seconds: float = 0.8,
         selection: Selection | None = None,
         counts: ReflectorCounts | None = None,
+        regained: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = reflector_name(read, namespace)
         self._read = read
@@ -106,10 +110,11 @@ class Reflector:
         self._forbidden = Backoff(
             clock,
             random,
-            first_seconds=_FORBIDDEN_SECONDS[0],
-            ceiling_seconds=_FORBIDDEN_SECONDS[1] / 2,
-            forget_after_seconds=2 * _FORBIDDEN_SECONDS[1],
+            first_seconds=backoff_seconds,
+            ceiling_seconds=_LONGEST_FORBIDDEN_SECONDS / 2,
+            forget_after_seconds=2 * _LONGEST_FORBIDDEN_SECONDS,
         )
+        self._refusals = 0
         self._contact = Contact(self.name, clock)
         self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
         self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
@@ -120,11 +125,14 @@ class Reflector:
         self._troubles = 0
         # Whether the turn before ended otherwise than by a list in pages that went well.
         self._was_cut = False
-        self._stopping = Event()
+        self._pause = Pause()
+        self._regained = regained
+        # Whether what we wait for may be over sooner, as others may find out.
+        self._sleeps_lightly = False
         self._thread = Thread(target=self._run, name=f"reflector {self.name}", daemon=True)
 
     def __repr__(self) -> str:
-        phase = "stopped" if self._stopping.is_set() else f"version={self._version}"
+        phase = "stopped" if self._pause.is_over else f"version={self._version}"
         return f"<Reflector {self.name} {phase} objects={len(self._changes)}>"
 
     @property
@@ -138,8 +146,12 @@ class Reflector:
 
     def stop(self) -> None:
         """Break off what is going on and end the thread; returns at once.  Any thread."""
-        self._stopping.set()
+        self._pause.end()
         self._connection.interrupt()
+
+    def rouse(self) -> None:
+        """Try again now, if we wait for the API server to answer.  Any thread."""
+        self._pause.rouse()
 
     def join(self, seconds: float) -> bool:
         """Wait for the end of the thread; return whether it ended in time."""
@@ -148,8 +160,10 @@ class Reflector:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._stopping.wait(self.turn())
+        while not self._pause.is_over:
+            self._sleeps_lightly = False
+            seconds = self.turn()
+            self._pause.rest(seconds, lightly=self._sleeps_lightly)
         self._connection.close()
 
     def turn(self) -> float:
@@ -177,7 +191,8 @@ class Reflector:
 
     def _open(self, query: Query) -> ApiResponse:
         response = self._connection.get(self._requests.path, query)
-        self._contact.regained()
+        if self._contact.regained():
+            self._regained()
         self._counts.last_contact = self._clock()
         return response
 
@@ -187,7 +202,7 @@ class Reflector:
         # Pages that expire again and again take longer to read than the API server keeps them.
         in_pages = self._expirations < 2
         next_page = ""
-        while not self._stopping.is_set():
+        while not self._pause.is_over:
             page = self._page(self._requests.page(next_page, in_pages=in_pages))
             changes: Changes = {}
             with self._decoding:
@@ -223,13 +238,13 @@ class Reflector:
         try:
             self._follow(self._requests.streaming_list())
         except KubernetesError as error:
-            if self._version is None and _denies_streaming(error):
+            if self._version is None and denies_streaming(error):
                 self._can_stream_list = False
                 self._was_cut = False
                 log.debug("{name}: no streaming lists, {reason}", name=self.name, reason=str(error))
                 return 0.0
             raise
-        if self._version is None and not self._stopping.is_set():
+        if self._version is None and not self._pause.is_over:
             self._can_stream_list = False
             return self._troubled("a streaming list ended before its end")
         return 0.0
@@ -262,7 +277,7 @@ class Reflector:
                     self._counts.objects = len(self._changes)
                 if self._version is not None and self._receiver.is_behind:
                     # Decoding more would only take the interpreter from the reactor, which serves requests.
-                    self._stopping.wait(_BEHIND_SECONDS)
+                    self._pause.rest(_BEHIND_SECONDS)
         finally:
             response.close()
 
@@ -272,11 +287,12 @@ class Reflector:
             chunk = response.read_chunk()
         except KubernetesError as error:
             if error.reason == SILENT:
-                self._contact.lost(error.message)
+                # Dead, or no more than quiet: older API servers send no bookmarks for a kind of which
+                # nothing changed since their start.  The next request tells.
                 return b""
             raise
         self._counts.last_contact = self._clock()
-        return b"" if self._stopping.is_set() else chunk
+        return b"" if self._pause.is_over else chunk
 
     def _take(self, line: bytes, changes: Changes) -> None:
         with self._decoding:
@@ -304,16 +320,9 @@ class Reflector:
         self._receiver.synced(self.name)
         self._version = version
         self._counts.objects = len(self._changes)
-        if self._list_cause:
-            log.info(
-                "{name}: listed again, {count} objects: {cause}",
-                name=self.name,
-                count=len(self._changes),
-                cause=self._list_cause,
-            )
-            self._list_cause = ""
-        else:
-            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
+        text = "{name}: listed again, {count} objects: {cause}" if self._list_cause else _SYNCED
+        log.info(text, name=self.name, count=len(self._changes), cause=self._list_cause)
+        self._list_cause = ""
 
     def _move(self, version: str) -> None:
         if version != self._version:
@@ -325,17 +334,21 @@ class Reflector:
 
     def _failed(self, error: KubernetesError) -> float:
         """Judge a refusal or a failure of the connection; return the seconds to wait."""
-        if self._stopping.is_set():
+        if self._pause.is_over:
             return 0.0
         if is_expired(error):
             return self._expired()
         at_least = error.retry_after_seconds or 0.0
-        if isinstance(error, _WatchError) or (self._version is not None and _blames_version(error)):
+        if isinstance(error, _WatchError) or (self._version is not None and blames_version(error)):
             return self._troubled(str(error), at_least)
+        # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
+        self._sleeps_lightly = error.status != 500 and not at_least
         if error.status == 403 and self._read.optional:
-            # Without this kind the rest still works, so it does not hold back the first sync.
-            self._contact.lost(f"{error}; we do without until it is allowed", "forbidden", once=True)
-            self._receiver.synced(self.name)
+            # Without this kind the rest still works, so it does not hold back the first sync for long.
+            self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
+            self._refusals += 1
+            if self._refusals > 1:
+                self._receiver.synced(self.name)
             return self._forbidden.failed(at_least)
         self._contact.lost(str(error) if error.status else error.message)
         if error.status == 401:
@@ -349,7 +362,7 @@ class Reflector:
 
     def _troubled(self, cause: str, at_least: float = 0.0) -> float:
         """A stream came to nothing; when this happens again and again, begin in another way."""
-        if self._stopping.is_set():
+        if self._pause.is_over:
             return 0.0
         self._contact.troubled(cause)
         self._troubles += 1
@@ -385,13 +398,3 @@ def _decoded(text: bytes) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise BrokenStreamError("what came is not JSON") from None
-
-
-def _denies_streaming(error: KubernetesError) -> bool:
-    """Whether a streaming list was refused in a way that a list in pages may not be."""
-    return 400 <= error.status < 500 and error.status not in (401, 403, 410, 429)
-
-
-def _blames_version(error: KubernetesError) -> bool:
-    """Whether a refusal may be about the resource version: bad request, or (504) one of the future."""
-    return (400 <= error.status < 500 and error.status not in (401, 403, 429)) or error.status == 504

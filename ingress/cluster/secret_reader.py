@@ -234,11 +234,15 @@ class SecretReader:
         reading.state = _State.WAITING
         self._contact.lost(f"{reading.key}: {error}", f"{error.status} {error.reason}")
         at_least = error.retry_after_seconds or 0.0
-        if error.status == 403:
+        is_forbidden = error.status == 403
+        if is_forbidden and reading.failures >= _FAILURES_TO_WAIT_FOR:
             at_least = max(at_least, _FORBIDDEN_SECONDS * (1.0 + self._random()))
         self._later(reading, reading.backoff.failed(at_least))
         is_about_this_one = error.status >= 400 and error.status not in (401, 403, 429)
-        if error.status == 403 or (is_about_this_one and reading.failures >= _FAILURES_TO_WAIT_FOR):
+        # An API server that has just started denies all for a moment.
+        if (is_forbidden and reading.failures > 1) or (
+            is_about_this_one and reading.failures >= _FAILURES_TO_WAIT_FOR
+        ):
             self._read_once(reading)
 
     def _read_once(self, reading: _Reading) -> None:

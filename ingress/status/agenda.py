@@ -17,6 +17,8 @@ from ingress.errors import KubernetesError
 
 _K = TypeVar("_K", bound=Hashable)
 
+_FIRST_CLOSURE_SECONDS = 5.0
+
 
 class Agenda(Generic[_K]):
     """Keys to look at, in the order in which they came.  *clock* returns seconds."""
@@ -116,16 +118,24 @@ class Pace:
 
 
 class Closures:
-    """Namespaces in which something is forbidden, and how long they are left alone."""
+    """Namespaces in which something is forbidden, and how long they are left alone.
+
+    That is for seconds at first, as an API server that has just started denies all for a moment,
+    and then ever longer.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._until: dict[str, float] = {}
+        self._seconds: dict[str, float] = {}
 
-    def close(self, namespace: str, seconds: float) -> float:
-        """Leave *namespace* alone for so long; return until when."""
+    def close(self, namespace: str, longest: float) -> float:
+        """Leave *namespace* alone, for *longest* seconds at most; return until when."""
         now = self._clock()
-        self._until = {name: until for name, until in self._until.items() if until > now}
+        self._until = {name: until for name, until in self._until.items() if until + longest > now}
+        self._seconds = {name: seconds for name, seconds in self._seconds.items() if name in self._until}
+        seconds = min(self._seconds.get(namespace, _FIRST_CLOSURE_SECONDS / 4) * 4, longest)
+        self._seconds[namespace] = seconds
         self._until[namespace] = now + seconds
         return now + seconds
 

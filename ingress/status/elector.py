@@ -26,6 +26,7 @@ from twisted.logger import Logger
 
 from ingress.cluster.api_client import ApiRequest
 from ingress.cluster.api_thread import Outcome
+from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
@@ -40,7 +41,7 @@ log = Logger()
 RELEASE_SECONDS = 1.0
 """How long the end waits for the API server to take the Lease back."""
 
-_FORBIDDEN_SECONDS = 60.0
+_LONGEST_PAUSE_SECONDS = 60.0
 
 _Done = Callable[[Outcome, float], None]
 
@@ -77,6 +78,14 @@ class Elector:
         self._changed = changed
         self._refusals = refusals
         self._metrics = metrics
+        # A right is seldom given soon, but an API server that has just started denies all for a moment.
+        self._forbidden = Backoff(
+            steady,
+            random,
+            first_seconds=terms.retry_seconds,
+            ceiling_seconds=_LONGEST_PAUSE_SECONDS / 2,
+            forget_after_seconds=2 * _LONGEST_PAUSE_SECONDS,
+        )
         self._contact = Contact("election", steady, "cannot be asked for the lease")
         self._candidacy = Candidacy(identity, terms)
         self._was_leading = False
@@ -184,7 +193,7 @@ class Elector:
         at_least = error.retry_after_seconds or 0.0
         if is_forbidden(error):
             self._refusals.refused(Right.LEAD, error)
-            at_least = _FORBIDDEN_SECONDS
+            at_least = self._forbidden.failed(at_least)
         else:
             self._contact.lost(str(error), f"{error.status} {error.reason}")
         retry = self._candidacy.terms.retry_seconds
@@ -192,7 +201,7 @@ class Elector:
             # It has no time to lose, whatever it was asked to wait.
             self._rest(retry / 5)
         else:
-            self._rest(max(retry, min(at_least, _FORBIDDEN_SECONDS)))
+            self._rest(max(retry, min(at_least, _LONGEST_PAUSE_SECONDS)))
 
     def _rest(self, seconds: float | None = None) -> None:
         """Begin the next turn after so many seconds, by default a retry period, and a little more."""

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from threading import current_thread
 from time import monotonic
 from typing import Any
 
@@ -320,6 +321,17 @@ class SingleServiceTests(SourceTestCase):
         self.server.create(service("web"))
         content = await self.synced(namespaces=("shop",), single_service=self.KEY)
         self.assertEqual(content.names(), {"web"})
+
+    async def test_news_goes_round(self) -> None:
+        """When one kind gets an answer again, those that wait for one ask at once."""
+        for resource in ("services", "endpointslices"):
+            self.server.faults.add(Answer(503), resource=resource)
+
+        def random() -> float:
+            return -0.999 if current_thread().name == "reflector EndpointSlice" else 0.0
+
+        content = await self.start(backoff_seconds=60.0, random=random)
+        await self.until(lambda: content.synced_times > 0)
 
     async def test_others_may_ask(self) -> None:
         """Connections to the same API server, and the namespace that we are in, are there once it is started."""

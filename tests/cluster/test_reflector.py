@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, cast
 
 from attrs import Factory, define
@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api_client import ApiConnection
 from ingress.cluster.api_status import BROKEN, SILENT, UNREACHABLE
+from ingress.cluster.backoff import Backoff
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.reflector import Reflector
 from ingress.errors import KubernetesError
@@ -74,6 +75,7 @@ class Received:
 
     content: dict[str, str] = Factory(dict)
     told: list[str] = Factory(list)
+    told_others: int = 0
     is_behind: bool = False
 
     def put(self, changes: Batch) -> None:
@@ -89,6 +91,9 @@ class Received:
 
     def synced(self, name: str) -> None:
         self.told.append(f"synced {name}")
+
+    def regained(self) -> None:
+        self.told_others += 1
 
 
 def service(name: str, version: str, service_type: str = "ClusterIP") -> dict[str, Any]:
@@ -144,6 +149,7 @@ class ReflectorTestCase(SynchronousTestCase):
             clock=self.clock.seconds,
             random=lambda: 0.0,
             counts=self.counts,
+            regained=self.received.regained,
         )
 
     def tearDown(self) -> None:
@@ -387,9 +393,11 @@ class WatchTests(ReflectorTestCase):
         self.assertEqual(self.last_query()["resourceVersion"], "6")
 
     def test_silence(self) -> None:
-        """A watch that fell silent is dead; the next one begins at once, without a list."""
+        """A watch that fell silent is dead or quiet; the next one begins at once, without a list or a word."""
         self.sync("a")
-        self.assertEqual(self.turn(bookmark("6"), KubernetesError(0, SILENT, "no byte in time")), 0.0)
+        with capturedLogs() as events:
+            self.assertEqual(self.turn(bookmark("6"), KubernetesError(0, SILENT, "no byte in time")), 0.0)
+        self.assertEqual((events, self.reflector.trouble), ([], ""))
         self.turn(bookmark("7"))
         self.assertEqual(self.last_query()["resourceVersion"], "6")
 
@@ -448,6 +456,27 @@ class RefusalTests(ReflectorTestCase):
         self.assertEqual(self.turn(KubernetesError(401, "Unauthorized", "x")), 0.8)
         self.assertEqual(self.script.renewals, 1)
 
+    def test_regained(self) -> None:
+        """The first answer after errors is told."""
+        self.turn(KubernetesError(503, "ServiceUnavailable", "x"))
+        self.assertEqual(self.received.told_others, 0)
+        self.turn(added("a", "1"), bookmark("5", ends=True))
+        self.turn()
+        self.assertEqual(self.received.told_others, 1)
+
+    def test_roused(self) -> None:
+        """The wait after an error ends when somebody else got an answer."""
+        asked = Event()
+        self.script.answers.append([KubernetesError(503, "ServiceUnavailable", "x")])
+        self.script.answers.append([asked.set, self.reflector.stop])
+        self.reflector._backoff = Backoff(self.clock.seconds, lambda: 0.0, first_seconds=60.0)
+        self.reflector.start()
+        self.reflector.rouse()
+        self.assertTrue(asked.wait(5))
+        self.assertTrue(self.reflector.join(5))
+        # The end of the thread closes the connection, which is the same object here.
+        self.script.open_answers += 1
+
     def test_forbidden(self) -> None:
         """403 on a kind that is needed is tried again and holds back the sync."""
         for _ in range(9):
@@ -471,13 +500,20 @@ class OptionalKindTests(ReflectorTestCase):
         """403 counts as an empty list, with one warning, and is tried again ever more slowly."""
         with capturedLogs() as events:
             delays = []
-            for _ in range(6):
+            for _ in range(10):
                 delays.append(self.turn(KubernetesError(403, "Forbidden", "no")))
                 self.clock.advance(100)
-        self.assertEqual(delays, [30.0, 60.0, 120.0, 150.0, 150.0, 150.0])
+        self.assertEqual(delays, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 150.0, 150.0])
         self.assertEqual(self.received.told[0], "synced Secret")
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
         self.assertIn("403 Forbidden", formatEvent(events[0]))
+
+    def test_forbidden_for_a_moment(self) -> None:
+        """One refusal does not stand for an empty list: an API server that has just started denies all."""
+        self.turn(KubernetesError(403, "Forbidden", "no"))
+        self.assertEqual(self.received.told, [])
+        self.turn(KubernetesError(403, "Forbidden", "no"))
+        self.assertEqual(self.received.told, ["synced Secret"])
 
     def test_allowed_later(self) -> None:
         """When the right is given, the objects come."""

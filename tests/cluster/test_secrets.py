@@ -214,7 +214,7 @@ class GetModeTests(SecretsTestCase):
         self.assertEqual(self.content_of(content), {"tls.crt": b"1", "tls.key": b"1"})
         self.assertEqual(self.server.requests_of("list", "secrets"), ())
         self.assertEqual(self.server.requests_of("watch", "secrets"), ())
-        self.assertEqual((self.gets("tls"), self.gets("forbidden"), self.gets()), (1, 1, 2))
+        self.assertEqual((self.gets("tls"), self.gets("forbidden"), self.gets()), (1, 2, 3))
 
     async def test_refresh(self) -> None:
         """What was read is read again after the interval; what went meanwhile goes."""

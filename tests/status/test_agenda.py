@@ -133,11 +133,20 @@ class ClosuresTests(SynchronousTestCase):
     """Namespaces that are left alone."""
 
     def test_closed(self) -> None:
-        """A namespace is left alone until its time, and others are not."""
+        """A namespace is left alone until its time, each time for longer, and others are not."""
         clock = Clock()
         closures = Closures(clock.seconds)
-        self.assertEqual(closures.close("shop", 300), 300)
-        self.assertEqual((closures.until("shop"), closures.until("blog")), (300, -inf))
-        clock.advance(301)
-        closures.close("blog", 300)
-        self.assertEqual((closures.until("shop"), closures.until("blog")), (-inf, 601))
+        self.assertEqual(closures.close("shop", 300), 5)
+        self.assertEqual((closures.until("shop"), closures.until("blog")), (5, -inf))
+        clock.advance(6)
+        self.assertEqual([closures.close("shop", 300) - 6 for _ in range(4)], [20, 80, 300, 300])
+        self.assertEqual(closures.close("blog", 300), 11)
+
+    def test_forgotten(self) -> None:
+        """What was closed long ago is closed for seconds again."""
+        clock = Clock()
+        closures = Closures(clock.seconds)
+        for _ in range(4):
+            closures.close("shop", 300)
+        clock.advance(601)
+        self.assertEqual(closures.close("shop", 300), 606)

@@ -223,12 +223,21 @@ class TroubleTests(ElectorCase):
         self.assertFalse(first.may_act)
         self.assertEqual(len(events), 1, events)
         self.assertIn("Not permitted to take part in the election", formatEvent(events[0]))
-        self.assertLess(len(self.server.requests), 62)
+        self.assertLess(len(self.server.requests), 3600 / 30 + 10)
         self.server.error = None
         with capturedLogs() as events:
             self.pass_time(80, 1.0)
         self.assertTrue(first.may_act)
         self.assertIn("Permitted now", formatEvent(events[0]))
+
+    def test_forbidden_for_a_moment(self) -> None:
+        """An API server that has just started, and denies all, costs seconds."""
+        self.server.error = FORBIDDEN
+        first = self.machine("a")
+        self.pass_time(3)
+        self.server.error = None
+        self.pass_time(10)
+        self.assertTrue(first.may_act)
 
     def test_namespace_missing(self) -> None:
         """Where there is no namespace for the Lease, that is said, and tried again."""

@@ -200,7 +200,7 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual(len(events), 2)
 
     def test_forbidden(self) -> None:
-        """Without the right that is said once, and the namespace is left alone for minutes; others are not."""
+        """Without the right that is said once, and the namespace is left alone for a while; others are not."""
         self.present = [problem("a"), problem("b"), problem("c", "blog")]
         with capturedLogs() as events:
             self.writer.lead()
@@ -209,7 +209,7 @@ class EventWriterTests(SynchronousTestCase):
             self.clock.advance(0)
             self.clock.advance(0)
             self.questions.answer(FORBIDDEN)
-            self.clock.advance(299)
+            self.clock.advance(4.9)
             self.assertEqual(self.told(), ["a", "c"])
             self.clock.advance(2)
             self.answer_all()

@@ -375,7 +375,7 @@ class TroubleTests(WriterCase):
         self.assertEqual(len(self.questions.asked), 1)
 
     def test_forbidden(self) -> None:
-        """Without the right that is said once, and a namespace is left alone for minutes; others are not."""
+        """Without the right that is said once, and a namespace is left alone for a while; others are not."""
         for name in "abc":
             self.put(name)
         self.put("d", namespace="blog")
@@ -384,7 +384,7 @@ class TroubleTests(WriterCase):
             self.fail_with(FORBIDDEN)
             self.turn()
             self.questions.answer()
-            self.turn(299)
+            self.turn(4.9)
             self.assertEqual([name for name, _ in self.written()], ["a", "d"])
             self.turn(2)
             self.questions.answer(FORBIDDEN)
