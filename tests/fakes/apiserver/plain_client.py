@@ -44,6 +44,8 @@ class Events:
             for line in lines:
                 if line.strip():
                     yield json.loads(line)
+        if rest.strip():
+            yield json.loads(rest)
 
     def next(self) -> Json:
         """Return the next event that is no bookmark."""
