@@ -50,6 +50,11 @@ class Agenda(Generic[_K]):
         self._until[key] = until
         heappush(self._later, (until, next(self._numbers), key))
 
+    def recall(self) -> None:
+        """Look at all that was put off now, since the reason may be gone."""
+        self._now.update(dict.fromkeys(self._until))
+        self._later, self._until = [], {}
+
     def drop(self, key: _K) -> None:
         """Look at *key* no more."""
         self._now.pop(key, None)

@@ -8,8 +8,9 @@ request is under way at a time.
 Invariants:
 
 1. Nothing is on the agenda unless we lead.
-2. Whatever came of the write of an Ingress, it rests before the next one, longer each time.  So
-   another controller that writes the same Ingress is answered ever more rarely.
+2. Whatever came of the write of an Ingress, it rests before the next one, longer each time that
+   the same is to be written.  So another controller that writes the same Ingress is answered ever
+   more rarely, and other addresses are shown soon.
 3. What was written counts until the API server shows something else, so that an Ingress is
    not written again because its event is late.  What it showed while the write was under way may
    be newer than the write, and counts more.
@@ -56,8 +57,15 @@ _REST_FORGOTTEN_SECONDS = 120.0
 
 @frozen
 class _Rest:
+    """After a write of *addresses* at a time *since*; the same are not written again before *until*."""
+
+    addresses: tuple[Address, ...]
     backoff: Backoff
+    since: float
     until: float
+
+    def ends_for(self, addresses: tuple[Address, ...]) -> float:
+        return self.until if addresses == self.addresses else self.since + _REST_SECONDS
 
 
 class StatusWriter:
@@ -153,6 +161,7 @@ class StatusWriter:
             self._schedule()
 
     def _look_at_everything(self) -> None:
+        self._agenda.recall()
         self._agenda.add(self._state().ingresses)
         self._schedule()
 
@@ -182,7 +191,7 @@ class StatusWriter:
             addresses = self._addresses(key, state, published)
             if addresses is None:
                 continue
-            until = self._closed_until(key)
+            until = self._closed_until(key, addresses)
             if until > self._steady():
                 self._agenda.put_off(key, until)
                 continue
@@ -211,9 +220,9 @@ class StatusWriter:
             self._ours.discard(key)
         return addresses
 
-    def _closed_until(self, key: ObjectKey) -> float:
+    def _closed_until(self, key: ObjectKey, addresses: tuple[Address, ...]) -> float:
         rest = self._rests.get(key)
-        return max(-inf if rest is None else rest.until, self._closures.until(key.namespace))
+        return max(-inf if rest is None else rest.ends_for(addresses), self._closures.until(key.namespace))
 
     def _forget(self, key: ObjectKey) -> None:
         self._ours.discard(key)
@@ -278,7 +287,7 @@ class StatusWriter:
                 self._written[key] = addresses
             if not addresses:
                 self._ours.discard(key)
-            self._rest(key)
+            self._rest(key, addresses)
             if not self._agenda:
                 self._settled()
         else:
@@ -287,12 +296,12 @@ class StatusWriter:
                 self._pace.troubled(outcome)
             elif outcome.status == 404:
                 # Its end is on the way here.
-                self._rest(key)
+                self._rest(key, addresses)
             else:
-                self._failed(key, outcome)
+                self._failed(key, addresses, outcome)
         self._schedule()
 
-    def _failed(self, key: ObjectKey, error: KubernetesError) -> None:
+    def _failed(self, key: ObjectKey, addresses: tuple[Address, ...], error: KubernetesError) -> None:
         if is_forbidden(error):
             self._refusals.refused(Right.WRITE_STATUS, error)
             self._closures.close(key.namespace, _FORBIDDEN_SECONDS)
@@ -301,9 +310,9 @@ class StatusWriter:
         if is_about_the_server(error):
             self._pace.troubled(error)
         else:
-            self._rest(key, error.retry_after_seconds or 0.0)
+            self._rest(key, addresses, error.retry_after_seconds or 0.0)
 
-    def _rest(self, key: ObjectKey, at_least: float = 0.0) -> None:
+    def _rest(self, key: ObjectKey, addresses: tuple[Address, ...], at_least: float = 0.0) -> None:
         rest = self._rests.get(key)
         backoff = (
             Backoff(
@@ -313,7 +322,8 @@ class StatusWriter:
                 ceiling_seconds=_REST_CEILING_SECONDS,
                 forget_after_seconds=_REST_FORGOTTEN_SECONDS,
             )
-            if rest is None
+            if rest is None or rest.addresses != addresses
             else rest.backoff
         )
-        self._rests[key] = _Rest(backoff, self._steady() + backoff.failed(at_least))
+        now = self._steady()
+        self._rests[key] = _Rest(addresses, backoff, now, now + backoff.failed(at_least))

@@ -69,6 +69,16 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.put_off("a", 5)
         self.assertEqual((self.taken(), len(self.agenda)), ([], 1))
 
+    def test_recalled(self) -> None:
+        """What was put off comes now after all, once, and may be put off again."""
+        self.agenda.put_off("a", 5)
+        self.agenda.put_off("b", 6)
+        self.agenda.recall()
+        self.assertEqual(self.taken(), ["a", "b"])
+        self.agenda.put_off("a", 9)
+        self.clock.advance(8)
+        self.assertEqual((self.taken(), len(self.agenda)), ([], 1))
+
     def test_dropped(self) -> None:
         """What is dropped does not come, neither now nor later."""
         self.agenda.add("a")

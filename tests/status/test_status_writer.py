@@ -315,6 +315,36 @@ class ServiceTests(WriterCase):
         self.turn(600)
         self.assertEqual(self.written(), [])
 
+    def test_other_addresses_are_shown_soon(self) -> None:
+        """However often the addresses changed before, new ones are written within two seconds."""
+        self.writer.lead()
+        self.put("web")
+        expected = []
+        for number in range(1, 9):
+            address = Address(f"192.0.2.{number}")
+            expected.append(("web", [address.ip]))
+            self.put_service(Standing("u", (address,)))
+            self.turn(0.5)
+            self.turn(1)
+            self.answer_all()
+            self.put("web", address, writer=US)
+            self.assertEqual(self.written(), expected)
+
+    def test_other_addresses_during_a_dispute(self) -> None:
+        """What rests, because another controller writes it too, is shown new addresses all the same."""
+        self.writer.lead()
+        self.put_service(Standing("u", (ONE,)))
+        for _ in range(60):
+            self.put("web", TWO, writer="them")
+            self.turn(1)
+            if self.questions.is_open:
+                self.questions.answer()
+        before = len(self.questions.asked)
+        new = Address("192.0.2.9")
+        self.put_service(Standing("u", (new,)))
+        self.turn(1)
+        self.assertEqual(self.written()[before:], [("web", [new.ip])])
+
 
 class TroubleTests(WriterCase):
     """What goes wrong."""
