@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
+# Processes that share the tests; many of these wait for others, so two are of use on one CPU as well.
+TEST_JOBS ?= 2
 # Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
 FAULTS ?=
 TARGETS ?=
@@ -34,7 +36,7 @@ run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with cur
 	@exec $(bin)/python -m ingress.cli.demo
 
 test: $(dev_environment) ## run the whole test suite
-	$(bin)/trial --temp-directory $(VENV)/trial tests
+	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
 
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)

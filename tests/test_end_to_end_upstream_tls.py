@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from tests.end_to_end_case import EndToEndCase
+from tests.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
@@ -83,8 +83,12 @@ class UpstreamTlsTests(EndToEndCase):
         await self.until_get(OK, self.http)
         for protocol in ("GRPC", "GRPCS", "FCGI"):
             self.server.apply(annotated(backend_protocol=protocol))
-            await self.until_get(UNAVAILABLE, self.http)
-            self.assertIn(protocol.encode(), (await self.get(self.admin, "/api/problems"))[1])
+            told = f"backend-protocol: {protocol} is not spoken".encode()
+            deadline = self.reactor.seconds() + PATIENCE
+            while told not in (await self.get(self.admin, "/api/problems"))[1]:
+                self.assertLess(self.reactor.seconds(), deadline)
+                await self.turn(0.02)
+            self.assertEqual(await self.get(self.http), UNAVAILABLE)
         self.server.apply(annotated(secure_backends="true"))
         await self.until_get(OK, self.http)
         self.server.apply(annotated(backend_protocol="HTTP"))
