@@ -150,7 +150,7 @@ class ApiAccess:
             )
 
     def _read(self) -> "Configuration":
-        self._configuration = self._credentials.load()
+        self._configuration = self._credentials.load(again=self._configuration is not None)
         self._generation += 1
         self._renewed = self._clock()
         return self._configuration

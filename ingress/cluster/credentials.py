@@ -43,8 +43,11 @@ class CredentialSource:
     environ: Mapping[str, str] = os.environ
     service_account_directory: Path = SERVICE_ACCOUNT_DIRECTORY
 
-    def load(self) -> "Configuration":
-        """Load a configuration for requests.  Raises ``StartError``."""
+    def load(self, *, again: bool = False) -> "Configuration":
+        """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
+
+        Raises ``StartError``.
+        """
         from kubernetes.client import Configuration
 
         configuration = Configuration()
@@ -55,8 +58,9 @@ class CredentialSource:
         configuration.keep_alive = True
         _refine(configuration, self.server)
         _check_url(origin, configuration.host)
-        log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
-        _log_proxy(configuration)
+        if not again:
+            log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
+            _log_proxy(configuration)
         return configuration
 
     def namespace(self) -> str:

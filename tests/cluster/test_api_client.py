@@ -281,9 +281,10 @@ class RenewalTests(ApiServerTestCase):
         self.assertEqual((error.status, error.reason), (401, "Unauthorized"))
         self.server.write_kubeconfig(self.kubeconfig, token="new")
         clock.advance(11)
-        await in_thread(connection.renew_credentials)
+        with capturedLogs() as events:
+            await in_thread(connection.renew_credentials)
         await in_thread(lambda: whole(connection.get(SERVICES, [])))
-        self.assertEqual(self.server.requests[-1].token, "new")
+        self.assertEqual((self.server.requests[-1].token, events), ("new", []))
 
     async def test_not_too_often(self) -> None:
         """Within ten seconds of the last time nothing is loaded, whoever asks."""
@@ -291,9 +292,9 @@ class RenewalTests(ApiServerTestCase):
         loads: list[float] = []
 
         class Counting(CredentialSource):
-            def load(self):  # type: ignore[no-untyped-def]
+            def load(self, *, again: bool = False):  # type: ignore[no-untyped-def]
                 loads.append(clock.seconds())
-                return super().load()
+                return super().load(again=again)
 
         access = ApiAccess(Counting(str(self.kubeconfig), None, None, {}), clock=clock.seconds)
         await in_thread(access.load)
