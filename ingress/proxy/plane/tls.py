@@ -26,6 +26,8 @@ _RECORD = 16 * 1024
 _MAX_READ = 256 * 1024
 """Bytes of one read: after that, others have their turn."""
 _MAX_SEND = 256 * 1024
+_GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
+"""Stands for the connection of a transport that has ended."""
 
 
 class TLSTransport(StreamTransport):
@@ -119,7 +121,13 @@ class TLSTransport(StreamTransport):
     def _end(self, reason: Failure) -> None:
         if self._is_shaking:
             self._plane.handshakes.end(self)
-        super()._end(reason)
+        if not self._ended:
+            super()._end(reason)
+            self._plane.later(self._release)
+
+    def _release(self) -> None:
+        """Give OpenSSL's memory back now: the garbage collector sees one small object, and is in no hurry."""
+        self._connection = _GONE
 
     # Reading and writing
 
