@@ -109,6 +109,7 @@ def reporting_of(
         metrics.status,
         now=_now,
         random=Random().random,
+        regained=source.rouse,
     )
 
 

@@ -159,6 +159,11 @@ class ApiServerSource:
         """Make a connection to the same API server with the same credentials, once started."""
         return ApiConnection(self._access)
 
+    def rouse(self) -> None:
+        """Let all reflectors try again that wait for the API server, since it answers.  Any thread."""
+        for reflector in tuple(self._reflectors.values()):
+            reflector.rouse()
+
     def missing(self) -> tuple[str, ...]:
         """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""
         if self._handover is None or self._secrets is None:
@@ -216,14 +221,9 @@ class ApiServerSource:
                 backoff_seconds=self._backoff_seconds,
                 selection=self._watched if read.kind is Kind.SECRET else None,
                 counts=self._metrics.reflector(read.kind, namespace, self._clock),
-                regained=self._rouse,
+                regained=self.rouse,
             )
             self._reflectors[name].start()
-
-    def _rouse(self) -> None:
-        """Thread: let all reflectors try again, since one of them got an answer."""
-        for reflector in tuple(self._reflectors.values()):
-            reflector.rouse()
 
     def _make_reader(self, secrets: ReferencedSecrets) -> SecretReader:
         reader = SecretReader(

@@ -51,7 +51,7 @@ class Elector:
 
     *ask* sends a request and calls back with its outcome; *steady* returns seconds of a clock
     that nobody sets, and *now* the time to write into the Lease.  *changed* is told when we begin
-    to lead and when we cease to.
+    to lead and when we cease to, *regained* is called when the API server answers again.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Elector:
         now: Callable[[], datetime],
         random: Callable[[], float],
         changed: Callable[[bool], None],
+        regained: Callable[[], None] = lambda: None,
         refusals: Refusals,
         metrics: StatusMetrics,
     ) -> None:
@@ -76,6 +77,7 @@ class Elector:
         self._now = now
         self._random = random
         self._changed = changed
+        self._regained = regained
         self._refusals = refusals
         self._metrics = metrics
         # A right is seldom given soon, but an API server that has just started denies all for a moment.
@@ -183,7 +185,8 @@ class Elector:
             self._failed(outcome)
 
     def _succeeded(self) -> None:
-        self._contact.regained()
+        if self._contact.regained():
+            self._regained()
         self._refusals.granted(Right.LEAD)
 
     def _failed(self, error: KubernetesError) -> None:

@@ -66,7 +66,8 @@ class ClusterReporting:
     *connections* makes a connection of a thread to the API server.  *state* returns the content of
     the store, *namespace* the one that we are in, for when none was chosen.  *identity* is our name.
     *now* returns the time with its zone, *steady* seconds of a clock that nobody sets, *random* a
-    number in [0, 1).
+    number in [0, 1).  *regained* is called when the API server answers again: the election asks
+    it every few seconds, and so is mostly the first to know.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class ClusterReporting:
         now: Callable[[], datetime],
         random: Callable[[], float],
         steady: Callable[[], float] = steady_seconds,
+        regained: Callable[[], None] = lambda: None,
     ) -> None:
         self._reactor = reactor
         self._settings = settings
@@ -96,6 +98,7 @@ class ClusterReporting:
         self._now = now
         self._random = random
         self._steady = steady
+        self._regained = regained
         self._election_thread = ApiThread(reactor, connections, "election")
         self._writing_thread = ApiThread(reactor, connections, "status and Events")
         self._parts: _Parts | None = None
@@ -118,6 +121,7 @@ class ClusterReporting:
             now=self._now,
             random=self._random,
             changed=self._leader_changed,
+            regained=self._regained,
             refusals=refusals,
             metrics=self._metrics,
         )

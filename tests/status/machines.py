@@ -139,6 +139,7 @@ class Machine:
         self.is_standing_still = False
         self.backlog: list[Callable[[], Any]] = []
         self.changes: list[bool] = []
+        self.times_regained = 0
         self.refusals = Refusals()
         self.metrics = StatusMetrics()
         self.elector = Elector(
@@ -151,9 +152,13 @@ class Machine:
             now=lambda: datetime.fromtimestamp(self.clock.seconds(), UTC) + self.skew,
             random=(source or random.Random(name)).random,
             changed=self.changes.append,
+            regained=self._note_regained,
             refusals=self.refusals,
             metrics=self.metrics,
         )
+
+    def _note_regained(self) -> None:
+        self.times_regained += 1
 
     def steady(self) -> float:
         """The clock that nobody sets; it goes on while the machine stands still."""

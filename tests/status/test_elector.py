@@ -230,6 +230,18 @@ class TroubleTests(ElectorCase):
         self.assertTrue(first.may_act)
         self.assertIn("Permitted now", formatEvent(events[0]))
 
+    def test_regained(self) -> None:
+        """Who asks for it is told, once, when the API server answers again after an outage."""
+        machine = self.machine("a")
+        self.pass_time(10)
+        self.assertEqual(machine.times_regained, 0)
+        self.server.error = KubernetesError(0, "Unreachable", "Connection refused")
+        self.pass_time(100)
+        self.assertEqual(machine.times_regained, 0)
+        self.server.error = None
+        self.pass_time(10)
+        self.assertEqual(machine.times_regained, 1)
+
     def test_forbidden_for_a_moment(self) -> None:
         """An API server that has just started, and denies all, costs seconds."""
         self.server.error = FORBIDDEN
