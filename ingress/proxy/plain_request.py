@@ -28,4 +28,6 @@ def is_plain_request(received: bytes) -> bool:
     The first five may be missing: OpenSSL takes them for the header of a record, and they are gone.
     """
     line, found, _ = received[:_MAX_LINE].partition(b"\n")
-    return bool(found) and line.removesuffix(b"\r")[:-1].endswith(b" HTTP/1.") and line[0] not in b"\x16\x80"
+    line = line.removesuffix(b"\r")
+    # The header of a record has a byte that no line has.
+    return bool(found) and line[:-1].endswith(b" HTTP/1.") and min(line) >= 0x20

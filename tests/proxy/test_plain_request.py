@@ -32,6 +32,7 @@ class PlainRequestTests(SynchronousTestCase):
             hello(b"a HTTP/1.1\n"),
             hello(b"app.test"),
             bytes(100),
+            b"\x17\x03\x01\x00\x10GET / HTTP/1.1\r\n",
         ):
             self.assertFalse(is_plain_request(received), received)
 
