@@ -306,3 +306,48 @@ class RolloutTests(WatchProcessCase):
         self.assertGreater(len(answers), 20)
         self.assertGreater(pods[3].requests, 0)
         await self.end(controller)
+
+
+def ingress_to(service: str, name: str, host: str) -> dict[str, Any]:
+    """Return an Ingress that sends all of a host to *service*."""
+    raw = ingress_object(name, host)
+    raw["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] = service
+    return raw
+
+
+class FloodTests(WatchProcessCase):
+    """Changes that never cease while requests come."""
+
+    async def test_many_updates(self) -> None:
+        """While Ingresses change hundreds of times a second, each request gets its own answer, and the last state counts soon."""
+        for name in ("app", "other"):
+            self.server.create(service_object(name))
+            self.server.create(slice_object(name, self.upstream(name.encode()).endpoint))
+        self.server.create(ingress_to("app", "app", HOST))
+        controller = self.start_watching()
+        await self.until_ready(controller)
+        answers: list[tuple[int, bytes]] = []
+        is_over = False
+
+        async def ask() -> None:
+            while not is_over:
+                answers.append(await self.get(self.http))
+
+        asking = [Deferred.fromCoroutine(ask()) for _ in range(3)]
+        for update in range(50):
+            for number in range(10):
+                raw = ingress_to("other", f"other-{number}", f"other-{number}.test")
+                raw["spec"]["rules"][0]["http"]["paths"][0]["path"] = f"/{update}"
+                self.server.apply(raw)
+            await self.turn(0.02)
+        self.assertEqual(set(answers), {(200, b"app")})
+        self.assertGreater(len(answers), 100)
+        self.server.apply(ingress_to("other", "app", HOST))
+        deadline = self.reactor.seconds() + 1.0
+        while (last := await self.get(self.http)) != (200, b"other"):
+            self.assertLess(self.reactor.seconds(), deadline, last)
+        is_over = True
+        for one in asking:
+            await one
+        self.assertEqual(set(answers), {(200, b"app"), (200, b"other")})
+        await self.end(controller)
