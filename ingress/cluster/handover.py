@@ -18,8 +18,8 @@ from ingress.cluster.source import Sink
 from ingress.model.objects import Batch, ObjectId, Projection
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
-_PORTION = 25
-_COLLECTED = 40
+_PORTION = 16
+_COLLECTED = 32
 _BEHIND = 100
 
 

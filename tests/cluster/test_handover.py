@@ -122,14 +122,14 @@ class HandoverTests(SynchronousTestCase):
         self.handover.put({object_id: projection("x") for object_id in ids})
         self.handover.synced("Service")
         self.calls.pop(0)()
-        self.assertEqual(len(self.sink.content), 25)
+        self.assertEqual(len(self.sink.content), 16)
         self.assertEqual(len(self.calls), 1)
         self.handover.put({ids[239]: None})
         self.assertEqual(len(self.calls), 1)
         self.turn()
         self.assertEqual(set(self.sink.content), set(ids))
         self.assertIsNone(self.sink.content[ids[239]])
-        self.assertEqual(self.sink.told, ["changed"] * 10 + ["synced", "changed"])
+        self.assertEqual(self.sink.told, ["changed"] * 15 + ["synced", "changed"])
 
     def test_behind(self) -> None:
         """It is behind while more than a few portions wait to be taken."""
@@ -143,7 +143,7 @@ class HandoverTests(SynchronousTestCase):
     def test_exact_portion(self) -> None:
         """A batch that fills its last portion exactly still brings its marker."""
         self.handover.synced("Ingress")
-        self.handover.put({service_id(str(number)): projection("x") for number in range(25)})
+        self.handover.put({service_id(str(number)): projection("x") for number in range(16)})
         self.handover.synced("Service")
         self.turn()
         self.assertEqual(self.sink.told, ["changed", "synced"])
