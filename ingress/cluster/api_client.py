@@ -193,7 +193,7 @@ class ApiConnection:
             raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
         response = ApiResponse(answer)
         if not 200 <= answer.status <= 299:
-            raise response.refusal()
+            raise response.refusal(request.path)
         return response
 
     def renew_credentials(self) -> None:
@@ -239,13 +239,18 @@ class ApiResponse:
         """The whole rest.  Raises ``KubernetesError``."""
         return self._read(self._response.read)
 
-    def refusal(self) -> KubernetesError:
-        """Read the answer as a refusal, and close it."""
+    def refusal(self, path: str) -> KubernetesError:
+        """Read the answer as the refusal of a request for *path*, and close it."""
+        status: object
         try:
             body = self._read(lambda: self._response.read(_CHUNK_BYTES))
             status = json.loads(body)
         except (KubernetesError, ValueError):
+            # Not in the words of an API server; its HTTP status has to do.
             status = None
+        if self._response.status == 404 and not _names_object(status):
+            # What an API server says of a kind that it does not know is a Status, or plain text.
+            status = {"reason": "NotFound", "message": f"it does not serve {path}, as Kubernetes 1.25 does"}
         self.close()
         return error_from_status(
             status,
@@ -265,6 +270,11 @@ class ApiResponse:
             raise KubernetesError(0, SILENT, "no byte in time") from None
         except (HTTPError, OSError, http.client.HTTPException, ValueError) as error:
             raise KubernetesError(0, BROKEN, _reason(error, "the answer broke off")) from None
+
+
+def _names_object(status: object) -> bool:
+    details = status.get("details") if isinstance(status, dict) else None
+    return isinstance(details, dict) and bool(details.get("name"))
 
 
 def _reason(error: BaseException, otherwise: str = "") -> str:

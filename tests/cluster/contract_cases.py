@@ -131,6 +131,16 @@ class ObjectCases(ContractCase):
         self.assert_refused(self.merge(path, {"spec": {}}), 404, "NotFound")
         self.assert_refused(self.client.send("DELETE", path), 404, "NotFound")
 
+    def test_unknown_kind(self) -> None:
+        """A kind or version that is not served is told by a Status that names no object, a group in any words."""
+        for path in (f"{INGRESSES}/nosuchkinds", "/apis/networking.k8s.io/v0/ingresses"):
+            answer = self.client.send("GET", path)
+            self.assert_refused(answer, 404, "NotFound")
+            self.assertFalse((answer.body.get("details") or {}).get("name"))
+        events = self.client.watch("/apis/nosuchgroup.example/v1/ingresses")
+        self.addCleanup(events.close)
+        self.assertEqual(events.status, 404)
+
     def test_delete(self) -> None:
         """A deletion is answered with a Status, and the object is gone."""
         self.create("web")

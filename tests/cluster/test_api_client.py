@@ -126,6 +126,16 @@ class RefusalTests(ApiServerTestCase):
         error = await error_of(lambda: connection.get(SERVICES, []))
         self.assertEqual((error.status, error.reason), (502, "Bad Gateway"))
 
+    async def test_unknown_kind(self) -> None:
+        """An API server that does not know a kind or its version is told from an object that is missing."""
+        connection = await self.connection()
+        for path in ("/apis/discovery.k8s.io/v9/endpointslices", "/apis/nosuchgroup.example/v1/things"):
+            error = await error_of(lambda p=path: connection.get(p, []))  # type: ignore[misc]
+            self.assertEqual((error.status, error.reason), (404, "NotFound"))
+            self.assertEqual(error.message, f"it does not serve {path}, as Kubernetes 1.25 does")
+        error = await error_of(lambda: connection.get("/api/v1/namespaces/shop/services/none", []))
+        self.assertEqual(error.message, 'services "none" not found')
+
     async def test_redirects_are_refusals(self) -> None:
         """A redirect is not followed: it might carry the token elsewhere."""
         self.server.faults.add(Answer(302, {"Location": "/api/v1/secrets"}))

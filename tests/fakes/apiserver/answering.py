@@ -17,7 +17,7 @@ from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, RawBody
 from tests.fakes.apiserver.kinds import Json, ResourceType
 from tests.fakes.apiserver.listing import ListOptions, list_page
 from tests.fakes.apiserver.managed_fields import manager_of
-from tests.fakes.apiserver.statuses import StatusError, not_found_path
+from tests.fakes.apiserver.statuses import StatusError, UnknownGroupError, not_found_path
 from tests.fakes.apiserver.validation import check_manager
 from tests.fakes.apiserver.writing import Scope
 
@@ -85,6 +85,9 @@ class ApiResource(Resource):
         try:
             self._server.access.check(call, call.token or _certificate_name(request))
             found = self._look_up(request, call)
+        except UnknownGroupError as error:
+            self._write(request, call, error.code, error.text, {"Content-Type": "text/plain; charset=utf-8"})
+            return
         except StatusError as error:
             retry = (error.status.get("details") or {}).get("retryAfterSeconds")
             headers = {} if retry is None else {"Retry-After": str(retry)}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from tests.fakes.apiserver.statuses import not_found_path
+from tests.fakes.apiserver.statuses import UnknownGroupError, not_found_path
 
 #: A Kubernetes object as JSON has it. Once stored it is never changed in place.
 Json: TypeAlias = dict[str, Any]
@@ -94,7 +94,9 @@ class KindTable:
         for row in self.rows:
             if (row.group, row.version, row.plural) == (group, version, plural):
                 return row
-        raise not_found_path()
+        if any(row.group == group for row in self.rows):
+            raise not_found_path()
+        raise UnknownGroupError
 
     def named(self, name: str) -> ResourceType:
         """Return the row of a kind (``Ingress``) or a plural (``ingresses``)."""

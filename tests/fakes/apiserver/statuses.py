@@ -61,6 +61,15 @@ def not_found_path() -> StatusError:
     return StatusError(404, "the server could not find the requested resource", details={})
 
 
+class UnknownGroupError(StatusError):
+    """Nothing of this group is served: it is said in plain text, and not as a ``Status``."""
+
+    text = b"404 page not found\n"
+
+    def __init__(self) -> None:
+        super().__init__(404, "404 page not found")
+
+
 def not_found(plural: str, group: str, name: str) -> StatusError:
     """Say that an object does not exist."""
     qualified = f"{plural}.{group}" if group else plural
