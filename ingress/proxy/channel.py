@@ -106,6 +106,9 @@ class DownstreamChannel(PatientConnection):
             # The request will never be whole, and upstream must not take it for one.
             self._keep_alive = False
             self._exchange.request_broken(400, "request body breaks off")
+        elif self.state is TUNNEL and self._exchange is not None:
+            # A tunnel has no half: what upstream goes on to say would pile up before our own end.
+            self._exchange.downstream_lost()
         elif self.state is not EXCHANGE:
             self._close()
 

@@ -74,5 +74,13 @@ class Sweep:
                     watched.expire()
             except Exception:
                 # One connection's fault must not stop the clock of all others, nor leave it open for ever.
-                self.log.failure("a deadline could not be kept: {watched}", watched=repr(watched))
-                watched.abort()
+                self.log.failure("a deadline could not be kept by a {kind}", kind=type(watched).__name__)
+                self._give_up(watched)
+
+    def _give_up(self, watched: Expiring) -> None:
+        """End what could not keep its deadline, or look after it no more: what it is may be in any disorder."""
+        try:
+            watched.abort()
+        except Exception:
+            self.log.failure("a {kind} could not be ended either", kind=type(watched).__name__)
+            self.forget(watched)

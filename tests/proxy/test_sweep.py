@@ -91,6 +91,19 @@ class SweepTests(SynchronousTestCase):
         self.assertEqual([each.expired for each in (*others, broken, late)], [1] * 7)
         self.assertEqual([each.aborted for each in (*others, broken, late)], [0] * 5 + [1, 0])
 
+    def test_fault_that_stays(self) -> None:
+        """Nor does one that cannot even be aborted."""
+
+        def fail() -> None:
+            raise RuntimeError("a bug")
+
+        broken = self.watch(Waiting(1, fail))
+        broken.abort = fail  # type: ignore[method-assign]
+        late = self.watch(Waiting(3))
+        self.clock.pump([1, 1, 1])
+        self.assertTrue(self.flushLoggedErrors(RuntimeError))
+        self.assertEqual(late.expired, 1)
+
     def test_date(self) -> None:
         """The date that answers carry is that of the last tick."""
         self.assertEqual(self.sweep.date, b"Thu, 01 Jan 1970 00:00:00 GMT")

@@ -46,6 +46,15 @@ class TunnelTests(ProxyCase):
         self.upstream().say(b"still here")
         self.assertEqual(down.take(), b"still here")
 
+    def test_half_close(self) -> None:
+        """When downstream ends its side, the tunnel is over: nothing more is taken from upstream for it."""
+        down = self.stage.open(window=0)
+        down.say(ASK)
+        self.upstream().say(SWITCH + b"12345")
+        down.finish()
+        self.assertTrue(self.upstream().closed)
+        self.assert_ended(101)
+
     def test_downstream_ends(self) -> None:
         """When downstream ends, upstream gets what was said last and then the end; one line is logged."""
         for end in ("finish", "reset"):

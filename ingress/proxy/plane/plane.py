@@ -36,7 +36,8 @@ CAN_SPLICE = hasattr(os, "splice")
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
-BROKEN = select.EPOLLERR | select.EPOLLHUP
+ERROR = select.EPOLLERR
+BROKEN = ERROR | select.EPOLLHUP
 
 
 def is_available(reactor: object) -> bool:

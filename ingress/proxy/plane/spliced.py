@@ -26,6 +26,11 @@ class SplicedSocket(ConnectedSocket):
         """Ask the plane for exactly the events that matter now."""
 
     @property
+    def _takes_more(self) -> bool:
+        """Whether what comes can be taken now: a splice waits until its target has what came before."""
+        return self._splice_in is None or self._splice_in.wants_read
+
+    @property
     def is_held_up(self) -> bool:
         """What ``transports.is_held_up`` says."""
         return self._splice_in is not None and self._splice_in.wants_write

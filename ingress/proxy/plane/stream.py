@@ -12,13 +12,14 @@ States, by what is set: open; *ending* (the rest is sent, nothing is read); *end
 
 import socket
 from collections import deque
+from itertools import islice
 
 from twisted.internet import error, main
 from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
-from ingress.proxy.plane.plane import BROKEN, READ, WRITE, Plane
+from ingress.proxy.plane.plane import BROKEN, ERROR, READ, WRITE, Plane
 from ingress.proxy.plane.sockets import has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.plane.spliced import SplicedSocket
@@ -93,11 +94,14 @@ class StreamTransport(SplicedSocket):
 
     def _send_waiting(self) -> int:
         """Send as much as is taken of what waits; return how much that was."""
-        pieces = [piece for piece, _ in zip(self._out, range(_MAX_PIECES), strict=False)]
         try:
-            return self._sock.sendmsg(pieces)
+            return self._sock.sendmsg(islice(self._out, _MAX_PIECES))
         except (BlockingIOError, InterruptedError):
             return 0
+
+    def _wants_read(self) -> bool:
+        """Whether it matters that something comes."""
+        return self._reading and not self._read_ended and self._takes_more
 
     def _wants_write(self) -> bool:
         """Whether it matters that the socket takes more."""
@@ -116,15 +120,20 @@ class StreamTransport(SplicedSocket):
         if events & WRITE and not self._ended:
             self._flush()
         if events & ~WRITE and not self._ended:
-            if self._reading and not self._read_ended:
+            if self._wants_read():
                 self._read()
             elif events & BROKEN:
-                # Nobody listens, and epoll tells of this without being asked: it would for ever.
-                self._plane.remove(self._fileno)
-                self._events = 0
-                self._broken = True
-                if self._out or self._read_ended or not self._has_unread():
-                    self._end(Failure(error.ConnectionLost()))
+                self._broke(events)
+
+    def _broke(self, events: int) -> None:
+        """The peer is gone while nobody listens, which epoll tells without being asked: it would for ever."""
+        self._plane.remove(self._fileno)
+        self._events = 0
+        self._broken = True
+        # Who was accepted can be answered no more; what others said last may be an answer.
+        is_void = self._was_accepted and (events & ERROR or self._write_failure)
+        if is_void or (not self._splice_in and (self._out or self._read_ended or not self._has_unread())):
+            self._end(Failure(error.ConnectionLost()))
 
     def _has_unread(self) -> bool:
         """Whether the peer said something before it went away that nobody read."""
@@ -188,11 +197,12 @@ class StreamTransport(SplicedSocket):
                 self._producer.resumeProducing()
 
     def send_failed(self, problem: OSError) -> None:
-        """Send nothing more; the peer's last words, such as an early answer, may still be there to be read."""
+        """Send nothing more; last words of a peer that answers, such as an early answer, may still be there."""
         failure = Failure(error.ConnectionLost(str(problem)))
         self._out.clear()
         self._out_size = 0
-        if self._ending is not None or self._read_ended or not self._has_unread():
+        is_void = self._ending is not None or self._read_ended or (self._was_accepted and not self._reading)
+        if is_void or not self._has_unread():
             self._end(failure)
             return
         self._write_failure = failure
@@ -214,11 +224,7 @@ class StreamTransport(SplicedSocket):
 
     def update(self) -> None:
         """Ask the plane for exactly the events that matter now."""
-        events = 0
-        if self._reading and not self._read_ended and (self._splice_in is None or self._splice_in.wants_read):
-            events = READ
-        if self._wants_write():
-            events |= WRITE
+        events = (READ if self._wants_read() else 0) | (WRITE if self._wants_write() else 0)
         if events != self._events and not self._ended:
             if self._broken:
                 self._broken = False
