@@ -99,6 +99,9 @@ class AnsweringConnection(Protocol):
         if self._framing is not Framing.LENGTH or not splice(self.transport, evolve(copy, ended=ended)):
             return False
         self._is_copying = True
+        if self._body is not None:
+            # From now on the sweep measures the sender of the request by this.
+            self._body.restart_window(self._sweep.now)
         self._watch_sending()
         return True
 

@@ -253,8 +253,11 @@ class DownstreamChannel(PatientConnection):
 
     def _await_more(self, body: RequestBody) -> None:
         """Give the sender of *body* its time for the next piece, or have the sweep end it now."""
-        if not self._full and not self._is_copying:
-            now = self._sweep.now
+        now = self._sweep.now
+        if self._is_copying or self._is_bringing:
+            # The sweep looks at both directions by turns, and finds here when the last piece came.
+            body.moved(0, now)
+        elif not self._full:
             self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
 
     @contained

@@ -126,8 +126,11 @@ class PatientConnection(AnsweringConnection):
             self.transport.abortConnection()
 
     def _is_in_time(self, body: RequestBody, now: float) -> bool:
-        """Whether the sender of *body* does its part while the kernel moves it; upstream has a deadline of its own."""
-        if not self._is_bringing:
+        """Whether the sender of *body* does its part while the kernel moves that or the answer.
+
+        Upstream has a deadline of its own.
+        """
+        if not (self._is_bringing or self._is_copying):
             return False
         if self._request_paused or is_held_up(self.transport):
             body.restart_window(now)

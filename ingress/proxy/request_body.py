@@ -45,12 +45,12 @@ class RequestBody:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def moved(self, count: int, now: float) -> None:
-        """Note that the kernel moved *count* bytes of the body on."""
+        """Note that *count* bytes of the body went on, by the kernel; or that some were fed, with 0."""
         self._taken += count
         self._moved_at = now
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the kernel, which moves it, waits for its sender for too long."""
+        """Whether its sender, which only the sweep looks at meanwhile, lets others wait for too long."""
         return now - self._moved_at >= self._limits.body_seconds or self.is_too_slow(now)
 
     def is_too_slow(self, now: float) -> bool:

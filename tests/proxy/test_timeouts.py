@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from ingress.model.limits import AskedTimeouts, Limits, Timeouts
+from ingress.proxy import answering
 from ingress.proxy.limits import MAX_HELD
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
@@ -54,6 +55,22 @@ class DownstreamTests(ProxyCase):
             down.say(b"x" * 50)
             self.reactor.pass_time(1)
         self.assert_status(down.received, 408)
+
+    def test_body_during_a_copied_answer(self) -> None:
+        """While the kernel moves an answer, a request body that is still to come has its time like any other."""
+        self.limit(body_seconds=3.0, body_bytes_per_second=0)
+        down = self.stage.open()
+        down.say(POST)
+        self.reactor.pass_time(2)
+        self.patch(answering, "splice", lambda target, copy: True)
+        self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        for _ in range(5):
+            self.reactor.pass_time(2)
+            down.say(b"x")
+        self.assertFalse(down.closed)
+        self.reactor.pass_time(4)
+        self.assertTrue(down.closed)
+        self.assert_ended(200)
 
     def test_keep_alive(self) -> None:
         """Between requests a connection rests for its time, serves its number of requests, and grows no older than it may."""
