@@ -52,6 +52,11 @@ class AnsweringConnection(Protocol):
         """How what is sent is taken, while that is looked at."""
         self.deadline = NEVER
 
+    @property
+    def is_full(self) -> bool:
+        """Whether more waits for the peer than should."""
+        return self._full
+
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the head, and what there is of the body with it in one write."""
         exchange = self._exchange

@@ -152,6 +152,9 @@ class Attempting(ABC):
         upstream.begin(self, head, held, self._request_ended)  # type: ignore[arg-type]  # it is one
         if self.head.has_body and not self._is_worth_holding(upstream):
             self._held = None
+        if self._tried and self._downstream.is_full:
+            # Interim answers to an attempt before wait there, and nobody says so again.
+            upstream.pause()
         return True
 
     def _is_worth_holding(self, upstream: UpstreamHalf) -> bool:

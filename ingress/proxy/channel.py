@@ -315,12 +315,16 @@ class DownstreamChannel(PatientConnection):
             self._update_reading()
             if self._buffer or self._half_closed:
                 self._advance()
+        elif self._buffer and not self._half_closed:
+            # More requests came than are taken; closing with some unread would be a reset, and lose the answer.
+            self._linger()
         else:
             self._close()
 
     def _linger(self) -> None:
         """Close our side, and take what still comes until the peer closes too."""
         self.state = LINGERING
+        self._progress = Progress()
         self._linger_until = self._sweep.now + LINGER_SECONDS
         self.deadline = self._sweep.now + LINGER_GAP_SECONDS
         self._buffer.clear()

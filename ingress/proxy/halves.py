@@ -22,6 +22,10 @@ class DownstreamHalf(Protocol):
     security: Security | None
     """What its handshake means for requests; None without TLS."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no more of answers for now."""
+
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the final head with the first piece of the body."""
 

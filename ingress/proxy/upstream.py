@@ -327,7 +327,8 @@ class UpstreamConnection(PatientUpstream):
         self._decoder = None
         self._exchange = None
         self.deadline = NEVER
-        if is_clean and self._keep_alive and self._request_sent:
+        # With much of this request still to be taken, the next one would wait behind it.
+        if is_clean and self._keep_alive and self._request_sent and not self._is_full:
             if self._paused:
                 self._paused = False
                 self.transport.resumeProducing()

@@ -1,8 +1,9 @@
 """Tests of back-pressure: whoever does not take bytes holds up whoever sends them."""
 
+from ingress.model.retries import RetryRule
 from ingress.proxy.limits import MAX_HELD, UPSTREAM_IDLE_SECONDS
 from tests.fakes.transports import Peer
-from tests.proxy.playing import GET, OK, ONE, ProxyCase, body_of
+from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
 
 BIG = 1_000_000
 PIECE = b"x" * 50_000
@@ -56,6 +57,21 @@ class AnswerTests(ProxyCase):
             self.assertFalse(down.closed)
         down.widen()
         self.assertEqual(len(body_of(down.received)), BIG)
+
+    def test_another_attempt(self) -> None:
+        """A downstream that took nothing of what came before a failed attempt holds up the next one, too."""
+        self.stage.publish((ONE, TWO), retries=RetryRule(on_invalid=True))
+        hint = b"HTTP/1.1 103 Early Hints\r\nLink: %b\r\n\r\n" % bytes(10_000).replace(b"\0", b"x")
+        down = self.stage.open(window=0)
+        down.say(GET)
+        self.upstream().say(*[hint] * 6, hint + b"nonsense\r\n\r\n")
+        self.assert_upstreams(2)
+        self.upstream().say(ANSWER)
+        pour(self.upstream())
+        self.assertLessEqual(BIG - self.upstream().unread, 2 * ONE_READ)
+        down.widen()
+        self.assertTrue(down.received.endswith(PIECE))
+        self.assert_ended(200)
 
     def test_last_bytes_fill_downstream(self) -> None:
         """A connection whose last bytes fill downstream is read for its next exchange."""

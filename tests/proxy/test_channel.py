@@ -113,6 +113,18 @@ class PipeliningTests(ProxyCase):
         self.upstream().say(OK)
         self.assert_ended(200, 200)
 
+    def test_last_answer(self) -> None:
+        """What is ahead when a connection takes no more requests must not turn its end into a reset."""
+        down = self.stage.open()
+        down.say(GET[:-2] + b"Connection: close\r\n\r\n" + GET * 10)
+        down.say(*[GET * 1000] * 4)
+        self.upstream().say(OK)
+        self.assertTrue(down.saw_end)
+        self.assertEqual((down.saw_reset, down.unread), (False, 0))
+        down.finish()
+        self.assertTrue(down.closed)
+        self.assert_ended(200)
+
     def test_answered_without_upstream(self) -> None:
         """Many pipelined requests that the proxy answers itself are answered, in one go."""
         down = self.stage.open()

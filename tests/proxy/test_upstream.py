@@ -223,6 +223,24 @@ class ReuseTests(ProxyCase):
             down.reset()
         self.assert_ended(200, 200, 204)
 
+    def test_request_under_way(self) -> None:
+        """A connection that has much of a request still to send is not used for the next one."""
+        self.connector.window = 1000
+        down = self.stage.open()
+        down.say(
+            b"PUT / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 70000\r\n\r\n",
+            bytes(50_000),
+            bytes(20_000),
+        )
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
+        self.connector.window = None
+        down.say(GET)
+        self.assert_upstreams(2)
+        self.upstream(0).widen()
+        self.assertEqual(len(body_of(self.upstream(0).received)), 70_000)
+        self.assertTrue(self.upstream(0).saw_end)
+
     def test_body_where_none_may_be(self) -> None:
         """Body bytes behind the answer to a HEAD request do not become the next answer."""
         down = self.stage.open()
