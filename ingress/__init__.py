@@ -4,18 +4,22 @@ The map of the house.  Each floor imports only from the floors below it, and roo
 one floor do not know each other; a test walks the imports and says so.
 
 - Floor 6: ``tap`` is the command line, ``cli`` the commands beside ``twistd``,
-  ``process`` the signals and the exit status.  Only ``tap`` names the global reactor.
+  ``process`` the signals and the exit status, ``interpreter`` and ``log_output`` how it
+  runs and writes without standing still.  Only ``tap`` names the global reactor.
 - Floor 5: ``service`` builds every part from the ``Settings`` and orders start,
   readiness, drain and stop.
 - Floor 4: ``controller`` turns changed objects into a published snapshot; ``admin`` is
-  the admin port with health, readiness, metrics, routes and problems.
+  the admin port with health, readiness, metrics, routes and problems; ``status`` tells
+  the cluster what is served and what could not be; ``expiry`` warns of certificates.
 - Floor 3: ``cluster`` is where objects come from, an API server or manifests on disk;
   ``proxy`` is where requests go through.
 - Floor 2: ``translate`` makes routes, certificates and problems of cluster objects,
   pure and total; ``tls`` chooses a certificate by server name.
 - Floor 1: ``routing`` finds the route of a host and path, ``policy`` judges what an
-  annotation asks for, ``certificates`` reads key pairs, ``metrics`` counts, ``http`` is
-  HTTP as bytes.  All but the counters are pure.
+  annotation asks for, ``certificates`` reads key pairs and finds those of a name, which
+  ``server_names`` and ``misdirected`` build upon; ``metrics`` counts, ``http`` is HTTP as
+  bytes; ``right_of_way`` lets requests pass before what threads decode, and
+  ``descriptors`` says how many files there may be.  All but these and the counters are pure.
 - Floor 0: ``model`` holds the values that all rooms share, ``errors`` the error
   families, ``settings`` what the operator asked for.
 

@@ -278,11 +278,13 @@ class Controller:
         if self._reported_at is not None and 0 <= now - self._reported_at < REPORT_SECONDS:
             return
         self._reported_at = now
+        others = len(self._store.state().ingresses) - self._translation.served
         log.info(
-            "Published {routes} routes of {hosts} hosts, with {problems} problems",
+            "Published {routes} routes of {hosts} hosts, with {problems} problems{others}",
             routes=snapshot.table.count,
             hosts=snapshot.table.hosts,
             problems=sum(self._translation.reasons().values()),
+            others=f"; left alone, since of another class or of none: {others} Ingresses" if others else "",
         )
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:

@@ -665,6 +665,19 @@ class ReportTests(ControllerTestCase):
         lines = self.logged(LogLevel.info, batch(ingress("other", "other.test")))
         self.assertEqual(lines, ["Published 2 routes of 2 hosts, with 0 problems"])
 
+    def test_left_alone(self) -> None:
+        """Ingresses of another class, or of none, are counted there, lest nobody know why they are not served."""
+        self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
+        others = [
+            evolve(ingress(name, f"{name}.test"), class_name=of) for name, of in (("a", "other"), ("b", None))
+        ]
+        lines = self.logged(LogLevel.info, batch(ingress("mine", "mine.test"), *others))
+        self.assertEqual(len(lines), 1)
+        self.assertTrue(
+            lines[0].endswith("; left alone, since of another class or of none: 2 Ingresses"), lines
+        )
+
     def test_published_often(self) -> None:
         """A cluster that changes many times a second has one line a second."""
         self.start_shop()

@@ -130,6 +130,11 @@ class Translation:
         """Whether anything was marked that no round has taken."""
         return bool(self._marked)
 
+    @property
+    def served(self) -> int:
+        """How many Ingresses are of our class."""
+        return len(self._readings)
+
     def reasons(self) -> dict[Reason, int]:
         """Return how many different problems there are, by reason."""
         return self._ledger.by_reason()
