@@ -225,7 +225,7 @@ class ReuseTests(ProxyCase):
 
     def test_request_under_way(self) -> None:
         """A connection that has much of a request still to send is not used for the next one."""
-        self.connector.window = 1000
+        self.connector.window = 2000
         down = self.stage.open()
         down.say(
             b"PUT / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 70000\r\n\r\n",
