@@ -170,7 +170,7 @@ class UpstreamPool:
         """A connection is gone."""
         self.discard(connection)
         if not self._idle.get(connection.endpoint):
-            # Endpoints come and go with every rollout; what is kept of them must go too.
+            # It may be empty for long: ``acquire`` takes the last one out and leaves the list for the next.
             self._idle.pop(connection.endpoint, None)
         self._connections.discard(connection)
         self._count_less(connection.endpoint)

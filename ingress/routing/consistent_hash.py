@@ -42,7 +42,7 @@ class ConsistentHash(Balancer):
         self, endpoints: tuple[Endpoint, ...], chance: Chance = _never_asked, subset_size: int = 1
     ) -> None:
         """*chance* decides within subsets of more than one."""
-        super().__init__(endpoints)
+        super().__init__()
         self._chance = chance
         self._subset_size = subset_size
         self._places: list[int] = []
@@ -51,15 +51,15 @@ class ConsistentHash(Balancer):
         self._change(endpoints)
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
-        known = set(self._owners)
-        wanted = set(endpoints)
-        ring = [pair for pair in zip(self._places, self._owners, strict=True) if pair[1] in wanted]
-        for endpoint in wanted - known:
-            ring += [(place, endpoint) for place in _places(endpoint)]
+        known, wanted = set(self._endpoints), set(endpoints)
+        gone = {place for endpoint in known - wanted for place in _places(endpoint)}
+        came = {place: endpoint for endpoint in wanted - known for place in _places(endpoint)}
         # Most of it is in order already, which sorting makes use of.
-        ring.sort()
-        self._places = [place for place, _ in ring]
-        self._owners = [owner for _, owner in ring]
+        ring = [place for place in self._places if place not in gone and place not in came]
+        places = sorted(ring + sorted(came))
+        owners = dict(zip(self._places, self._owners, strict=True)) | came
+        self._places = places
+        self._owners = [owners[place] for place in places]
         self._endpoints = endpoints
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
@@ -86,14 +86,20 @@ class ConsistentHash(Balancer):
     def _subset(self, place: int, exclude: Container[Endpoint]) -> list[Endpoint]:
         """Return the first endpoints from *place* on that are not in *exclude*, each once."""
         owners = self._owners
-        most = min(self._subset_size, len(self._endpoints))
+        count = len(self._endpoints)
+        if self._subset_size >= count:
+            return [endpoint for endpoint in self._endpoints if endpoint not in exclude]
+        seen: set[Endpoint] = set()
         found: list[Endpoint] = []
         for step in range(len(owners)):
             owner = owners[(place + step) % len(owners)]
-            if owner not in found and owner not in exclude:
+            if owner in seen:
+                continue
+            seen.add(owner)
+            if owner not in exclude:
                 found.append(owner)
-                if len(found) == most:
-                    break
+            if len(found) == self._subset_size or len(seen) == count:
+                break
         return found
 
 

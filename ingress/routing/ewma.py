@@ -58,10 +58,6 @@ class Ewma(Balancer):
         now = self._clock()
         return other if self._average(other, now) < self._average(one, now) else one
 
-    def average(self, endpoint: Endpoint) -> float:
-        """Return the average of *endpoint* as it is now, in seconds."""
-        return self._average(endpoint, self._clock())
-
     def _average(self, endpoint: Endpoint, now: float) -> float:
         seconds, since = self._averages.get(endpoint, (0.0, now))
         return seconds * exp(-max(now - since, 0.0) / DECAY_SECONDS)

@@ -33,10 +33,6 @@ class LeastRequests(Balancer):
         running = self._running
         return other if running.get(other, 0) < running.get(one, 0) else one
 
-    def running(self, endpoint: Endpoint) -> int:
-        """Return how many attempts are under way at *endpoint*."""
-        return self._running.get(endpoint, 0)
-
     def began(self, endpoint: Endpoint) -> None:
         """Count an attempt."""
         self._running[endpoint] = self._running.get(endpoint, 0) + 1

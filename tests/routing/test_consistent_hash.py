@@ -126,3 +126,19 @@ class SubsetTests(SynchronousTestCase):
         self.assertEqual(set(self.subset(b"key")), set(self.some[:2]))
         self.assertEqual(set(self.subset(b"key", self.some[:1])), {self.some[1]})
         self.assertEqual(set(self.subset(b"key", self.some[:2])), {None})
+
+    def test_many_endpoints(self) -> None:
+        """Finding a subset among many endpoints looks at each place of the ring once, however few are left."""
+        many = endpoints(*range(200))
+        self.balancer = ConsistentHash(many, Random(2).random, 64)
+        asked: list[object] = []
+
+        class Asked(frozenset[Endpoint]):
+            """Counts what it is asked for."""
+
+            def __contains__(self, endpoint: object) -> bool:
+                asked.append(endpoint)
+                return super().__contains__(endpoint)
+
+        self.assertIn(self.balancer.pick(Asked(many[2:]), b"key"), many[:2])
+        self.assertEqual(len(asked), len(many))

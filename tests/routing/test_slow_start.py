@@ -80,6 +80,6 @@ class SlowStartTests(SynchronousTestCase):
         self.assertTrue(balancer.counts)
         self.assertFalse(self.around(RoundRobin()).counts)
         balancer.began(self.one)
-        self.assertEqual(inner.running(self.one), 1)
+        self.assertEqual(inner._running, {self.one: 1})
         balancer.ended(self.one, 1.0, failed=False)
-        self.assertEqual(inner.running(self.one), 0)
+        self.assertEqual(inner._running, {})
