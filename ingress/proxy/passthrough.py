@@ -79,6 +79,9 @@ class PassthroughTunnel:
         self._endpoint: Endpoint | None = None
         self._counted: Endpoint | None = None
         """The one whose attempt the balancer counts as going on."""
+        self._attempt_began = 0.0
+        self._attempt_seconds: float | None = None
+        """How long its connection took to be made: how long the tunnel lasts is up to its peers."""
         self._tried: set[Endpoint] = set()
         self._status = 200
         self._started = site.clock.seconds()
@@ -103,6 +106,7 @@ class PassthroughTunnel:
             end.transport.abortConnection()
             return
         self.state = State.OPEN
+        self._attempt_seconds = self._site.clock.seconds() - self._attempt_began
         if self._endpoint is not None:
             self._rotation.reached(self._endpoint)
         if self.first:
@@ -117,6 +121,7 @@ class PassthroughTunnel:
             return
         self._endpoint = endpoint
         if self._rotation.counts:
+            self._attempt_began = self._site.clock.seconds()
             self._rotation.began(endpoint)
             self._counted = endpoint
         self._upstream = TunnelEnd(self)
@@ -143,7 +148,10 @@ class PassthroughTunnel:
     def _count_ended(self, failed: bool) -> None:
         counted, self._counted = self._counted, None
         if counted is not None:
-            self._rotation.ended(counted, self._site.clock.seconds() - self._started, failed)
+            seconds = self._attempt_seconds
+            if seconds is None:
+                seconds = self._site.clock.seconds() - self._attempt_began
+            self._rotation.ended(counted, seconds, failed)
 
     def _fail(self, status: int, why: str) -> None:
         self._status = status
