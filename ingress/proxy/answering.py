@@ -28,28 +28,30 @@ class AnsweringConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
 
+    # What a connection at rest has as it began stands here: thousands of them rest.
+    security: Security | None = None
+    """None without TLS."""
+    _exchange: Exchange | None = None
+    """The exchange under way."""
+    _body: RequestBody | None = None
+    """What reads its request body; None once the request is whole."""
+    _minor = 1
+    _keep_alive = True
+    """Whether another request may follow this one."""
+    _framing = Framing.NONE
+    _full = False
+    """Whether more waits for the peer than should."""
+    _is_copying = False
+    """Whether the kernel moves what is left of an answer."""
+    _progress: Progress | None = None
+    """How what is sent is taken, while that is looked at."""
+
     def __init__(self, site: "ProxySite", secure: bool) -> None:
-        self.security: Security | None = None
-        """None without TLS."""
         self._site = site
         self._limits = site.limits
         self._sweep = site.sweep
         self._secure = secure
         """Whether the connection is TLS."""
-        self._exchange: Exchange | None = None
-        """The exchange under way."""
-        self._body: RequestBody | None = None
-        """What reads its request body; None once the request is whole."""
-        self._minor = 1
-        self._keep_alive = True
-        """Whether another request may follow this one."""
-        self._framing = Framing.NONE
-        self._full = False
-        """Whether more waits for the peer than should."""
-        self._is_copying = False
-        """Whether the kernel moves what is left of an answer."""
-        self._progress = Progress()
-        """How what is sent is taken, while that is looked at."""
         self.deadline = NEVER
 
     @property

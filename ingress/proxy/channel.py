@@ -8,8 +8,6 @@ to a request that cannot be read in one way is an error reply and the end of the
 connection, for where the next request would begin is then unknown.
 """
 
-from typing import TYPE_CHECKING
-
 from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
@@ -41,9 +39,6 @@ from ingress.proxy.transports import KernelCopy, peer_address
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
-if TYPE_CHECKING:
-    from ingress.proxy.site import ProxySite
-
 _NOBODY = Origin(b"", b"http", 0, b"")
 _NOWHERE = (b"", b"")
 
@@ -52,19 +47,16 @@ _NOWHERE = (b"", b"")
 class DownstreamChannel(PatientConnection):
     """The downstream half of exchanges, speaking HTTP/1.1."""
 
-    def __init__(self, site: "ProxySite", secure: bool) -> None:
-        super().__init__(site, secure)
-        self._origin = _NOBODY
-        self._is_proxied = False
-        """Whether the peer is a proxy of ours, which says who the client is."""
-        self._advancing = False
-        self._half_closed = False
-        self._old_at = NEVER
-        """When it has carried requests for long enough."""
-        self._is_broken = False
-        """Whether what was received could not be read, so that nobody knows where the next request begins."""
-        # Back-pressure
-        self._reading = True
+    _origin = _NOBODY
+    _is_proxied = False
+    """Whether the peer is a proxy of ours, which says who the client is."""
+    _advancing = False
+    _half_closed = False
+    _old_at = NEVER
+    """When it has carried requests for long enough."""
+    _is_broken = False
+    """Whether what was received could not be read, so that nobody knows where the next request begins."""
+    _reading = True
 
     def __repr__(self) -> str:
         return f"<DownstreamChannel {self._origin.address.decode()} {self.state.value} {self._exchange!r}>"

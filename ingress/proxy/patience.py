@@ -31,18 +31,19 @@ log = Logger()
 class PatientConnection(AnsweringConnection):
     """Keeps the deadlines of one connection."""
 
+    _request_paused = False
+    """Whether upstream takes no more of the request."""
+    _is_bringing = False
+    """Whether the kernel moves what is left of the request body."""
+    _requests = 0
+    _linger_until = 0.0
+    _has_to_arrive = False
+    """Whether the peer was not given time yet for what was sent at last."""
+
     def __init__(self, site: "ProxySite", secure: bool) -> None:
         super().__init__(site, secure)
         self.state = HEAD
         self._buffer = HeadBuffer()
-        self._request_paused = False
-        """Whether upstream takes no more of the request."""
-        self._is_bringing = False
-        """Whether the kernel moves what is left of the request body."""
-        self._requests = 0
-        self._linger_until = 0.0
-        self._has_to_arrive = False
-        """Whether the peer was not given time yet for what was sent at last."""
 
     @abstractmethod
     def _refuse(self, status: int, why: str) -> None:
@@ -148,7 +149,8 @@ class PatientConnection(AnsweringConnection):
         if not waiting:
             return False
         self.deadline = now
-        if self._progress.is_stuck(waiting, now, self._limits.send_seconds):
+        progress = self._progress = self._progress or Progress()
+        if progress.is_stuck(waiting, now, self._limits.send_seconds):
             self.deadline = NEVER
             self.transport.abortConnection()
         return True
