@@ -52,10 +52,10 @@ from ingress.translate.translate import translate
 
 log = Logger()
 
-SLICE_SECONDS = 0.0003
+SLICE_SECONDS = 0.0004
 """How long translation keeps requests waiting at a time, give or take one step of it."""
 
-SERVICES_AT_ONCE = 16
+SERVICES_AT_ONCE = 25
 """How many Services have their endpoints found in one turn: as many as take about a slice."""
 
 REST_FACTOR = 4

@@ -59,7 +59,8 @@ class ApiServer:
                 elif "watch=true" in query:
                     await self._watch(writer, path.rsplit("/", 1)[1], "sendInitialEvents" in query)
                 else:
-                    self._answer(writer, 404, {"kind": "Status", "code": 404, "reason": "NotFound"})
+                    # Leases and Events above all: what is measured are the watches.
+                    self._answer(writer, 403, {"kind": "Status", "code": 403, "reason": "Forbidden"})
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 

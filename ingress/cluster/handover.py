@@ -18,9 +18,11 @@ from ingress.cluster.source import Sink
 from ingress.model.objects import Batch, ObjectId, Projection
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
-_PORTION = 16
-_COLLECTED = 32
+_PORTION = 25
+_COLLECTED = 40
 _BEHIND = 100
+# Before the first sync nobody is served yet, and each turn costs something.
+_FIRST_PORTION = 200
 
 
 class Handover:
@@ -103,12 +105,13 @@ class Handover:
             self._collect()
             self._go_on()
             return
-        portion = dict(islice(self._delivering, _PORTION))
+        size = _FIRST_PORTION if self._missing else _PORTION
+        portion = dict(islice(self._delivering, size))
         self._uncollected += len(portion)
         try:
             if portion:
                 self._sink.changed(portion)
-            if len(portion) < _PORTION:
+            if len(portion) < size:
                 self._delivering = None
                 self._mark()
         finally:

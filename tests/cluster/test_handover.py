@@ -122,14 +122,23 @@ class HandoverTests(SynchronousTestCase):
         self.handover.put({object_id: projection("x") for object_id in ids})
         self.handover.synced("Service")
         self.calls.pop(0)()
-        self.assertEqual(len(self.sink.content), 16)
+        self.assertEqual(len(self.sink.content), 200)
         self.assertEqual(len(self.calls), 1)
         self.handover.put({ids[239]: None})
         self.assertEqual(len(self.calls), 1)
         self.turn()
         self.assertEqual(set(self.sink.content), set(ids))
         self.assertIsNone(self.sink.content[ids[239]])
-        self.assertEqual(self.sink.told, ["changed"] * 15 + ["synced", "changed"])
+        self.assertEqual(self.sink.told, ["changed", "changed", "synced", "changed"])
+
+    def test_portions_while_requests_are_served(self) -> None:
+        """After the first sync portions are small, since requests wait meanwhile."""
+        self.handover.synced("Ingress")
+        self.handover.synced("Service")
+        self.turn()
+        self.handover.put({service_id(str(number)): projection("x") for number in range(60)})
+        self.turn()
+        self.assertEqual([len(batch) for batch in self.sink.batches], [25, 25, 10])
 
     def test_behind(self) -> None:
         """It is behind while more than a few portions wait to be taken."""
@@ -143,7 +152,7 @@ class HandoverTests(SynchronousTestCase):
     def test_exact_portion(self) -> None:
         """A batch that fills its last portion exactly still brings its marker."""
         self.handover.synced("Ingress")
-        self.handover.put({service_id(str(number)): projection("x") for number in range(16)})
+        self.handover.put({service_id(str(number)): projection("x") for number in range(200)})
         self.handover.synced("Service")
         self.turn()
         self.assertEqual(self.sink.told, ["changed", "synced"])
