@@ -42,10 +42,10 @@ class RightOfWay:
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        for _ in range(MAX_RESTS):
-            if not self._is_taken():
-                break
+        rests = 0
+        while self._is_taken() and rests < MAX_RESTS:
             self._rest(REST_SECONDS)
+            rests += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -76,6 +76,8 @@ class Plane:
         Threads that ask *right_of_way* let the plane go first.
         """
         self._right_of_way = right_of_way or RightOfWay()
+        # Until somebody listens, there is no traffic to wait for; and perhaps nobody asks.
+        self._is_followed = right_of_way is None
         self.can_splice = can_splice
         self._reactor = reactor
         self._epoll = select.epoll()
@@ -94,7 +96,6 @@ class Plane:
     def start(self) -> None:
         """Join the reactor."""
         self._is_running = True
-        self._right_of_way.follow(self._epoll.fileno())
         self._reactor.addReader(self)
 
     def stop(self) -> None:
@@ -111,6 +112,9 @@ class Plane:
 
     def add(self, descriptor: Descriptor, fileno: int, events: int) -> None:
         """Tell *descriptor* of *events* on *fileno* from now on."""
+        if not self._is_followed:
+            self._is_followed = True
+            self._right_of_way.follow(self._epoll.fileno())
         self._epoll.register(fileno, events)
         self._descriptors[fileno] = descriptor
 
