@@ -12,8 +12,8 @@ from attrs import frozen
 from ingress.model.client_authentication import ClientEvidence
 
 
-class RequestFacts(Protocol):
-    """What a policy may look at: plain values of the request at hand."""
+class RequestedUri(Protocol):
+    """What a request asks for: the parts of its URI, as plain values."""
 
     @property
     def scheme(self) -> bytes:
@@ -30,6 +30,10 @@ class RequestFacts(Protocol):
     @property
     def path(self) -> bytes:
         """The normal form of the path, the one that was matched."""
+
+
+class RequestFacts(RequestedUri, Protocol):
+    """What a policy may look at."""
 
     @property
     def client_evidence(self) -> ClientEvidence | None:

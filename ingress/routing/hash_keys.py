@@ -7,26 +7,11 @@ What a request does not have is empty, so all requests without it have one endpo
 from typing import Protocol
 
 from ingress.model.balancing import KeyPart, Variable
+from ingress.model.policy import RequestedUri
 
 
-class KeyFacts(Protocol):
+class KeyFacts(RequestedUri, Protocol):
     """What a key may be made of."""
-
-    @property
-    def scheme(self) -> bytes:
-        """``http`` or ``https``."""
-
-    @property
-    def host(self) -> bytes:
-        """The host asked for: lower case, without port."""
-
-    @property
-    def target(self) -> bytes:
-        """The request target in origin form, as received."""
-
-    @property
-    def path(self) -> bytes:
-        """The normal form of the path."""
 
     @property
     def method(self) -> bytes:
