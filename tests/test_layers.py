@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
         frozenset({"right_of_way"}),
         frozenset({"descriptors"}),
     ),
-    (frozenset({"tls"}), frozenset({"translate"})),
+    (frozenset({"tls"}), frozenset({"translate"}), frozenset({"http2"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"}), frozenset({"expiry"})),
     (frozenset({"service"}),),
@@ -51,6 +51,7 @@ PURE = (
     "server_names",
     "misdirected",
     "http",
+    "http2",
     "translate",
 )
 # What decides in a room that otherwise talks to somebody.
