@@ -1,4 +1,4 @@
-"""The head that goes upstream: the request's own fields, and what a proxy adds.
+"""What goes upstream: the request's own fields, and what a proxy adds.
 
 ingress-nginx sends the same names.  What a peer says under them is believed only when
 the peer is a proxy of ours (``TrustedProxies``); of any other it is dropped, except
@@ -107,32 +107,49 @@ def _fields(client: bytes, hops: bytes, scheme: bytes, port: bytes) -> bytes:
     ) % (client, hops, port, scheme, scheme, scheme)
 
 
-def upstream_head(head: RequestHead, request_id: bytes, origin: Origin) -> bytes:
-    """Render the head for upstream."""
-    parts = [
-        head.method,
-        b" ",
-        head.target,
-        b" HTTP/1.1\r\nHost: ",
-        head.authority,
-        b"\r\n",
-        head.forward,
-        b"X-Request-ID: ",
-        request_id,
-        b"\r\nX-Forwarded-Host: ",
-        origin.host or head.authority,
-        b"\r\n",
-        origin.fields,
-    ]
-    if head.forwarded and b"x-forwarded-for" in head.forwarded:
-        parts += (b"X-Original-Forwarded-For: ", head.forwarded[b"x-forwarded-for"], b"\r\n")
+def upstream_fields_of(head: RequestHead, request_id: bytes, origin: Origin) -> bytes:
+    """Render the fields that go upstream in whatever protocol: the request's own, and what a proxy adds.
+
+    Each line has its CRLF.  Host and framing are not among them; each protocol has its own.
+    """
+    fields = b"".join(
+        (
+            head.forward,
+            b"X-Request-ID: ",
+            request_id,
+            b"\r\nX-Forwarded-Host: ",
+            origin.host or head.authority,
+            b"\r\n",
+            origin.fields,
+        )
+    )
+    said = head.forwarded
+    if said and b"x-forwarded-for" in said:
+        fields += b"X-Original-Forwarded-For: %b\r\n" % said[b"x-forwarded-for"]
+    return fields
+
+
+def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
+    """Render a head in HTTP/1.1: the request line, Host, *fields*, and what frames the body."""
+    framing = b""
     if head.content_length >= 0:
-        parts.append(b"Content-Length: %d\r\n" % head.content_length)
+        framing = b"Content-Length: %d\r\n" % head.content_length
     elif head.chunked:
-        parts.append(b"Transfer-Encoding: chunked\r\n")
+        framing = b"Transfer-Encoding: chunked\r\n"
     if head.expect_continue:
-        parts.append(b"Expect: 100-continue\r\n")
+        framing += b"Expect: 100-continue\r\n"
     if head.upgrade:
-        parts += (b"Connection: Upgrade\r\nUpgrade: ", head.upgrade, b"\r\n")
-    parts.append(b"\r\n")
-    return b"".join(parts)
+        framing += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % head.upgrade
+    return b"".join(
+        (
+            head.method,
+            b" ",
+            head.target,
+            b" HTTP/1.1\r\nHost: ",
+            head.authority,
+            b"\r\n",
+            fields,
+            framing,
+            b"\r\n",
+        )
+    )

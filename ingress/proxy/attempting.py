@@ -8,7 +8,7 @@ then to the same one on a new connection.
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from ingress.http.forwarding import Origin, upstream_head
+from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
@@ -141,15 +141,15 @@ class Attempting(ABC):
         self._upstream = upstream
         if self._tried:
             self._reached_another()
-        head = upstream_head(self.head, self._request_id, self._origin)
+        fields = upstream_fields_of(self.head, self._request_id, self._origin)
         route = self._route
         if route is not None and route.upstream_fields is not None:
-            head = head[:-2] + route.upstream_fields.render(self) + b"\r\n"  # type: ignore[arg-type]  # it is one
+            fields += route.upstream_fields.render(self)  # type: ignore[arg-type]  # it is one
         held = b"".join(self._held) if self._held else b""
         if not self._request_ended:
             # Before the first write, which may fill upstream and pause the request again.
             self._downstream.resume_request()
-        upstream.begin(self, head, held, self._request_ended)  # type: ignore[arg-type]  # it is one
+        upstream.begin(self, fields, held, self._request_ended)  # type: ignore[arg-type]  # it is one
         if self.head.has_body and not self._is_worth_holding(upstream):
             self._held = None
         if self._tried and self._downstream.is_full:

@@ -69,8 +69,11 @@ class UpstreamHalf(Protocol):
     is_reused: bool
     """Whether the connection answered another request before: it may have been closed meanwhile."""
 
-    def begin(self, exchange: "Exchange", head: bytes, body: bytes, ended: bool) -> None:
-        """Send the request: its rendered *head* and what there is of its body."""
+    def begin(self, exchange: "Exchange", fields: bytes, body: bytes, ended: bool) -> None:
+        """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.
+
+        *fields* are rendered lines, each with its CRLF; request line, Host and framing are the half's own.
+        """
 
     def send_body(self, piece: bytes) -> None:
         """Send more of the request body."""

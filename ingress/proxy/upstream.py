@@ -24,6 +24,7 @@ from ingress.http.body import (
     chunk,
     last_chunk,
 )
+from ingress.http.forwarding import request_head_bytes
 from ingress.http.response_head import (
     MAX_RESPONSE_HEAD,
     ResponseError,
@@ -82,8 +83,8 @@ class UpstreamConnection(PatientUpstream):
         if watch is not None:
             self._delivery = watch()
 
-    def begin(self, exchange: Exchange, head: bytes, body: bytes, ended: bool) -> None:
-        """Send a request: its rendered *head* and what there is of its body."""
+    def begin(self, exchange: Exchange, fields: bytes, body: bytes, ended: bool) -> None:
+        """Send a request: its head, with *fields* in it, and what there is of its body."""
         self._exchange = exchange
         self._buffer = b""
         self._decoder = None
@@ -94,6 +95,7 @@ class UpstreamConnection(PatientUpstream):
         self._timeouts = timeouts = exchange.timeouts or self._pool.timeouts
         # Until the request is whole, downstream is awaited, or that upstream takes what there is of it.
         self.deadline = self._sweep.now + timeouts.read_seconds if ended else NEVER
+        head = request_head_bytes(exchange.head, fields)
         if self._chunked_request:
             head += chunk(body) if body else b""
             head += last_chunk([]) if ended else b""

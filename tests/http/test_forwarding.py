@@ -4,8 +4,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_head
-from ingress.http.request_head import HeadError, parse_request_head
+from ingress.http.forwarding import (
+    Origin,
+    TrustedProxies,
+    origin_of_peer,
+    request_head_bytes,
+    upstream_fields_of,
+)
+from ingress.http.request_head import HeadError, RequestHead, parse_request_head
 from tests.http.strict import read_request
 
 PEER = origin_of_peer(b"198.51.100.7", b"https", 443)
@@ -103,6 +109,11 @@ FRAMING = st.sampled_from(
 FIELDS = st.tuples(
     FRAMING, st.lists(PLAUSIBLE, max_size=5), st.one_of(st.just([]), st.just([]), ODD.map(lambda odd: [odd]))
 ).map(lambda parts: [*parts[1], parts[0], *parts[2]])
+
+
+def upstream_head(head: RequestHead, request_id: bytes, origin: Origin) -> bytes:
+    """Render the head that goes upstream in HTTP/1.1."""
+    return request_head_bytes(head, upstream_fields_of(head, request_id, origin))
 
 
 class UpstreamHeadTests(SynchronousTestCase):

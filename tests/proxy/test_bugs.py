@@ -90,7 +90,7 @@ class BugTests(ProxyCase):
         cases: list[tuple[Any, str, Callable[[Peer], None]]] = [
             ("resource", "render", get),
             ("pool", "acquire", get),
-            (attempting, "upstream_head", get),
+            (attempting, "upstream_fields_of", get),
             (UpstreamConnection, "begin", get),
             (Exchange, "proxy", get),
             (DownstreamChannel, "_begin", get),
