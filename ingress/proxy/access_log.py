@@ -1,15 +1,16 @@
 """The access log: one line per exchange, written in batches by a thread of its own.
 
-A line has ten fields with one space between them, ``-`` where there is nothing:
+A line has eleven fields with one space between them, ``-`` where there is nothing:
 
-    time peer method host path status bytes seconds endpoint ingress
+    time peer method host path status bytes seconds endpoint ingress protocol
 
 *time* is RFC 3339 in UTC, *path* the request target as received, in double quotes,
 *bytes* the body bytes sent downstream, *endpoint* the last one tried, *ingress*
-``namespace/name``.  Bytes that could forge a line or a field appear as ``\\xHH``.
+``namespace/name``, *protocol* the one that downstream speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``.
+Bytes that could forge a line or a field appear as ``\\xHH``.
 
 TLS that passes through has a line for each connection when it is over: *method* is
-``TLS``, *host* the server name, *path* ``-``, and *bytes* all that was sent downstream.
+``TLS``, *host* the server name, *path* and *protocol* ``-``, and *bytes* all that was sent downstream.
 
 The reactor never waits for the file: lines are handed to the thread in batches,
 and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
@@ -64,8 +65,8 @@ def _counts(status: int, sent: int) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _names(endpoint: Hashable, ingress: Hashable) -> bytes:
-    return b"%b %b" % (_text_of(endpoint), _text_of(ingress))
+def _ending(endpoint: Hashable, ingress: Hashable, protocol: bytes) -> bytes:
+    return b"%b %b %b" % (_text_of(endpoint), _text_of(ingress), protocol)
 
 
 def _text_of(value: Hashable) -> bytes:
@@ -121,10 +122,11 @@ class AccessLog:
         seconds: float,
         endpoint: Hashable,
         ingress: Hashable,
+        protocol: bytes,
     ) -> None:
         """Add the line of one exchange that ended at *now*.
 
-        *method* is a token; *endpoint* and *ingress* are values that never change.
+        *method* and *protocol* are plain words; *endpoint* and *ingress* are values that never change.
         """
         millisecond = int(now * 1000)
         if millisecond != self._millisecond:
@@ -144,7 +146,7 @@ class AccessLog:
                 target,
                 _counts(status, sent),
                 _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
-                _names(endpoint, ingress),
+                _ending(endpoint, ingress, protocol),
             )
         )
         if len(self._lines) >= _BATCH_LINES:

@@ -28,6 +28,7 @@ class AnsweringConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
 
+    protocol = b"HTTP/1.1"
     # What a connection at rest has as it began stands here: thousands of them rest.
     security: Security | None = None
     """None without TLS."""

@@ -161,7 +161,7 @@ class Attempting(ABC):
         """Whether the body may be needed once more, now that it is being sent to *upstream*."""
         if self._held_size > MAX_HELD or self.head.content_length > MAX_HELD:
             return False
-        if upstream.is_reused or self.head.method in IDEMPOTENT:
+        if upstream.is_reused or upstream.may_decline or self.head.method in IDEMPOTENT:
             return True
         return self._route is not None and self._route.retries.non_idempotent
 

@@ -297,5 +297,6 @@ class Exchange(Attempting):
             seconds,
             self.endpoint,
             ingress,
+            self._downstream.protocol if self.head.minor else b"HTTP/1.0",
         )
         self._downstream.finished()

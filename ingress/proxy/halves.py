@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class DownstreamHalf(Protocol):
     """What an exchange asks of the side that sent the request."""
 
+    protocol: bytes
+    """What the log calls what it speaks."""
     security: Security | None
     """What its handshake means for requests; None without TLS."""
 
@@ -68,6 +70,8 @@ class UpstreamHalf(Protocol):
 
     is_reused: bool
     """Whether the connection answered another request before: it may have been closed meanwhile."""
+    may_decline: bool
+    """Whether its protocol can tell that nothing was done with a request."""
 
     def begin(self, exchange: "Exchange", fields: bytes, body: bytes, ended: bool) -> None:
         """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.

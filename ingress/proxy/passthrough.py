@@ -250,6 +250,7 @@ class PassthroughTunnel:
             now - self._started,
             self._endpoint,
             self._route.ingress,
+            b"-",
         )
         site.closed(self, True)
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 class UpstreamConnection(PatientUpstream):
     """The upstream half of an exchange, speaking HTTP/1.1."""
 
+    may_decline = False
     _delivery: "Delivery | None" = None
     """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 

@@ -81,6 +81,7 @@ class AccessLogCase(SynchronousTestCase):
             0.25,
             "10.0.0.1:80",
             "shop/web",
+            b"HTTP/1.1",
         )
 
 
@@ -95,27 +96,29 @@ class LineTests(AccessLogCase):
         return b"".join(self.written).splitlines()
 
     def test_fields(self) -> None:
-        """Ten fields with one space between them, the target in quotes."""
+        """Eleven fields with one space between them, the target in quotes."""
         self.clock.advance(1_000_000_000.0625)
         log = self.open()
         self.record(log, b"/a?b")
-        log.record(log._clock.seconds(), b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None)
+        log.record(log._clock.seconds(), b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None, b"HTTP/2.0")
         self.assertEqual(
             self.lines(log),
             [
-                b'2001-09-09T01:46:40.062Z 192.0.2.1 GET a.test "/a?b" 200 5 0.250 10.0.0.1:80 shop/web',
-                b'2001-09-09T01:46:40.062Z 192.0.2.1 - - "" 400 0 0.000 - -',
+                b'2001-09-09T01:46:40.062Z 192.0.2.1 GET a.test "/a?b" 200 5 0.250 10.0.0.1:80 shop/web HTTP/1.1',
+                b'2001-09-09T01:46:40.062Z 192.0.2.1 - - "" 400 0 0.000 - - HTTP/2.0',
             ],
         )
 
     def test_cannot_be_forged(self) -> None:
-        """Whatever a peer sends, a line stays a line of ten fields."""
+        """Whatever a peer sends, a line stays a line of eleven fields."""
         log = self.open()
         hostile = b'/"\r\n1970 evil "\xff' + b"x" * 5000
         self.record(log, hostile, b"M" * 100)
-        log.record(log._clock.seconds(), b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None)
+        log.record(
+            log._clock.seconds(), b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None, b"HTTP/2.0"
+        )
         lines = self.lines(log)
-        self.assertEqual([len(line.split(b" ")) for line in lines], [10, 10])
+        self.assertEqual([len(line.split(b" ")) for line in lines], [11, 11])
         self.assertEqual([line.count(b'"') for line in lines], [2, 2])
         self.assertIn(b" " + b"M" * 32 + b" ", lines[0])
 
