@@ -46,6 +46,8 @@ class Fault(Enum):
     UNTAKEN = "a kept connection turned out to be closed, and took nothing of the request"
     STALE = "a kept connection ended before the first byte of an answer"
     DROPPED = "a new connection ended before the first byte of an answer"
+    DECLINED = "a connection in use told that nothing was done with the request"
+    DECLINED_AT_ONCE = "a new connection told that nothing was done with the request"
     SILENT = "upstream was silent for too long, from the start"
     BROKEN = "the connection ended after the first byte of an answer"
     STALLED = "upstream was silent for too long, after the first byte of an answer"
@@ -104,6 +106,8 @@ TABLE: Final[Mapping[tuple[State, Fault], Row]] = {
     (State.AWAITING, Fault.UNTAKEN): Row(Again.RENEWED, "", Side.NOBODY, 502),
     (State.AWAITING, Fault.STALE): Row(Again.RENEWED_IF_REPEATABLE, "", Side.NOBODY, 502),
     (State.AWAITING, Fault.DROPPED): Row(Again.ANOTHER_IF_REPEATABLE, "on_error", Side.UPSTREAM, 502),
+    (State.AWAITING, Fault.DECLINED): Row(Again.RENEWED, "", Side.NOBODY, 502),
+    (State.AWAITING, Fault.DECLINED_AT_ONCE): Row(Again.ANOTHER, "on_error", Side.UPSTREAM, 502),
     (State.AWAITING, Fault.SILENT): Row(Again.ANOTHER_IF_REPEATABLE, "on_timeout", Side.UPSTREAM, 504),
     (State.AWAITING, Fault.INVALID): Row(Again.ANOTHER_IF_REPEATABLE, "on_invalid", Side.UPSTREAM, 502),
     (State.AWAITING, Fault.REFUSED_STATUS): Row(Again.ANOTHER_IF_REPEATABLE, "statuses", Side.UPSTREAM, _CUT),

@@ -21,6 +21,7 @@ from ingress.proxy.attempts import (
     next_step,
 )
 from ingress.proxy.transports import REFUSED, TIMED_OUT
+from ingress.proxy.upstream import UpstreamConnection
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
@@ -124,6 +125,21 @@ class TableTests(ProxyCase):
     def awaiting_dropped(self) -> None:
         self.ask()
         self.upstream().finish()
+
+    def decline(self, fault: Fault) -> None:
+        """Have upstream tell that it did nothing with the request, for which HTTP/1.1 has no word."""
+        self.upstream().protocol._break_off("declined", fault)  # type: ignore[attr-defined]
+        self.reactor.settle()
+
+    def awaiting_declined(self) -> None:
+        self.keep_one()
+        self.ask()
+        self.decline(Fault.DECLINED)
+
+    def awaiting_declined_at_once(self) -> None:
+        self.patch(UpstreamConnection, "may_decline", True)
+        self.ask()
+        self.decline(Fault.DECLINED_AT_ONCE)
 
     def awaiting_silent(self) -> None:
         self.ask()
@@ -281,7 +297,7 @@ class RuleTests(SynchronousTestCase):
         found = {
             fault for fault in Fault if (State.AWAITING, fault) in TABLE and self.step(fault) is Step.ANOTHER
         }
-        self.assertEqual(found, {Fault.DROPPED, Fault.SILENT})
+        self.assertEqual(found, {Fault.DROPPED, Fault.DECLINED_AT_ONCE, Fault.SILENT})
 
     def test_off(self) -> None:
         """With ``off`` only stale connections are replaced."""
@@ -290,7 +306,8 @@ class RuleTests(SynchronousTestCase):
             (state, fault): next_step(row, off, b"GET", True, 1, 0.0) for (state, fault), row in TABLE.items()
         }
         others = {key for key, step in steps.items() if step is not Step.FAIL}
-        self.assertEqual(others, {(State.AWAITING, Fault.UNTAKEN), (State.AWAITING, Fault.STALE)})
+        renewed = (Fault.UNTAKEN, Fault.STALE, Fault.DECLINED)
+        self.assertEqual(others, {(State.AWAITING, fault) for fault in renewed})
 
     def test_methods(self) -> None:
         """The methods that RFC 9110 calls idempotent are sent again, and others only if the route says so."""
@@ -303,6 +320,8 @@ class RuleTests(SynchronousTestCase):
             )
             self.assertIs(self.step(Fault.UNREACHABLE, method=method, state=State.CONNECTING), Step.ANOTHER)
             self.assertIs(self.step(Fault.UNTAKEN, method=method), Step.RENEW)
+            self.assertIs(self.step(Fault.DECLINED, method=method), Step.RENEW)
+            self.assertIs(self.step(Fault.DECLINED_AT_ONCE, method=method), Step.ANOTHER)
 
     def test_body_not_held(self) -> None:
         """What is not held whole any more is never sent again."""
