@@ -4,7 +4,9 @@ Each function has a contract test, so that another pyOpenSSL which changes what 
 fails there, and not in a handshake.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 from OpenSSL import SSL
 from OpenSSL._util import ffi, lib
@@ -44,44 +46,55 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
     lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
 
 
-def speak_only(context: SSL.Context, protocol: bytes) -> None:
-    """Agree on *protocol* with clients that offer it among others, and refuse those that offer others only.
+def speak(context: SSL.Context, protocols: tuple[bytes, ...], before_tls_1_3: tuple[bytes, ...]) -> None:
+    """Agree with a client on the first of *protocols* that it offers, wherever that stands in its offer.
 
-    RFC 7301 section 3.2: without overlap "the server SHALL send a fatal 'no_application_protocol'
-    alert".  pyOpenSSL's own callback makes a list of all that is offered by copying
-    the rest for each, so that an offer of 64 KiB takes as long as dozens of handshakes.
+    Under older versions than TLS 1.3 the choice is among *before_tls_1_3*.  Who offers others only is
+    refused (RFC 7301 section 3.2: "the server SHALL send a fatal 'no_application_protocol' alert"),
+    and who offers nothing is not asked.  OpenSSL asks the context that the connection was switched to.
+
+    pyOpenSSL's own callback makes a list of all that is offered by copying the rest for each,
+    so that an offer of 64 KiB takes as long as dozens of handshakes.
     """
-    entry = bytes((len(protocol),)) + protocol
-    chosen = ffi.new("unsigned char[]", protocol)
+    # The context keeps the callback alive, in the place where pyOpenSSL has its own.
+    context._alpn_select_callback = _selection(protocols, before_tls_1_3)
+    lib.SSL_CTX_set_alpn_select_cb(context._context, context._alpn_select_callback, ffi.NULL)
+
+
+@cache
+def _selection(protocols: tuple[bytes, ...], before_tls_1_3: tuple[bytes, ...]) -> Any:
+    """Make the callback that chooses; all contexts that choose alike have the same one."""
+    memory = {name: ffi.new("unsigned char[]", name) for name in protocols + before_tls_1_3}
 
     def called(
-        _: object, out: list[object], size: list[int], offered: object, length: int, __: object
+        ssl: object, out: list[object], size: list[int], offered: object, length: int, _: object
     ) -> int:
-        offer = ffi.buffer(offered, length)[:]
-        if not _has_entry(offer, entry):
+        is_old = lib.SSL_version(ssl) < SSL.TLS1_3_VERSION
+        name = first_offered(before_tls_1_3 if is_old else protocols, ffi.buffer(offered, length)[:])
+        if name is None:
             return int(lib.SSL_TLSEXT_ERR_ALERT_FATAL)
-        out[0], size[0] = chosen, len(protocol)
+        out[0], size[0] = memory[name], len(name)
         return int(lib.SSL_TLSEXT_ERR_OK)
 
-    # The context keeps the callback alive, in the place where pyOpenSSL has its own.
-    context._alpn_select_callback = ffi.callback(
+    return ffi.callback(
         "int (*)(SSL *, unsigned char **, unsigned char *, const unsigned char *, unsigned int, void *)",
         called,
         lib.SSL_TLSEXT_ERR_ALERT_FATAL,
     )
-    lib.SSL_CTX_set_alpn_select_cb(context._context, context._alpn_select_callback, ffi.NULL)
 
 
-def _has_entry(offer: bytes, entry: bytes) -> bool:
-    """Whether *offer*, names with their lengths before them, has this one."""
-    if entry not in offer:
-        return False
+def first_offered(protocols: Sequence[bytes], offer: bytes) -> bytes | None:
+    """Return the first of *protocols* that is in *offer*, names with their lengths before them; None without any."""
+    names: set[bytes] = set()
     at = 0
     while at < len(offer):
-        if offer.startswith(entry, at):
-            return True
-        at += 1 + offer[at]
-    return False
+        end = at + 1 + offer[at]
+        names.add(offer[at + 1 : end])
+        at = end
+    for name in protocols:
+        if name in names:
+            return name
+    return None
 
 
 def return_after_each_record(connection: SSL.Connection) -> None:

@@ -11,7 +11,7 @@ from OpenSSL import SSL, crypto
 
 from ingress.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
+from ingress.tls.profile import HTTP_1_1, TLS_1_2_SUITES, new_server_context
 
 # OpenSSL's X509_V_FLAG_CRL_CHECK and _CRL_CHECK_ALL: every certificate of the chain, not the first alone.
 _CHECK_LISTS = crypto.X509StoreFlags.CRL_CHECK | crypto.X509StoreFlags.CRL_CHECK_ALL
@@ -22,12 +22,13 @@ def build_context(
     certificates: Sequence[Certificate],
     suites: Sequence[str] = (),
     authentication: ClientAuthentication | None = None,
+    protocols: tuple[bytes, ...] = (HTTP_1_1,),
 ) -> SSL.Context:
     """Build the context that shows one of *certificates*; raises what OpenSSL says against any of them.
 
     OpenSSL keeps one certificate for each type of key, and chooses by what the client can do.
     """
-    context = new_server_context(least_version, suites or TLS_1_2_SUITES)
+    context = new_server_context(least_version, suites or TLS_1_2_SUITES, protocols)
     for certificate in certificates:
         _load(context, certificate, is_alone=len(certificates) == 1)
     context.set_session_id(_session_id(authentication))

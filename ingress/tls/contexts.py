@@ -40,6 +40,7 @@ from ingress.server_names import PLAIN_TERMS, HandshakeTerms, TermsTable
 from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed, on_server_name
 from ingress.tls.building import build_context
 from ingress.tls.handshake import Handshake
+from ingress.tls.profile import HTTP_1_1, HTTP_2
 
 _log = Logger()
 
@@ -61,7 +62,8 @@ class ServerContexts:
     *default_certificate* is shown when neither a name nor the table's own
     default decides otherwise.  It must be usable: what OpenSSL says against it
     is raised.  *least_version* is OpenSSL's number of the oldest version.  *strict_sni*
-    refuses handshakes for names that nobody serves, and for none.  *seconds* is a clock.
+    refuses handshakes for names that nobody serves, and for none.  *http2* offers HTTP/2
+    before HTTP/1.1, on every host.  *seconds* is a clock.
     """
 
     def __init__(
@@ -70,11 +72,13 @@ class ServerContexts:
         *,
         least_version: int = SSL.TLS1_2_VERSION,
         strict_sni: bool = False,
+        http2: bool = False,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._own_default = default_certificate
         self._least_version = least_version
         self._strict_sni = strict_sni
+        self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
         self._seconds = seconds
         self._certificates = CertificateTable()
         self._terms = TermsTable()
@@ -123,7 +127,7 @@ class ServerContexts:
                 _tell(certificate, error)
 
     def _new_base(self, certificate: Certificate) -> SSL.Context:
-        base = build_context(self._least_version, (certificate,))
+        base = build_context(self._least_version, (certificate,), protocols=self._protocols)
         on_server_name(base, self._choose)
         self._base_ends = self._seconds() + TICKET_KEYS_SECONDS
         return base
@@ -179,7 +183,7 @@ class ServerContexts:
             pass
         context: SSL.Context | None = None
         try:
-            context = build_context(self._least_version, *key)
+            context = build_context(self._least_version, *key, self._protocols)
         except _REFUSALS as error:
             _tell(certificates[0], error)
         self._contexts[key] = context

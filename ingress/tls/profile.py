@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from OpenSSL import SSL
 
 from ingress.model.client_authentication import MOST_DEPTH
-from ingress.tls.binding import restrict_groups, speak_only
+from ingress.tls.binding import restrict_groups, speak
 
 HTTP_1_1 = b"http/1.1"
+HTTP_2 = b"h2"
+"""Protocols by their names in handshakes (RFC 7301 section 6, RFC 9113 section 3.2)."""
 
 VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 """The values of ``--tls-min-version``."""
@@ -29,9 +31,11 @@ GROUPS = b"X25519:P-256:P-384"
 
 
 def new_server_context(
-    least_version: int = SSL.TLS1_2_VERSION, suites: Sequence[str] = TLS_1_2_SUITES
+    least_version: int = SSL.TLS1_2_VERSION,
+    suites: Sequence[str] = TLS_1_2_SUITES,
+    protocols: tuple[bytes, ...] = (HTTP_1_1,),
 ) -> SSL.Context:
-    """Make a context of this profile, as yet without certificate.
+    """Make a context of this profile, as yet without certificate; of *protocols*, the first ones are preferred.
 
     A context must not be changed once it served a connection; make a new one.
     """
@@ -47,5 +51,19 @@ def new_server_context(
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_cipher_list(":".join(suites).encode("ascii"))
     restrict_groups(context, GROUPS)
-    speak_only(context, HTTP_1_1)
+    speak(context, protocols, protocols if all(map(suits_http_2, suites)) else _without_http_2(protocols))
     return context
+
+
+def suits_http_2(suite: str) -> bool:
+    """Whether HTTP/2 may be spoken with *suite* of TLS 1.2: ephemeral keys and authenticated encryption.
+
+    RFC 9113 section 9.2.2 lets peers treat the suites of its appendix A, which have not both, as an error.
+    OpenSSL does not tell which one it has chosen when the protocol is agreed on; so one that
+    does not suit keeps HTTP/2 out of all handshakes of TLS 1.2 that could choose it.
+    """
+    return suite.startswith("ECDHE-") and any(mode in suite for mode in ("-GCM-", "-CCM", "-CHACHA20-"))
+
+
+def _without_http_2(protocols: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    return tuple(protocol for protocol in protocols if protocol != HTTP_2)

@@ -31,13 +31,13 @@ def client_context(
     return context
 
 
-def connected(context: SSL.Context, protocols: list[bytes] | None = None) -> SSL.Connection:
+def connected(context: SSL.Context) -> SSL.Connection:
     """The client's connection after a handshake with our contexts."""
-    return Client(CONTEXTS, None, protocols, context).handshake().connection
+    return Client(CONTEXTS, None, context=context).handshake().connection
 
 
 class ProfileTests(SynchronousTestCase):
-    """Versions, suites, groups and protocols."""
+    """Versions, suites and groups."""
 
     def test_versions(self) -> None:
         """TLS 1.2 and 1.3 are spoken."""
@@ -84,29 +84,6 @@ class ProfileTests(SynchronousTestCase):
             for group in (b"P-521", b"X448"):
                 with self.assertRaises(SSL.Error):
                     connected(client_context(version, groups=group))
-
-    def test_protocol(self) -> None:
-        """HTTP/1.1 is chosen wherever it stands in the offer, and is not forced on anybody."""
-        for offered in ([b"http/1.1"], [b"h2", b"http/1.1"], [b"http/1.1", b"h2"]):
-            self.assertEqual(connected(client_context(), offered).get_alpn_proto_negotiated(), b"http/1.1")
-        self.assertEqual(connected(client_context()).get_alpn_proto_negotiated(), b"")
-
-    def test_no_common_protocol(self) -> None:
-        """A client that offers HTTP/2 alone is refused, and the next one is none the worse."""
-        with self.assertRaisesRegex(SSL.Error, "no application protocol"):
-            connected(client_context(), [b"h2"])
-        connected(client_context(), [b"http/1.1"])
-
-    def test_protocol_inside_another(self) -> None:
-        """A name that only holds the bytes of ours, its length before it, is another name."""
-        for offered in ([b"x\x08http/1.1"], [b"http/1.1x"], [b"HTTP/1.1"]):
-            with self.assertRaisesRegex(SSL.Error, "no application protocol"):
-                connected(client_context(), offered)
-
-    def test_many_protocols(self) -> None:
-        """Ours is found at the end of a long offer, too."""
-        offered = [b"x"] * 8000 + [b"http/1.1"]
-        self.assertEqual(connected(client_context(), offered).get_alpn_proto_negotiated(), b"http/1.1")
 
     def test_record_by_record(self) -> None:
         """A read that takes a record without content returns, so that a flood of them gets one turn for each."""
