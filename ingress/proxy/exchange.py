@@ -29,12 +29,14 @@ from twisted.logger import Logger
 
 from ingress.http.field_values import first_value
 from ingress.http.forwarding import Origin
+from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.policy import Reply, SecureFields
 from ingress.proxy.attempting import Attempting
 from ingress.proxy.attempts import CLIENT_CLOSED, State
+from ingress.proxy.grpc_replies import trailers_only
 from ingress.proxy.halves import DownstreamHalf
 from ingress.proxy.replies import accepts_html, head_of
 from ingress.proxy.transports import KernelCopy
@@ -122,6 +124,8 @@ class Exchange(Attempting):
         """Answer with a reply of our own; *route* is the one that matched, for the log."""
         self._route = route or self._route
         self.status = reply.status
+        if reply.status >= 300 and is_grpc(self.head):
+            reply = trailers_only(reply.status, was_sent=self.state is _AWAITING)
         body = b"" if self.head.method == b"HEAD" else reply.body
         self._sent = len(body)
         # From here on there is a status line, whatever happens.

@@ -29,6 +29,11 @@ _TEXTS = {
 }
 
 
+def text_of(status: int) -> str:
+    """Return what *status* means here, in a sentence; empty where its own phrase says enough."""
+    return _TEXTS.get(status, "")
+
+
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase
 
@@ -39,7 +44,7 @@ def _plain(status: int) -> Reply:
 
 
 def _page(status: int) -> Reply:
-    body = _PAGE.format(status=status, phrase=_phrase(status), text=_TEXTS.get(status, "")).encode()
+    body = _PAGE.format(status=status, phrase=_phrase(status), text=text_of(status)).encode()
     return Reply(status, ((b"Content-Type", b"text/html; charset=utf-8"),), body)
 
 
