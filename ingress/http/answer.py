@@ -5,6 +5,9 @@ from enum import Enum
 from ingress.http.body import chunk, last_chunk
 from ingress.http.response_head import ResponseHead
 
+SERVER_LINE = b"Server: txingress\r\n"
+"""Who we are, where upstream does not say who it is."""
+
 
 class Framing(Enum):
     """How downstream finds the end of a body (RFC 9112 section 6.3)."""
@@ -28,7 +31,7 @@ def downstream_head(head: ResponseHead, framing: Framing, minor: int, keep_alive
     """Render the head; ``Server`` and ``Date`` are added where upstream sent none."""
     parts = [head.start]
     if not head.has_server:
-        parts.append(b"Server: txingress\r\n")
+        parts.append(SERVER_LINE)
     if not head.has_date:
         parts.append(b"Date: %b\r\n" % date)
     if framing is Framing.CHUNKED:

@@ -29,8 +29,8 @@ has_bare_line_feed = re.compile(rb"(?<!\r)\n").search
 is_length = re.compile(rb"[0-9]{1,18}").fullmatch
 """Content-Length: digits only, and few enough for a 63-bit number (RFC 9110 section 8.6)."""
 
-
-_CONTROLS = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
+CONTROLS = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
+"""What no field value has in it (RFC 9110 section 5.5)."""
 
 
 class FieldError(ValueError):
@@ -114,7 +114,7 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
         """
         name, colon, value = line.partition(b":")
         known = self._names.get(name) or self._read_name(name)
-        if not colon or len(value.translate(None, _CONTROLS)) != len(value):
+        if not colon or len(value.translate(None, CONTROLS)) != len(value):
             raise FieldError("bad field line")
         sort = known.sort
         entry = (sort, known.lower, value.strip(b" \t")) if sort else None
@@ -147,7 +147,7 @@ def split_field(line: bytes) -> tuple[bytes, bytes]:
     Raises ``FieldError`` for what is no field line.
     """
     name, colon, value = line.partition(b":")
-    if not colon or not is_token(name) or len(value.translate(None, _CONTROLS)) != len(value):
+    if not colon or not is_token(name) or len(value.translate(None, CONTROLS)) != len(value):
         raise FieldError("bad field line")
     return name.lower(), value.strip(b" \t")
 

@@ -27,14 +27,17 @@ from ingress.http.grammar import (
     name_of,
 )
 
+ORIGIN_FORM = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
+"""A target in origin form, visible ASCII and no fragment (RFC 9112 section 3.2.1); the path in it is a group too."""
+
 # What nearly all requests begin with: no method that is refused, the target in origin form, HTTP/1.1.
 _match_usual_line = re.compile(
-    rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) ((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?) HTTP/1\.1"
+    rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) %b HTTP/1\.1" % ORIGIN_FORM
 ).fullmatch
 _match_request_line = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
 _match_other_version = re.compile(rb"%b [\x21-\x7e]+ HTTP/[0-9]\.[0-9]" % TOKEN).fullmatch
 _match_absolute = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE).fullmatch
-_is_request_id = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
+is_request_id = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
 
 
 class HeadError(ValueError):
@@ -47,24 +50,24 @@ class HeadError(ValueError):
 
 # What a field line is to us, beside FORWARD and DROP.
 (
-    _HOST,
-    _CONTENT_LENGTH,
-    _TRANSFER_ENCODING,
-    _CONNECTION,
-    _EXPECT,
-    _UPGRADE,
-    _FORWARDED,
-    _REQUEST_ID,
+    HOST,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    CONNECTION,
+    EXPECT,
+    UPGRADE,
+    FORWARDED,
+    REQUEST_ID,
 ) = range(2, 10)
 
 _SORTS = {
-    b"host": _HOST,
-    b"content-length": _CONTENT_LENGTH,
-    b"transfer-encoding": _TRANSFER_ENCODING,
-    b"connection": _CONNECTION,
-    b"expect": _EXPECT,
-    b"upgrade": _UPGRADE,
-    b"x-request-id": _REQUEST_ID,
+    b"host": HOST,
+    b"content-length": CONTENT_LENGTH,
+    b"transfer-encoding": TRANSFER_ENCODING,
+    b"connection": CONNECTION,
+    b"expect": EXPECT,
+    b"upgrade": UPGRADE,
+    b"x-request-id": REQUEST_ID,
     # Hop-by-hop (RFC 9110 section 7.6.1); TE and Trailer speak of trailers, which end here.
     b"keep-alive": DROP,
     b"proxy-connection": DROP,
@@ -88,12 +91,12 @@ _SORTS = {
     b"ssl-client-subject-dn": DROP,
     b"ssl-client-verify": DROP,
     # What only a proxy may say.
-    b"forwarded": _FORWARDED,
-    b"x-forwarded-for": _FORWARDED,
-    b"x-forwarded-host": _FORWARDED,
-    b"x-forwarded-port": _FORWARDED,
-    b"x-forwarded-prefix": _FORWARDED,
-    b"x-forwarded-proto": _FORWARDED,
+    b"forwarded": FORWARDED,
+    b"x-forwarded-for": FORWARDED,
+    b"x-forwarded-host": FORWARDED,
+    b"x-forwarded-port": FORWARDED,
+    b"x-forwarded-prefix": FORWARDED,
+    b"x-forwarded-proto": FORWARDED,
 }
 
 # Naming these in Connection must not take them away: they are not ours to lose.
@@ -108,7 +111,9 @@ class RequestHead:
     -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
     *forwarded* is what the peer says about the client, by lower-case name: believed
     of a proxy of ours, and of nobody else (``ingress.http.forwarding``).  *has_body* says
-    that body bytes follow.  *destination* is for whoever routes the request to note host
+    that body bytes follow.  Only requests of HTTP/2 say that they accept trailers in
+    *accepts_trailers*, and which protocol an extended CONNECT is for in *connect_protocol*
+    (RFC 8441 section 4).  *destination* is for whoever routes the request to note host
     and path in their normal forms: a head that comes again has them already.
     """
 
@@ -127,18 +132,21 @@ class RequestHead:
     upgrade = b""
     forwarded: Mapping[bytes, bytes] = MappingProxyType({})
     request_id = b""
+    accepts_trailers = False
+    connect_protocol = b""
     destination: tuple[bytes, bytes] | None = None
 
     def __repr__(self) -> str:
         return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
 
 
-def _sort(name: bytes) -> int:
+def sort_of(name: bytes) -> int:
+    """Return what a field means to us by its lower-case *name*, in whatever protocol it came."""
     # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP; nginx drops these too.
     return _SORTS.get(name, DROP if b"_" in name else FORWARD)
 
 
-_lines = FieldLines(_sort)
+_lines = FieldLines(sort_of)
 _heads: dict[bytes, RequestHead] = {}
 _sightings = Sightings(MEMO_BLOCKS)
 
@@ -180,21 +188,21 @@ def _parse(block: bytes) -> RequestHead:
                 forward.append(line)
                 continue
             sort, name, value = special
-            if sort == _HOST:
+            if sort == HOST:
                 hosts.append(value)
-            elif sort == _CONTENT_LENGTH:
+            elif sort == CONTENT_LENGTH:
                 lengths.append(value)
-            elif sort == _TRANSFER_ENCODING:
+            elif sort == TRANSFER_ENCODING:
                 codings.append(value)
-            elif sort == _CONNECTION:
+            elif sort == CONNECTION:
                 options |= connection_options(value)
-            elif sort == _EXPECT:
+            elif sort == EXPECT:
                 expect = expect + b"," + value if expect else value
-            elif sort == _UPGRADE:
+            elif sort == UPGRADE:
                 upgrade = value
-            elif sort == _FORWARDED:
+            elif sort == FORWARDED:
                 forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
-            elif sort == _REQUEST_ID and _is_request_id(value):
+            elif sort == REQUEST_ID and is_request_id(value):
                 head.request_id = value
     except FieldError as error:
         raise HeadError(400, str(error)) from error

@@ -26,23 +26,32 @@ MAX_RESPONSE_HEAD = 64 * 1024
 """Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
 
 _match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
-(_CONTENT_LENGTH, _TRANSFER_ENCODING, _CONNECTION, _UPGRADE, _DATE, _SERVER, _STRICT) = range(2, 9)
+# What a field line is to us, beside FORWARD and DROP.
+(CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE, DATE, SERVER, STRICT_TRANSPORT) = range(2, 9)
 _SORTS = {
-    b"content-length": _CONTENT_LENGTH,
-    b"transfer-encoding": _TRANSFER_ENCODING,
-    b"connection": _CONNECTION,
-    b"upgrade": _UPGRADE,
-    b"date": _DATE,
-    b"server": _SERVER,
-    b"strict-transport-security": _STRICT,
+    b"content-length": CONTENT_LENGTH,
+    b"transfer-encoding": TRANSFER_ENCODING,
+    b"connection": CONNECTION,
+    b"upgrade": UPGRADE,
+    b"date": DATE,
+    b"server": SERVER,
+    b"strict-transport-security": STRICT_TRANSPORT,
     b"keep-alive": DROP,
     b"proxy-connection": DROP,
     b"te": DROP,
 }
-_lines = FieldLines(lambda name: _SORTS.get(name, FORWARD))
+
 _KEPT = frozenset(
     (b"set-cookie", b"content-length", b"transfer-encoding", b"close", b"keep-alive", b"upgrade")
 )
+
+
+def sort_of(name: bytes) -> int:
+    """Return what a field means to us by its lower-case *name*, in whatever protocol it came."""
+    return _SORTS.get(name, FORWARD)
+
+
+_lines = FieldLines(sort_of)
 
 
 class ResponseError(ValueError):
@@ -55,7 +64,8 @@ class ResponseHead:
     *start* is the status line and the field lines that go on, each with its CRLF.
     *is_complete* says that nothing has to be added to it for HTTP/1.1 downstream: it has
     its length, ``Date`` and ``Server``.  *content_length* is -1 when absent.  *has_body* is about the status alone: what
-    answers a HEAD request has no body whatever the head says.
+    answers a HEAD request has no body whatever the head says.  *block* is the field block that
+    HTTP/2 makes of the head, once it did.
     """
 
     # What most heads leave as it is stands here, and costs each of them nothing.
@@ -66,6 +76,7 @@ class ResponseHead:
     is_complete = False
     keep_alive = True
     upgrade = b""
+    block: bytes | None = None
 
     def __init__(self, status: int, start: bytes, content_length: int = -1) -> None:
         self.status = status
@@ -124,21 +135,21 @@ def _parse(block: bytes) -> ResponseHead:
             continue
         sort, _, value = special
         # The most frequent come first.
-        if sort == _CONTENT_LENGTH:
+        if sort == CONTENT_LENGTH:
             lengths.append(value)
-        elif sort == _DATE:
+        elif sort == DATE:
             head.has_date = True
             forward.append(line)
-        elif sort == _SERVER:
+        elif sort == SERVER:
             head.has_server = True
             forward.append(line)
-        elif sort == _CONNECTION:
+        elif sort == CONNECTION:
             options = options | connection_options(value) if options else connection_options(value)
-        elif sort == _TRANSFER_ENCODING:
+        elif sort == TRANSFER_ENCODING:
             codings.append(value)
-        elif sort == _UPGRADE:
+        elif sort == UPGRADE:
             head.upgrade = value
-        elif sort == _STRICT:
+        elif sort == STRICT_TRANSPORT:
             head.has_strict_transport = True
             forward.append(line)
     gone = options and options - _KEPT
@@ -185,12 +196,13 @@ def is_forwardable_trailer(line: bytes) -> bool:
 
     RFC 9110 section 6.5.1.  *line* is a field line that ``split_field`` accepts.
     """
-    return name_of(line) not in _NOT_IN_TRAILERS
+    return name_of(line) not in NOT_IN_TRAILERS
 
 
-_NOT_IN_TRAILERS = frozenset(
+NOT_IN_TRAILERS = frozenset(
     b"""age authorization cache-control connection content-encoding content-length content-range
     content-type date expires host keep-alive location max-forwards proxy-authenticate
     proxy-connection retry-after server set-cookie te trailer transfer-encoding upgrade vary
     warning www-authenticate""".split()
 )
+"""Lower-case names of fields that mean nothing, or harm, once a body has begun."""

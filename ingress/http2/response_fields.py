@@ -1,0 +1,111 @@
+"""Answers of HTTP/2: decoded fields to one unambiguous ``ResponseHead`` (RFC 9113 section 8.3.2).
+
+What comes of them is a head as HTTP/1.1 has it (``ingress.http.response_head``), and the
+same fields go on.  An answer that is malformed reaches nobody.
+"""
+
+import re
+from http import HTTPStatus
+
+from ingress.http.grammar import DROP, FORWARD, MAX_FIELDS, is_length
+from ingress.http.response_head import (
+    CONTENT_LENGTH,
+    DATE,
+    NOT_IN_TRAILERS,
+    SERVER,
+    STRICT_TRANSPORT,
+    ResponseHead,
+    sort_of,
+)
+from ingress.http2.faults import Malformed
+from ingress.http2.fields import (
+    CONNECTION_SPECIFIC,
+    FIRST_OWN_SORT,
+    MALFORMED,
+    Field,
+    FieldNames,
+    is_value,
+    malformed,
+)
+
+ResponseField = Field
+"""Of ``:status`` the last part is the status line of HTTP/1.1."""
+
+_STATUS = FIRST_OWN_SORT
+_names = FieldNames({b":status": _STATUS, **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED)}, sort_of)
+_is_status = re.compile(rb"[1-9][0-9][0-9]").fullmatch
+# HTTP/2 has no phrase; people who read HTTP/1.1 like to see one.
+_STATUS_LINES = {b"%d" % s: b"HTTP/1.1 %d %b" % (s, s.phrase.encode()) for s in HTTPStatus}
+
+
+def read_response_field(name: bytes, value: bytes) -> ResponseField:
+    """Read a field of an answer or of its trailers; never raises, whatever it is."""
+    sort = _names[name]
+    if not is_value(value):
+        return malformed(name, value, b"bad field value")
+    if not sort:
+        return FORWARD, name, value, name + b": " + value
+    if sort == _STATUS:
+        if not _is_status(value):
+            return malformed(name, value, b"bad :status")
+        return sort, name, value, _STATUS_LINES.get(value) or b"HTTP/1.1 %b " % value
+    if sort == MALFORMED:
+        return malformed(name, value, b"a field that HTTP/2 does not have")
+    if sort == CONTENT_LENGTH and not is_length(value):
+        return malformed(name, value, b"bad content-length")
+    return sort, name, value, name + b": " + value
+
+
+def response_head(fields: list[ResponseField]) -> ResponseHead:
+    """Make the head of an answer, interim or final, from its fields; raises ``Malformed``."""
+    if not fields or fields[0][0] != _STATUS:
+        raise Malformed("no :status, or not at the beginning")
+    if len(fields) > 2 * MAX_FIELDS:
+        raise Malformed("too many fields")
+    _, _, value, status_line = fields[0]
+    status = int(value)
+    if status == HTTPStatus.SWITCHING_PROTOCOLS:
+        # Section 8.6: there is nothing to switch to.
+        raise Malformed("101 in HTTP/2")
+    head = ResponseHead(status, b"")
+    forward = [status_line]
+    length = b""
+    for sort, _, value, line in fields[1:]:
+        if not sort:
+            forward.append(line)
+        elif sort == CONTENT_LENGTH and not length:
+            length = value
+        elif sort == DATE:
+            head.has_date = True
+            forward.append(line)
+        elif sort == SERVER:
+            head.has_server = True
+            forward.append(line)
+        elif sort == STRICT_TRANSPORT:
+            head.has_strict_transport = True
+            forward.append(line)
+        elif sort != DROP:
+            raise _malformed(sort, line)
+    if length:
+        head.content_length = int(length)
+        if status >= 200 and status != 204:
+            forward.append(b"content-length: %d" % head.content_length)
+            head.is_complete = head.has_body and head.has_date and head.has_server
+    forward.append(b"")
+    head.start = b"\r\n".join(forward)
+    return head
+
+
+def trailer_lines(fields: list[ResponseField]) -> list[bytes]:
+    """Return those trailers of an answer that may go on, as lines without CRLF; raises ``Malformed``."""
+    lines = []
+    for sort, name, _, line in fields:
+        if sort in (MALFORMED, _STATUS):
+            raise _malformed(sort, line)
+        if name not in NOT_IN_TRAILERS:
+            lines.append(line)
+    return lines
+
+
+def _malformed(sort: int, why: bytes) -> Malformed:
+    return Malformed(why.decode() if sort == MALFORMED else "a field where it must not be, or twice")
