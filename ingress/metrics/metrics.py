@@ -36,6 +36,7 @@ from prometheus_client.registry import Collector
 
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.http2 import Http2Metrics
 from ingress.metrics.status import StatusMetrics
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
@@ -113,6 +114,8 @@ class Metrics:
         """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
         """What connections without exchanges count."""
+        self.http2 = Http2Metrics()
+        """What connections with streams count."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
         self.status = StatusMetrics()
@@ -220,6 +223,7 @@ class Metrics:
         yield from self._snapshot_families()
         yield from self.certificates.families()
         yield from self.connections.families()
+        yield from self.http2.families()
         yield from self.watch.families()
         yield from self.status.families()
 
