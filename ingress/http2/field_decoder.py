@@ -1,0 +1,200 @@
+"""Field blocks to fields: the receiving side of HPACK (RFC 7541).
+
+One decoder belongs to one direction of one connection, and is given every block of it, in order.  What a
+field means is not decided here: ``read`` says it, once for each entry of the table, and the answer is
+kept there.  So a field that comes by its index costs next to nothing.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from ingress.http2 import huffman
+from ingress.http2.faults import ConnectionFault, ErrorCode
+from ingress.http2.static_table import ENTRY_OVERHEAD, STATIC_TABLE
+
+F = TypeVar("F")
+
+_STATIC = len(STATIC_TABLE)
+
+DEFAULT_TABLE_SIZE = 4096
+"""Bytes as section 4.1 counts them; what a peer may use that was told nothing else (RFC 9113 section 6.5.2)."""
+DEFAULT_MOST_BYTES = 64 * 1024
+"""Bytes of a whole list, counted alike."""
+_MAX_SIZE_UPDATES = 2
+"""In a row: the smallest size in between, and the last one (section 4.2)."""
+_MAX_CONTINUATION = 5
+"""Bytes of a number behind its prefix; section 5.1 asks for a limit.  So none is much larger than 2**35."""
+
+
+class FieldDecoder(Generic[F]):
+    """Decodes the blocks of one direction of a connection.
+
+    *read* makes the field of a name and value; it must never raise.  *table_size* is what the peer was
+    told in SETTINGS_HEADER_TABLE_SIZE and has acknowledged.  *most_bytes* bounds the list of one block:
+    each field counts its name, its value and 32 bytes more.
+    """
+
+    __slots__ = ("_limit", "_most_bytes", "_read", "_room", "_table", "_table_size", "changes", "list_size")
+
+    def __init__(
+        self,
+        read: Callable[[bytes, bytes], F],
+        table_size: int = DEFAULT_TABLE_SIZE,
+        most_bytes: int = DEFAULT_MOST_BYTES,
+    ) -> None:
+        self._read = read
+        # The static table, and behind it the dynamic one, the newest entry first: field, size, name.
+        self._table: list[tuple[F, int, bytes]] = list(_static_entries(read))
+        self._limit = table_size
+        self._table_size = self._room = table_size
+        self._most_bytes = most_bytes
+        self.list_size = 0
+        """The size of the list decoded last, in bytes as *most_bytes* counts them."""
+        self.changes = 0
+        """How often the table changed: while it is the same, a block that changes nothing means the same."""
+
+    def decode(self, block: bytes) -> list[F]:
+        """Return the fields of a whole block.
+
+        Raises ``ConnectionFault``: COMPRESSION_ERROR for what is no field block, and ENHANCE_YOUR_CALM as
+        soon as the list is too large.  The table is out of step after either, so nothing more can be read.
+        """
+        fields: list[F] = []
+        append = fields.append
+        table = self._table
+        room = self._most_bytes
+        at = 0
+        end = len(block)
+        try:
+            while at < end:
+                octet = block[at]
+                at += 1
+                if octet > 0x80:  # An indexed field (section 6.1).
+                    if octet < 0xFF:
+                        field, size, _ = table[octet - 0x81]
+                    else:
+                        index, at = _long_integer(block, at, 0x7F)
+                        field, size, _ = table[index - 1]
+                    room -= size
+                    if room < 0:
+                        raise _too_large()
+                    append(field)
+                    continue
+                # Else a literal field (section 6.2): first its name, by its index or as a string.
+                if octet >= 0x40:
+                    index, most = octet & 0x3F, 0x3F
+                elif octet < 0x20:
+                    index, most = octet & 0x0F, 0x0F
+                else:
+                    if fields:
+                        raise _broken("a size update behind a field")
+                    at = self._update_size(block, at - 1)
+                    continue
+                if index:
+                    if index == most:
+                        index, at = _long_integer(block, at, most)
+                    name = table[index - 1][2]
+                elif octet == 0x80:
+                    raise _broken("index 0")
+                else:
+                    coded = block[at]
+                    length = coded & 0x7F
+                    at += 1
+                    if length == 0x7F:
+                        length, at = _long_integer(block, at, 0x7F)
+                    if length > room:
+                        raise _too_large()
+                    name = block[at : at + length]
+                    if coded > 0x7F:
+                        name = huffman.decode(name)
+                    at += length
+                # Then its value.
+                coded = block[at]
+                length = coded & 0x7F
+                at += 1
+                if length == 0x7F:
+                    length, at = _long_integer(block, at, 0x7F)
+                if length > room:
+                    raise _too_large()
+                value = block[at : at + length]
+                at += length
+                if at > end:
+                    raise _broken("a string ends too early")
+                if coded > 0x7F:
+                    value = huffman.decode(value)
+                size = len(name) + len(value) + ENTRY_OVERHEAD
+                room -= size
+                if room < 0:
+                    raise _too_large()
+                field = self._read(name, value)
+                append(field)
+                if octet >= 0x40:
+                    self._insert(field, size, name)
+        except IndexError:
+            raise _broken("an index beyond the table, or an end too early") from None
+        self.list_size = self._most_bytes - room
+        return fields
+
+    def _insert(self, field: F, size: int, name: bytes) -> None:
+        """Make a field the newest of the dynamic table; one that is too large only empties it (section 4.4)."""
+        self._room -= size
+        self.changes += 1
+        if self._room < 0:
+            self._evict()
+        if self._room >= 0:
+            self._table.insert(_STATIC, (field, size, name))
+        else:
+            self._room += size
+
+    def _evict(self) -> None:
+        """Drop the oldest fields until the others fit, or none is left."""
+        table = self._table
+        while self._room < 0 and len(table) > _STATIC:
+            self._room += table.pop()[1]
+            self.changes += 1
+
+    def _update_size(self, block: bytes, at: int) -> int:
+        """Obey the size updates at *at* of *block*; return where its fields begin (section 6.3)."""
+        for _ in range(_MAX_SIZE_UPDATES):
+            size = block[at] & 0x1F
+            at += 1
+            if size == 0x1F:
+                size, at = _long_integer(block, at, 0x1F)
+            if size > self._limit:
+                raise _broken("a larger table than is allowed")
+            self._room += size - self._table_size
+            self._table_size = size
+            self.changes += 1
+            self._evict()
+            if at == len(block) or block[at] & 0xE0 != 0x20:
+                return at
+        raise _broken("too many size updates")
+
+
+@lru_cache(maxsize=8)
+def _static_entries(read: Callable[[bytes, bytes], Any]) -> tuple[tuple[Any, int, bytes], ...]:
+    """Return the static table as *read* understands it: one for all decoders of a role."""
+    return tuple(
+        (read(name, value), len(name) + len(value) + ENTRY_OVERHEAD, name) for name, value in STATIC_TABLE
+    )
+
+
+def _long_integer(block: bytes, at: int, prefix: int) -> tuple[int, int]:
+    """Return the number whose prefix is full, and where it ends (section 5.1)."""
+    number = prefix
+    for shift in range(0, 7 * _MAX_CONTINUATION, 7):
+        octet = block[at]
+        at += 1
+        number += (octet & 0x7F) << shift
+        if octet < 0x80:
+            return number, at
+    raise _broken("a number is too long")
+
+
+def _broken(why: str) -> ConnectionFault:
+    return ConnectionFault(ErrorCode.COMPRESSION_ERROR, why)
+
+
+def _too_large() -> ConnectionFault:
+    return ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "the field list is too large")

@@ -1,0 +1,124 @@
+"""The Huffman code of HPACK (RFC 7541 section 5.2, Appendix B), both ways.
+
+Decoding takes one step for each byte: a row stands for the bits that are left of the code under way, and
+says for each next byte what comes out and which row is next.  Rows are filled when they are first needed.
+"""
+
+from functools import cache
+from typing import TypeAlias
+
+from ingress.http2.faults import ConnectionFault, ErrorCode
+
+# The code is canonical: those of one length count up in the order of the symbols, from the shortest to
+# the longest.  So the lengths say everything.
+_SYMBOLS_BY_LENGTH = {
+    5: b"012aceiost",
+    6: b" %-./3456789=A_bdfghlmnpru",
+    7: b":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz",
+    8: b"&*,;XZ",
+    10: b'!"()?',
+    11: b"'+|",
+    12: b"#>",
+    13: b"\0$@[]~",
+    14: b"^}",
+    15: b"<`{",
+    19: bytes.fromhex("5c c3 d0"),
+    20: bytes.fromhex("80 82 83 a2 b8 c2 e0 e2"),
+    21: bytes.fromhex("99 a1 a7 ac b0 b1 b3 d1 d8 d9 e3 e5 e6"),
+    22: bytes.fromhex("81 84 85 86 88 92 9a 9c a0 a3 a4 a9 aa ad b2 b5 b9 ba bb bd be c4 c6 e4 e8 e9"),
+    23: bytes.fromhex(
+        "01 87 89 8a 8b 8c 8d 8f 93 95 96 97 98 9b 9d 9e a5 a6 a8 ae af b4 b6 b7 bc bf c5 e7 ef"
+    ),
+    24: bytes.fromhex("09 8e 90 91 94 9f ab ce d7 e1 ec ed"),
+    25: bytes.fromhex("c7 cf ea eb"),
+    26: bytes.fromhex("c0 c1 c8 c9 ca cd d2 d5 da db ee f0 f2 f3 ff"),
+    27: bytes.fromhex("cb cc d3 d4 d6 dd de df f1 f4 f5 f6 f7 f8 fa fb fc fd fe"),
+    28: bytes.fromhex(
+        "02 03 04 05 06 07 08 0b 0c 0e 0f 10 11 12 13 14 15 17 18 19 1a 1b 1c 1d 1e 1f 7f dc f9"
+    ),
+    30: bytes.fromhex("0a 0d 16"),
+}
+_END_OF_STRING = "1" * 30
+"""A code that no string may contain, and with whose first bits the last byte is filled up."""
+
+
+def _codes() -> dict[int, str]:
+    """The code of each octet, as binary digits."""
+    codes = {}
+    next_code = length_before = 0
+    for length, symbols in _SYMBOLS_BY_LENGTH.items():
+        next_code <<= length - length_before
+        length_before = length
+        for symbol in symbols:
+            codes[symbol] = f"{next_code:0{length}b}"
+            next_code += 1
+    return codes
+
+
+_CODES = _codes()
+_OCTETS = {code: bytes([octet]) for octet, code in _CODES.items()}
+
+_Row: TypeAlias = list[tuple[bytes, "_Row"]]
+_END = 256
+"""In a row, behind the steps for all bytes: the step for the end of the string."""
+_START: _Row = []
+_FAILED: _Row = []
+_rows: dict[str, _Row] = {"": _START, _END_OF_STRING: _FAILED}
+"""By the bits that are left of the code under way; all are empty at first."""
+
+
+def decode(octets: bytes) -> bytes:
+    """Return what *octets* stand for: at most 8 bytes for 5.
+
+    Raises ``ConnectionFault`` for a string that contains the end of string, or is not filled up with
+    the first bits of it, seven at most.
+    """
+    while True:
+        row = _START
+        pieces: list[bytes] = []
+        append = pieces.append
+        try:
+            for octet in octets:
+                piece, row = row[octet]
+                append(piece)
+            if row[_END][1] is _FAILED:
+                raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, "bad Huffman code")
+            return b"".join(pieces)
+        except IndexError:
+            _fill(row)
+
+
+def encode(octets: bytes) -> bytes:
+    """Return the code of *octets*."""
+    digits = "".join([_CODES[octet] for octet in octets])
+    digits += "1" * (-len(digits) % 8)
+    return int(digits or "0", 2).to_bytes(len(digits) // 8, "big")
+
+
+def _fill(row: _Row) -> None:
+    """Fill a row that is needed for the first time."""
+    left = next(left for left, known in _rows.items() if known is row)
+    steps = [
+        (first + second, _rows.setdefault(left_behind, []))
+        for first, left_between in _half(left)
+        for second, left_behind in _half(left_between)
+    ]
+    may_end = len(left) < 8 and _END_OF_STRING.startswith(left)
+    row[:] = [*steps, (b"", _START if may_end else _FAILED)]
+
+
+@cache
+def _half(left: str) -> list[tuple[bytes, str]]:
+    """Return what comes out, and what is left, after each half of a byte."""
+    steps = [(b"", left)]
+    for _ in range(4):
+        steps = [_step(found, left + digit) for found, left in steps for digit in "01"]
+    return steps
+
+
+def _step(found: bytes, left: str) -> tuple[bytes, str]:
+    """Return *found* with the octet that is complete now, if one is; nothing leads out of the end of string."""
+    octet = _OCTETS.get(left)
+    if octet is not None:
+        return found + octet, ""
+    return found, _END_OF_STRING if left.startswith(_END_OF_STRING) else left
