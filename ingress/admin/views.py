@@ -25,9 +25,10 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
     Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
     ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
     default backend), ``backend``, ``endpoints`` (a list of ``ADDRESS:PORT``),
-    ``reason`` (why there are no endpoints, else empty), ``secureBackend`` (the backend of what
-    came over TLS where that is another one, else null), ``passthrough`` (the backend that TLS for
-    the host goes to as it is, else null) and ``policies`` (a list of
+    ``reason`` (why there are no endpoints, else empty), ``protocol`` (what is spoken to
+    the endpoints, ``HTTP/1.1`` or ``HTTP/2``; empty without any), ``secureBackend`` (the backend
+    of what came over TLS where that is another one, else null), ``passthrough`` (the backend that TLS
+    for the host goes to as it is, else null) and ``policies`` (a list of
     ``{"policy": NAME, "settings": {...}}``).
     """
     routes = []
@@ -42,6 +43,7 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
                 "backend": str(route.backend),
                 "endpoints": [str(endpoint) for endpoint in state.endpoints],
                 "reason": state.reason,
+                "protocol": _protocol(state),
                 "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
                 "passthrough": None if route.passthrough is None else str(route.passthrough),
                 "policies": [_policy(policy) for policy in route.policies],
@@ -103,6 +105,14 @@ def certificates_as_json(snapshot: Snapshot, now: datetime) -> bytes:
         )
     ]
     return _json({"certificates": certificates})
+
+
+def _protocol(state: BackendState) -> str:
+    """Return what is spoken to the endpoints of *state*, all of which are on the same terms."""
+    if not state.endpoints:
+        return ""
+    terms = state.endpoints[0].terms
+    return "HTTP/2" if terms is not None and terms.is_http2 else "HTTP/1.1"
 
 
 def _policy(policy: Policy) -> dict[str, Any]:

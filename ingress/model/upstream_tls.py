@@ -1,13 +1,15 @@
 """What an upstream connection must be beyond TCP: the protocol asked for, and TLS in all its terms.
 
 An Ingress asks by annotations; what it asks for stands in the ``BackendReference`` that its
-routes name: None for HTTP in the clear, a ``TlsDemand``, or a ``ProtocolRefused``.  Translation
-adds what the Secret holds, which makes ``UpstreamTls``.  That stands in each ``Endpoint``, so
-connections, sessions and balancers of different terms never meet: they have different keys.
+routes name: None where it says nothing, a ``ProtocolAsked``, or a ``ProtocolRefused``.  Translation
+adds what the Service says of its port, and what the Secret holds, which makes ``LinkTerms``.
+These stand in each ``Endpoint``, so connections, sessions and balancers of different terms never
+meet: they have different keys.
 
 Key material shows in no repr.
 """
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
@@ -51,13 +53,26 @@ class TlsDemand:
     terms: TlsTerms = TlsTerms()
     secret: ObjectKey | None = None
 
-    def __str__(self) -> str:
-        parts = ["HTTPS"]
+    def in_words(self) -> Iterator[str]:
+        """Say what is asked beyond mere TLS, part by part."""
         if self.terms.verify:
-            parts.append(f"verified as {self.terms.name}" if self.terms.name else "verified")
+            yield f"verified as {self.terms.name}" if self.terms.name else "verified"
         if self.secret is not None:
-            parts.append(f"with Secret {self.secret}")
-        return ", ".join(parts)
+            yield f"with Secret {self.secret}"
+
+
+@frozen(cache_hash=True)
+class ProtocolAsked:
+    """The protocol that an Ingress asks for, whatever the Service says of its port."""
+
+    tls: TlsDemand | None = None
+    """None: in the clear."""
+    is_http2: bool = False
+
+    def __str__(self) -> str:
+        """Return the word of ``backend-protocol`` for it, and what is asked of TLS."""
+        word = "GRPC" if self.is_http2 else "HTTP"
+        return word if self.tls is None else ", ".join((f"{word}S", *self.tls.in_words()))
 
 
 @frozen(cache_hash=True)
@@ -70,8 +85,9 @@ class ProtocolRefused:
         return "no protocol"
 
 
-UpstreamProtocol = TlsDemand | ProtocolRefused | None
-"""How a backend is spoken to; None is HTTP in the clear."""
+UpstreamProtocol = ProtocolAsked | ProtocolRefused | None
+"""How a backend is to be spoken to; None, for most: as its Service says, which is HTTP/1.1 in the clear
+unless the ``appProtocol`` of the port is another one."""
 
 
 @frozen(cache_hash=True)
@@ -96,3 +112,6 @@ class LinkTerms:
     tls: UpstreamTls | None = None
     is_external: bool = False
     """Whether a tenant named the address: then it must not be one of ours, which shows when it is resolved."""
+    is_http2: bool = False
+    """Whether HTTP/2 is spoken, and nothing else: in the clear by prior knowledge (RFC 9113 section 3.3),
+    over TLS by ALPN (section 3.2)."""

@@ -44,7 +44,9 @@ class BackendProtocol(StrEnum):
     AUTO_HTTP = "AUTO_HTTP"
     """Over TLS what came over TLS, and in the clear what came in the clear."""
     GRPC = "GRPC"
+    """HTTP/2 in the clear, be it gRPC or not."""
     GRPCS = "GRPCS"
+    """HTTP/2 over TLS."""
     FCGI = "FCGI"
 
 
@@ -124,7 +126,6 @@ class UpstreamSettings:
     """What the annotations of one Ingress say about the protocol of its backends."""
 
     protocol: BackendProtocol | None = None
-    """None where nothing is said: HTTP, unless *secure_backends*."""
     secure_backends: bool = False
     """The old spelling of HTTPS; the new one has the last word."""
     secret: ObjectKey | None = None
@@ -136,11 +137,11 @@ class UpstreamSettings:
     ciphers: str = ""
 
     @property
-    def spoken(self) -> BackendProtocol:
-        """The protocol that is asked for."""
-        if self.protocol is not None:
-            return self.protocol
-        return BackendProtocol.HTTPS if self.secure_backends else BackendProtocol.HTTP
+    def asked(self) -> BackendProtocol | None:
+        """The protocol that is asked for; None where nothing is said."""
+        if self.protocol is None and self.secure_backends:
+            return BackendProtocol.HTTPS
+        return self.protocol
 
     @property
     def terms(self) -> TlsTerms:

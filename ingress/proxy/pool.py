@@ -82,6 +82,9 @@ class UpstreamPool:
         if self.most and idle and self._counts.get(endpoint, 0) >= self.most:
             # None of these will do, and there is no room beside them.
             idle.pop(0).close()
+        if endpoint.terms is not None and endpoint.terms.is_http2:
+            exchange.fail(502, "the endpoint speaks HTTP/2, and this pool has connections of HTTP/1.1")
+            return
         connection = UpstreamConnection(endpoint, self)
         self._waiting[connection] = exchange
         self._counts[endpoint] = self._counts.get(endpoint, 0) + 1

@@ -11,7 +11,7 @@ from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import ObjectKey
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import TlsDemand, UpstreamTls
+from ingress.model.upstream_tls import ProtocolAsked, TlsDemand, UpstreamTls
 from ingress.translate.backends import resolve_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index
 from ingress.translate.options import TranslateOptions
@@ -143,4 +143,6 @@ def shared_key(reference: BackendReference, state: ClusterState) -> ObjectKey:
 
 def _secret_of(reference: BackendReference) -> ObjectKey | None:
     protocol = reference.protocol
-    return protocol.secret if isinstance(protocol, TlsDemand) else None
+    if not isinstance(protocol, ProtocolAsked) or protocol.tls is None:
+        return None
+    return protocol.tls.secret

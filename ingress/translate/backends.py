@@ -6,8 +6,8 @@ Two questions are answered apart, because they change at different times:
 
 - ``backend_problems``: what is wrong with the reference itself.  That depends on the
   Service alone, and becomes a ``Problem`` of every Ingress that names it.
-- ``resolve_backend``: the endpoints as of now.  A change of an EndpointSlice is
-  answered by resolving the references to its Service again, and nothing else.
+- ``resolve_backend``: the endpoints as of now, and the terms of connections to them.  A change
+  of an EndpointSlice is answered by resolving the references to its Service again, and nothing else.
 
 Every reference gets a state; one without endpoints says why, for the log line of the
 503 that the proxy answers with.
@@ -29,6 +29,10 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, IngressReading
 from ingress.translate.slices import is_address, slice_endpoints
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
+
+HTTP2_IN_THE_CLEAR = "kubernetes.io/h2c"
+"""The ``appProtocol`` of Service ports that are spoken to by HTTP/2.  All others change nothing, as in
+ingress-nginx: they say what a port is about, and not how whoever wrote the Ingress wants it spoken to."""
 
 _HIGHEST_PORT = 65535
 _EXTERNAL = LinkTerms(is_external=True)
@@ -203,22 +207,34 @@ def resolve_backend(
 ) -> BackendState:
     """Return the present state of *reference*; *lookup* completes what it demands of TLS."""
     protocol = reference.protocol
-    if protocol is None:
-        return _resolve(reference, state, options)
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
-    tls = lookup(protocol)
-    if not isinstance(tls, UpstreamTls):
-        return BackendState(reason=tls.message)
+    tls: UpstreamTls | None = None
+    if protocol is None:
+        is_http2 = _says_http2(reference, state)
+    else:
+        is_http2 = protocol.is_http2
+        if protocol.tls is not None:
+            completed = lookup(protocol.tls)
+            if not isinstance(completed, UpstreamTls):
+                return BackendState(reason=completed.message)
+            tls = completed
     found = _resolve(reference, state, options)
-    over_tls, external = LinkTerms(tls), LinkTerms(tls, is_external=True)
-    return evolve(
-        found,
-        endpoints=tuple(
-            endpoint._replace(terms=over_tls if endpoint.terms is None else external)
-            for endpoint in found.endpoints
-        ),
-    )
+    if tls is None and not is_http2:
+        return found
+    return evolve(found, endpoints=_on_terms(found.endpoints, tls, is_http2=is_http2))
+
+
+def _says_http2(reference: BackendReference, state: ClusterState) -> bool:
+    port = _port_of(reference, state)
+    return port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
+
+
+def _on_terms(
+    endpoints: tuple[Endpoint, ...], tls: UpstreamTls | None, *, is_http2: bool
+) -> tuple[Endpoint, ...]:
+    ours, external = LinkTerms(tls, False, is_http2), LinkTerms(tls, True, is_http2)
+    return tuple(one._replace(terms=ours if one.terms is None else external) for one in endpoints)
 
 
 def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:

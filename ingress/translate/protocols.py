@@ -1,8 +1,9 @@
 """How the backends of one Ingress are spoken to, by its annotations alone.
 
-What a Secret must add is found later (``ingress.translate.upstream_tls``), since Secrets
-change at other times.  A protocol that is asked for and cannot be had is never replaced by
-another: its backends answer 503, and a ``Problem`` says why.
+What a Secret must add (``ingress.translate.upstream_tls``) and what a Service says where the
+Ingress says nothing (``ingress.translate.backends``) is found later, since these change at other
+times.  A protocol that is asked for and cannot be had is never replaced by another: its
+backends answer 503, and a ``Problem`` says why.
 """
 
 from typing import Final
@@ -11,11 +12,12 @@ from attrs import frozen
 
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.upstream_tls import ProtocolRefused, TlsDemand, UpstreamProtocol
+from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, TlsDemand, UpstreamProtocol
 from ingress.policy.annotations import AnnotationReader
 from ingress.policy.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
 
-_OVER_TLS: Final = (BackendProtocol.HTTPS, BackendProtocol.AUTO_HTTP)
+_HTTP: Final = ProtocolAsked()
+_GRPC: Final = ProtocolAsked(is_http2=True)
 
 
 @frozen(weakref_slot=False)
@@ -30,8 +32,8 @@ class ProtocolReading:
     def demand(self) -> TlsDemand | None:
         """What is asked of TLS; None where it is not spoken."""
         for protocol in (self.usual, self.secure):
-            if isinstance(protocol, TlsDemand):
-                return protocol
+            if isinstance(protocol, ProtocolAsked) and protocol.tls is not None:
+                return protocol.tls
         return None
 
     @property
@@ -41,29 +43,35 @@ class ProtocolReading:
         return None if demand is None else demand.secret
 
 
-IN_THE_CLEAR: Final = ProtocolReading()
+NOTHING_ASKED: Final = ProtocolReading()
 
 
 def read_protocols(
     ingress: Ingress, settings: UpstreamSettings, annotations: AnnotationReader
 ) -> ProtocolReading:
     """Return how the backends of *ingress*, whose *settings* these are, are to be spoken to."""
-    spoken = settings.spoken
-    if spoken is BackendProtocol.HTTP:
-        return IN_THE_CLEAR
-    if spoken not in _OVER_TLS:
-        message = f"backend-protocol: {spoken} is not spoken by this controller; the Ingress answers 503"
-        refused = ProtocolRefused(f"backend-protocol {spoken} is not spoken by this controller")
-        problem = _problem(ingress, annotations, "backend-protocol", Reason.UNSUPPORTED_ANNOTATION, message)
-        return ProtocolReading(refused, None, (problem,))
-    over_tls, problems = _over_tls(ingress, settings, annotations)
-    if spoken is BackendProtocol.AUTO_HTTP:
-        return ProtocolReading(None, over_tls, problems)
+    match settings.asked:
+        case None:
+            return NOTHING_ASKED
+        case BackendProtocol.HTTP:
+            return ProtocolReading(_HTTP)
+        case BackendProtocol.GRPC:
+            return ProtocolReading(_GRPC)
+        case BackendProtocol.FCGI:
+            why = "backend-protocol FCGI is not spoken by this controller"
+            message = "backend-protocol: FCGI is not spoken by this controller; the Ingress answers 503"
+            reason = Reason.UNSUPPORTED_ANNOTATION
+            problem = _problem(ingress, annotations, "backend-protocol", reason, message)
+            return ProtocolReading(ProtocolRefused(why), None, (problem,))
+    is_http2 = settings.asked is BackendProtocol.GRPCS
+    over_tls, problems = _over_tls(ingress, settings, annotations, is_http2=is_http2)
+    if settings.asked is BackendProtocol.AUTO_HTTP:
+        return ProtocolReading(_HTTP, over_tls, problems)
     return ProtocolReading(over_tls, None, problems)
 
 
 def _over_tls(
-    ingress: Ingress, settings: UpstreamSettings, annotations: AnnotationReader
+    ingress: Ingress, settings: UpstreamSettings, annotations: AnnotationReader, *, is_http2: bool
 ) -> tuple[UpstreamProtocol, tuple[Problem, ...]]:
     secret = settings.secret
     if secret == UNREADABLE_SECRET:
@@ -76,7 +84,7 @@ def _over_tls(
         )
         problem = _problem(ingress, annotations, "proxy-ssl-secret", Reason.INVALID_ANNOTATION, message)
         return ProtocolRefused("proxy-ssl-secret is of another namespace"), (problem,)
-    return TlsDemand(settings.terms, secret), ()
+    return ProtocolAsked(TlsDemand(settings.terms, secret), is_http2), ()
 
 
 def _problem(

@@ -27,7 +27,7 @@ from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
-from ingress.translate.protocols import IN_THE_CLEAR, ProtocolReading, read_protocols
+from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading, read_protocols
 
 ROOT = "/"
 SERVICE_KIND = "Service"
@@ -64,7 +64,7 @@ class IngressReading:
     default_backend: BackendReference | None
     settings: IngressPolicySettings
     problems: tuple[Problem, ...]
-    protocols: ProtocolReading = IN_THE_CLEAR
+    protocols: ProtocolReading = NOTHING_ASKED
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that it names, used or not, with its field; a field may come twice."""

@@ -13,7 +13,7 @@ from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
-from ingress.model.upstream_tls import LinkTerms, TlsDemand, TlsTerms, UpstreamTls
+from ingress.model.upstream_tls import LinkTerms, ProtocolAsked, TlsDemand, TlsTerms, UpstreamTls
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
@@ -67,7 +67,8 @@ class RoutesAsJSONTests(SynchronousTestCase):
     def test_over_tls(self) -> None:
         """How a backend is spoken to is part of its name, and nothing that a Secret holds shows."""
         chain, key = issue(make_authority(), ["x"], is_client=True)
-        over_tls = WEB._replace(protocol=TlsDemand(TlsTerms(verify=True), ObjectKey("web", "upstream")))
+        demand = TlsDemand(TlsTerms(verify=True), ObjectKey("web", "upstream"))
+        over_tls = WEB._replace(protocol=ProtocolAsked(demand))
         terms = LinkTerms(UpstreamTls(TlsTerms(verify=True), b"the authority", chain, key))
         snapshot = Snapshot(
             RouteTable([Route("", "/", Match.PREFIX, SHOP, WEB, secure_backend=over_tls)]),
@@ -101,6 +102,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "backend": "web/shop:80",
                 "endpoints": ["10.0.0.1:8080", "[::1]:81"],
                 "reason": "",
+                "protocol": "HTTP/1.1",
                 "secureBackend": None,
                 "passthrough": None,
                 "policies": [],
@@ -115,7 +117,24 @@ class RoutesAsJSONTests(SynchronousTestCase):
         )
         [route] = json.loads(routes_as_json(snapshot))["routes"]
         self.assertEqual(
-            (route["ingress"], route["endpoints"], route["reason"]), (None, [], "no such Service")
+            (route["ingress"], route["endpoints"], route["reason"], route["protocol"]),
+            (None, [], "no such Service", ""),
+        )
+
+    def test_http2(self) -> None:
+        """A route shows the protocol of its endpoints, and its backend whether the Ingress asks for that."""
+        asked = WEB._replace(protocol=ProtocolAsked(is_http2=True))
+        state = BackendState((Endpoint("10.0.0.1", 8080, LinkTerms(is_http2=True)),))
+        snapshot = Snapshot(
+            RouteTable(
+                [Route(host, "/", Match.PREFIX, SHOP, one) for host, one in (("a", WEB), ("b", asked))]
+            ),
+            {WEB: state, asked: state},
+        )
+        routes = json.loads(routes_as_json(snapshot))["routes"]
+        self.assertEqual(
+            [(route["backend"], route["protocol"]) for route in routes],
+            [("web/shop:80", "HTTP/2"), ("web/shop:80 (GRPC)", "HTTP/2")],
         )
 
     def test_order(self) -> None:

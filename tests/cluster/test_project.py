@@ -89,7 +89,7 @@ GOOD: dict[Kind, dict[str, Any]] = {
             "clusterIPs": ["10.0.0.1", "fd00::1"],
             "ports": [
                 {"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP", "appProtocol": "http"},
-                {"name": "metrics", "port": 81, "targetPort": "metrics"},
+                {"name": "grpc", "port": 81, "targetPort": "grpc", "appProtocol": "kubernetes.io/h2c"},
             ],
         },
     },
@@ -488,7 +488,7 @@ class ServiceTests(SynchronousTestCase):
             cluster_ip="10.0.0.1",
             ports=(
                 ServicePort("http", 80, 8080, "TCP", "http"),
-                ServicePort("metrics", 81, "metrics", "TCP", ""),
+                ServicePort("grpc", 81, "grpc", "TCP", "kubernetes.io/h2c"),
             ),
         )
         self.assertEqual(projected(Kind.SERVICE, good(Kind.SERVICE)), Projection(expected))

@@ -113,18 +113,18 @@ class SettingsTests(SynchronousTestCase):
         return settings.upstreams, [problem.message for problem in problems]
 
     def test_default(self) -> None:
-        """Without annotations it is HTTP; over TLS nothing is verified, and 1.2 is the oldest version."""
+        """Without annotations nothing is asked; over TLS nothing is verified, and 1.2 is the oldest version."""
         settings, problems = self.read()
-        self.assertEqual((settings.spoken, problems), (BackendProtocol.HTTP, []))
+        self.assertEqual((settings.asked, problems), (None, []))
         self.assertEqual(settings.terms, TlsTerms())
         self.assertEqual((TlsTerms().verify, min(TlsTerms().versions)), (False, TlsVersion.TLS_1_2))
 
     def test_old_spelling(self) -> None:
         """``secure-backends`` means HTTPS, unless the new annotation says what is meant."""
-        self.assertIs(self.read(secure_backends="true")[0].spoken, BackendProtocol.HTTPS)
-        self.assertIs(self.read(secure_backends="false")[0].spoken, BackendProtocol.HTTP)
+        self.assertIs(self.read(secure_backends="true")[0].asked, BackendProtocol.HTTPS)
+        self.assertIsNone(self.read(secure_backends="false")[0].asked)
         both = self.read(secure_backends="true", backend_protocol="AUTO_HTTP")[0]
-        self.assertIs(both.spoken, BackendProtocol.AUTO_HTTP)
+        self.assertIs(both.asked, BackendProtocol.AUTO_HTTP)
 
     def test_all(self) -> None:
         """Each annotation fills its part of the terms."""

@@ -235,6 +235,7 @@ def _endpoint(endpoint: Endpoint) -> str:
     if terms is None:
         return str(endpoint)
     said = ["an external name"] if terms.is_external else []
+    said += ["HTTP/2"] if terms.is_http2 else []
     if terms.tls is not None:
         tls, asked = terms.tls, terms.tls.terms
         said.append("TLS" if asked == TlsTerms() else f"TLS by {asked}")

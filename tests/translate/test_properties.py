@@ -28,6 +28,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
+from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
@@ -95,7 +96,9 @@ annotations = st.dictionaries(
 upstream_annotations = st.fixed_dictionaries(
     {},
     optional={
-        f"{PREFIX}/backend-protocol": st.sampled_from(["HTTPS", "HTTPS", "AUTO_HTTP", "GRPC", "x"]),
+        f"{PREFIX}/backend-protocol": st.sampled_from(
+            ["HTTPS", "HTTPS", "AUTO_HTTP", "HTTP", "GRPC", "GRPCS", "FCGI", "x"]
+        ),
         f"{PREFIX}/proxy-ssl-secret": st.sampled_from(["demo/a", "demo/web", "other/a", "a"]),
         f"{PREFIX}/proxy-ssl-verify": st.sampled_from(["on", "off", "yes"]),
     },
@@ -132,7 +135,17 @@ services = st.builds(
     st.sampled_from(["", "None", "10.96.0.1", "fd00::96", "garbage"]),
     st.sampled_from(["", "www.example.com", "localhost", "127.1"]),
     st.just((ServicePort("http", 80),))
-    | tuples(st.builds(ServicePort, port_names, numbers, st.none(), protocols)),
+    | st.just((ServicePort("http", 80, app_protocol=HTTP2_IN_THE_CLEAR),))
+    | tuples(
+        st.builds(
+            ServicePort,
+            port_names,
+            numbers,
+            st.none(),
+            protocols,
+            st.sampled_from(["", "https", HTTP2_IN_THE_CLEAR]),
+        )
+    ),
 )
 slices = st.builds(
     EndpointSlice,

@@ -174,7 +174,7 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.assertTrue(self.tls().terms.verify)
         self.change(ingress("a", **VERIFYING, proxy_ssl_name="web.svc"))
         self.assertEqual(self.tls().terms.name, "web.svc")
-        self.change(ingress("a", backend_protocol="GRPCS"))
+        self.change(ingress("a", backend_protocol="FCGI"))
         self.assertEqual(self.state().endpoints, ())
         self.change(ingress("a"))
         self.assertEqual((self.endpoint().terms, self.problems()), (None, []))
@@ -221,14 +221,14 @@ class NeedsTests(SynchronousTestCase):
 
     def test_over_tls(self) -> None:
         """The Secret is read where TLS is spoken, with the three keys that it may need."""
-        for protocol in ("HTTPS", "https", "AUTO_HTTP"):
+        for protocol in ("HTTPS", "https", "AUTO_HTTP", "GRPCS"):
             found = self.needs(backend_protocol=protocol, proxy_ssl_secret="demo/trust")
             self.assertEqual(found, {TRUST: TLS_KEYS | {"ca.crt"}})
         self.assertEqual(len(self.needs(secure_backends="true", proxy_ssl_secret="demo/trust")), 1)
 
     def test_not_needed(self) -> None:
         """No other Secret is read: not in the clear, not of another namespace, not what is no name."""
-        for protocol in ("HTTP", "GRPCS", "FCGI", "x"):
+        for protocol in ("HTTP", "GRPC", "FCGI", "x"):
             self.assertEqual(self.needs(backend_protocol=protocol, proxy_ssl_secret="demo/trust"), {})
         for name in ("other/trust", "trust", "demo/../trust", ""):
             self.assertEqual(self.needs(backend_protocol="HTTPS", proxy_ssl_secret=name), {})
