@@ -1,6 +1,7 @@
 """Our side of TLS to endpoints: contexts by terms, sessions by endpoint, and whose certificate it is.
 
-A context is built once for equal terms and kept while it is used.  With it are kept sessions,
+A context is built once for equal terms and kept while it is used.  It offers one protocol alone,
+HTTP/1.1 or HTTP/2: which of them is one of the terms.  With it are kept sessions,
 one for each endpoint, and an endpoint is its address, its port *and* its terms.  So neither a
 context nor a session made on some terms ever serves others, and resumption skips no check:
 what the session was made by is what would be checked again.  A session of TLS 1.3 comes in a
@@ -15,7 +16,7 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from ipaddress import ip_address
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from cryptography import x509
@@ -37,7 +38,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
 from ingress.policy.values import quoted
 from ingress.tls.binding import restrict_groups, words_of
-from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES
+from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES
 
 MAX_IDENTITIES = 1024
 MAX_SESSIONS = 256
@@ -75,8 +76,15 @@ class _Recent(Generic[K, V]):
             self._values.popitem(last=False)
 
 
+class _Offer(NamedTuple):
+    """The terms that a context is made of."""
+
+    tls: UpstreamTls
+    is_http2: bool
+
+
 class _Identity:
-    """What is kept for equal terms: a context, and the sessions that were made with it."""
+    """What is kept for equal offers: a context, and the sessions that were made with it."""
 
     __slots__ = ("context", "sessions")
 
@@ -89,7 +97,7 @@ class UpstreamContexts:
     """Begins TLS connections to endpoints that have ``terms.tls``, and judges who answered."""
 
     def __init__(self) -> None:
-        self._identities: _Recent[UpstreamTls, _Identity] = _Recent(MAX_IDENTITIES)
+        self._identities: _Recent[_Offer, _Identity] = _Recent(MAX_IDENTITIES)
         # What OpenSSL said first against the chain of a connection.
         self._faults: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
 
@@ -101,17 +109,17 @@ class UpstreamContexts:
 
         Raises ``ValueError`` where OpenSSL refuses the terms.
         """
-        tls = _tls_of(endpoint)
-        identity = self._identities.get(tls)
+        offer = _offer_to(endpoint)
+        identity = self._identities.get(offer)
         if identity is None:
             try:
-                identity = _Identity(_build(tls, self._note_fault))
+                identity = _Identity(_build(offer, self._note_fault))
             except (SSL.Error, crypto.Error) as error:
                 raise ValueError(words_of_error(error)) from None
-            self._identities.put(tls, identity)
+            self._identities.put(offer, identity)
         connection = SSL.Connection(identity.context, sock)
         connection.set_connect_state()
-        name = _sent_name(endpoint, tls.terms)
+        name = _sent_name(endpoint, offer.tls.terms)
         if name:
             connection.set_tlsext_host_name(name.encode("ascii"))
         session = identity.sessions.get(endpoint)
@@ -121,27 +129,16 @@ class UpstreamContexts:
 
     def judge(self, endpoint: Endpoint, connection: SSL.Connection) -> str:
         """Return why a connection whose handshake is done must not be used; empty when it may."""
-        terms = _tls_of(endpoint).terms
-        if not terms.verify:
-            return ""
-        certificate = connection.get_peer_certificate()
-        if certificate is None:
-            return "TLS: no certificate was shown"
-        name = terms.name or endpoint.address
-        try:
-            wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
-            shown = extract_patterns(certificate)
-            verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
-        except VerificationError:
-            return f"TLS: the certificate is for {_names_in(shown)}, not for {name}"
-        except (CertificateError, *DAMAGED) as error:
-            # The certificate is the endpoint's own: whatever is wrong with it must end here.
-            return f"TLS: the certificate names nobody that {name} could be: {quoted(str(error))}"
-        return ""
+        tls, is_http2 = _offer_to(endpoint)
+        fault = _judge_certificate(endpoint, tls.terms, connection) if tls.terms.verify else ""
+        if not fault and is_http2 and connection.get_alpn_proto_negotiated() != HTTP_2:
+            # Whoever selects nothing may take what is said next for HTTP/1.1 (RFC 9113 section 3.2).
+            return "TLS: the endpoint does not speak HTTP/2"
+        return fault
 
     def keep_session(self, endpoint: Endpoint, connection: SSL.Connection) -> None:
         """Keep the session of a connection that may be used, for the next one to the same endpoint."""
-        identity = self._identities.get(_tls_of(endpoint))
+        identity = self._identities.get(_offer_to(endpoint))
         session = connection.get_session()
         # A context that was dropped and built again has no use for sessions of the old one.
         if session is not None and identity is not None and identity.context is connection.get_context():
@@ -173,14 +170,33 @@ def words_of_error(error: BaseException | None) -> str:
     return str(first) or "closed without a word"
 
 
-def _tls_of(endpoint: Endpoint) -> UpstreamTls:
+def _offer_to(endpoint: Endpoint) -> _Offer:
     terms = endpoint.terms
     if terms is None or terms.tls is None:
         raise ValueError(f"no TLS is spoken to {endpoint}")
-    return terms.tls
+    return _Offer(terms.tls, terms.is_http2)
 
 
-def _build(tls: UpstreamTls, note_fault: _NoteFault) -> SSL.Context:
+def _judge_certificate(endpoint: Endpoint, terms: TlsTerms, connection: SSL.Connection) -> str:
+    """Return why the certificate that was shown is not that of *endpoint*; empty when it is."""
+    certificate = connection.get_peer_certificate()
+    if certificate is None:
+        return "TLS: no certificate was shown"
+    name = terms.name or endpoint.address
+    try:
+        wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
+        shown = extract_patterns(certificate)
+        verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
+    except VerificationError:
+        return f"TLS: the certificate is for {_names_in(shown)}, not for {name}"
+    except (CertificateError, *DAMAGED) as error:
+        # The certificate is the endpoint's own: whatever is wrong with it must end here.
+        return f"TLS: the certificate names nobody that {name} could be: {quoted(str(error))}"
+    return ""
+
+
+def _build(offer: _Offer, note_fault: _NoteFault) -> SSL.Context:
+    tls = offer.tls
     terms = tls.terms
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
@@ -190,7 +206,7 @@ def _build(tls: UpstreamTls, note_fault: _NoteFault) -> SSL.Context:
     context.set_max_proto_version(_VERSIONS[terms.versions[-1]])
     context.set_cipher_list((terms.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
     restrict_groups(context, GROUPS)
-    context.set_alpn_protos([HTTP_1_1])
+    context.set_alpn_protos([HTTP_2 if offer.is_http2 else HTTP_1_1])
     if terms.verify:
         context.set_verify(SSL.VERIFY_PEER, note_fault)
         context.set_verify_depth(terms.depth)

@@ -44,12 +44,17 @@ class UpstreamTlsCase(SocketsCase):
         return upstream
 
     def over(
-        self, upstream: Upstream, terms: TlsTerms, is_external: bool = False, **identity: bytes
+        self,
+        upstream: Upstream,
+        terms: TlsTerms,
+        is_external: bool = False,
+        is_http2: bool = False,
+        **identity: bytes,
     ) -> Endpoint:
         """Return the endpoint of *upstream* with these terms; our authority is trusted unless said."""
         identity.setdefault("ca_pem", self.authority.pem)
         tls = UpstreamTls(terms, **identity)
-        return upstream.endpoint._replace(terms=LinkTerms(tls, is_external))
+        return upstream.endpoint._replace(terms=LinkTerms(tls, is_external, is_http2))
 
     async def get(self, *endpoints: Endpoint) -> tuple[int, str]:
         """Return the status of an answer of one of *endpoints*, and what was logged meanwhile."""
@@ -146,6 +151,16 @@ class IdentityTests(UpstreamTlsCase):
         status, logged = await self.get(Endpoint("127.0.0.1", port.getHost().port, tls))
         self.assertEqual((status, logged), (502, "TLS: wrong version number"))
         self.assertNotIn(b"HTTP", b"".join(received))
+
+    async def test_no_http2(self) -> None:
+        """Where HTTP/2 is to be spoken, an upstream that does not take it up gets no HTTP/1.1 instead."""
+        endpoint = self.over(self.secured, TlsTerms(verify=True), is_http2=True)
+        failures: list[str] = []
+        self.ground.dial(endpoint, endpoint.address, Protocol(), failures.append, 5)
+        await self.until(lambda: failures)
+        self.assertEqual(failures, ["TLS: the endpoint does not speak HTTP/2"])
+        status, _ = await self.get(endpoint)
+        self.assertEqual((status, self.secured.requests), (502, 0))
 
     async def test_silence(self) -> None:
         """An upstream that accepts and never shakes hands is given up at the deadline of connecting."""

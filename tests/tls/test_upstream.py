@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from attrs import evolve
 from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.internet.error import ConnectionLost
@@ -13,6 +14,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
 from ingress.tls import upstream
 from ingress.tls.binding import is_resumed
+from ingress.tls.profile import new_server_context
 from ingress.tls.upstream import UpstreamContexts, words_of_error
 from tests.fakes.certificates import issue, make_authority
 
@@ -27,22 +29,31 @@ def over(
     return Endpoint(address, 443, LinkTerms(UpstreamTls(terms, ca_pem), is_external))
 
 
+def over_http2(endpoint: Endpoint) -> Endpoint:
+    """The same endpoint, where HTTP/2 is spoken."""
+    assert endpoint.terms is not None
+    return endpoint._replace(terms=evolve(endpoint.terms, is_http2=True))
+
+
 def server_of(
     *names: str,
     version: int = SSL.TLS1_3_VERSION,
     protocols: tuple[bytes, ...] = (b"http/1.1",),
     not_after: datetime | None = None,
 ) -> SSL.Context:
-    """A server with a certificate for *names*."""
+    """A server with a certificate for *names*, which knows *protocols*, or nothing of ALPN."""
     chain, key = issue(AUTHORITY, names, not_after=not_after)
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(version)
     context.set_max_proto_version(version)
     context.use_certificate(x509.load_pem_x509_certificate(chain))
     context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
-    context.set_alpn_select_callback(
-        lambda connection, offered: next(one for one in offered if one in protocols)
-    )
+    if protocols:
+        context.set_alpn_select_callback(
+            lambda connection, offered: next(
+                (one for one in offered if one in protocols), SSL.NO_OVERLAPPING_PROTOCOLS
+            )
+        )
     return context
 
 
@@ -148,6 +159,34 @@ class JudgementTests(SynchronousTestCase):
         self.assertEqual(talk.shake_hands(), "")
         self.assertEqual(talk.client.get_alpn_proto_negotiated(), b"http/1.1")
 
+    def test_http2(self) -> None:
+        """HTTP/2 alone is offered where it is to be spoken, and an endpoint that does not take it is of no use."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            for endpoint in (over(VERIFIED), over(TlsTerms())):
+                fine = server_of("app.internal", version=version, protocols=(b"http/1.1", b"h2"))
+                talk = Conversation(self.contexts, over_http2(endpoint), fine)
+                self.assertEqual(talk.shake_hands(), "")
+                self.assertEqual(talk.client.get_alpn_proto_negotiated(), b"h2")
+                for protocols in ((), (b"http/1.1",)):
+                    old = server_of("app.internal", version=version, protocols=protocols)
+                    fault = self.judge(over_http2(endpoint), old)
+                    self.assertEqual(fault, "TLS: the endpoint does not speak HTTP/2")
+                    self.assertEqual(self.judge(endpoint, old), "")
+
+    def test_http2_refused(self) -> None:
+        """A server that says in the handshake that it has no HTTP/2 is quoted."""
+        chain, key = issue(AUTHORITY, ["app.internal"])
+        server = new_server_context()
+        server.use_certificate(x509.load_pem_x509_certificate(chain))
+        server.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+        self.assertEqual(self.judge(over(VERIFIED), server), "")
+        self.assertIn("no application protocol", self.judge(over_http2(over(VERIFIED)), server))
+
+    def test_http2_by_nobody(self) -> None:
+        """That HTTP/2 is spoken makes up for no certificate."""
+        server = server_of("other.internal", protocols=(b"h2",))
+        self.assertIn("not for app.internal", self.judge(over_http2(over(VERIFIED)), server))
+
     def test_versions(self) -> None:
         """TLS 1.2 and 1.3 are spoken, and of these only what the terms say."""
         for version, spoken in (
@@ -232,6 +271,14 @@ class KeepingTests(SynchronousTestCase):
         ):
             self.assertFalse(self.resumes(endpoint), endpoint)
         self.assertTrue(self.resumes(over(VERIFIED)))
+
+    def test_sessions_of_another_protocol(self) -> None:
+        """What was made for HTTP/1.1 serves no HTTP/2, nor the other way around."""
+        self.server = server_of("app.internal", protocols=(b"h2", b"http/1.1"))
+        endpoints = over(VERIFIED), over_http2(over(VERIFIED))
+        self.assertEqual([self.resumes(each) for each in endpoints], [False, False])
+        self.assertEqual([self.resumes(each) for each in endpoints], [True, True])
+        self.assertEqual(repr(self.contexts), "<UpstreamContexts of 2 identities>")
 
     def test_bounds(self) -> None:
         """Of very many identities and endpoints only the latest are kept, and dropping one harms nothing."""
