@@ -22,7 +22,7 @@ class ErrorCode(IntEnum):
     HTTP_1_1_REQUIRED = 0xD
 
 
-class ConnectionFault(Exception):
+class ConnectionFault(Exception):  # noqa: N818 - RFC 9113 calls an error what this causes
     """Nothing of this connection can be relied on any more (section 5.4.1)."""
 
     def __init__(self, code: ErrorCode, why: str) -> None:
@@ -30,7 +30,7 @@ class ConnectionFault(Exception):
         self.code = code
 
 
-class StreamFault(Exception):
+class StreamFault(Exception):  # noqa: N818
     """One stream cannot go on; the others can (section 5.4.2)."""
 
     def __init__(self, code: ErrorCode, why: str) -> None:

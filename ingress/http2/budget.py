@@ -1,0 +1,83 @@
+"""What a peer may cost us: streams that come to nothing, and frames that carry nothing.
+
+Each of these is cheap and legal, and a flood of them is an attack: streams that are begun and
+reset (by either side), PING, SETTINGS, empty or unknown frames.  They are paid for with two
+purses.  Both fill with time, and with streams that end well.  Payload fills the one for
+frames, too, but not that for resets: else a stream with one byte would pay for its own
+reset.  One rule more is about size: most of what comes must be of use, as in nginx.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+PURSE: Final = 400.0
+"""What there is at first, and at most: a browser that closes a tab resets a hundred streams at once."""
+PER_SECOND: Final = 20.0
+PRIORITY_COST: Final = 0.1
+"""Browsers send some of these for every page."""
+WINDOW_COST: Final = 0.2
+"""Those who take much send many, and those who take it byte by byte far too many."""
+_PAYING_BYTES: Final = 256
+"""What must be sent to earn what a frame costs."""
+_FREE_BYTES: Final = 1024 * 1024
+_OVERHEAD: Final = 8
+
+
+class Budget:
+    """Counts what one peer did; each method says whether that was too much.  *seconds* is a clock."""
+
+    __slots__ = ("_at", "_frames", "_resets", "_seconds", "received", "useful")
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._at = seconds()
+        self._resets = PURSE
+        self._frames = PURSE
+        self.received = 0
+        """Bytes that came."""
+        self.useful = 0
+        """Bytes of fields and bodies, both ways."""
+
+    def _fill(self) -> None:
+        now = self._seconds()
+        earned = (now - self._at) * PER_SECOND
+        self._at = now
+        self._resets = min(PURSE, self._resets + earned)
+        self._frames = min(PURSE, self._frames + earned)
+
+    def reset(self) -> bool:
+        """A stream came to nothing."""
+        self._resets -= 1
+        if self._resets < 0:
+            self._fill()
+        return self._resets < 0
+
+    def finished(self) -> None:
+        """A stream ended well."""
+        if self._resets < PURSE:
+            self._resets += 1
+        if self._frames < PURSE:
+            self._frames += 1
+
+    def frame(self, cost: float = 1.0) -> bool:
+        """A frame came that carries nothing of anybody's."""
+        self._frames -= cost
+        if self._frames < 0:
+            self._fill()
+        return self._frames < 0
+
+    def payload(self, count: int) -> None:
+        """*count* bytes of a body came."""
+        self.useful += count
+        if self._frames < PURSE:
+            self._frames += 1
+
+    def sent(self, count: int) -> None:
+        """*count* bytes of a body were sent: a peer that takes what it asked for is no attacker."""
+        self.useful += count
+        if self._frames < PURSE:
+            self._frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
+
+    def is_overhead(self) -> bool:
+        """Whether what came is hardly ever payload."""
+        return self.received > _OVERHEAD * self.useful + _FREE_BYTES

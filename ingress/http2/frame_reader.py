@@ -1,0 +1,228 @@
+"""Frames out of bytes, wherever these were cut: what each is, and what belongs together.
+
+The bottom of a connection.  A frame is checked here for what makes it one (RFC 9113 sections 4 and 6), a
+field block is put together from its frames, and a fault ends the stream or the connection it is of.  What a
+frame means is above, in ``connection``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Final
+
+from ingress.http2.budget import Budget
+from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
+from ingress.http2.frames import (
+    ACK,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_BYTES,
+    FRAME_HEAD_BYTES,
+    HAS_PRIORITY,
+    HEADERS,
+    LARGEST_WINDOW,
+    PADDED,
+    SETTINGS,
+    goaway_frame,
+    unpack_head,
+    unpack_number,
+)
+
+MAX_BLOCK_FRAMES: Final = 32
+MAX_BLOCK_BYTES: Final = 64 * 1024
+"""Of one field block, compressed."""
+_KIND_AT: Final = 3
+_DATA_KIND: Final = bytes([DATA])
+
+
+class FrameReader(ABC):
+    """Reads what one peer sends."""
+
+    write: Callable[[bytes], object]
+    """Sends; to be set before anything else is done."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        """*seconds* is a clock; a coarse one will do."""
+        self.budget = Budget(seconds)
+        self.last_id = 0
+        """The highest stream that was begun, by whoever begins streams."""
+        self.has_failed = False
+        """Whether a connection fault was met, and nothing is read any more."""
+        self._unread = b""
+        self._knows_settings = False
+        self._block: list[bytes] = []
+        """What came of a field block that goes on in CONTINUATION frames, ..."""
+        self._block_of = 0
+        """... whose stream this is (0 when there is none), ..."""
+        self._block_ends_stream = False
+        self._block_depends_on_itself = False
+
+    # What is above
+
+    @abstractmethod
+    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
+        """A whole field block came; it must be decoded whatever becomes of it."""
+
+    @abstractmethod
+    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
+        """A piece of a body came, which was *length* bytes with its padding."""
+
+    @abstractmethod
+    def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
+        """Settings came, or ours were acknowledged."""
+
+    @abstractmethod
+    def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        """Any other frame came."""
+
+    @abstractmethod
+    def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
+        """End one stream for what its peer did."""
+
+    @abstractmethod
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """The connection is of no use any more; GOAWAY is sent."""
+
+    @property
+    def is_amid(self) -> bool:
+        """Whether something has begun that must soon be whole: settings, a field block, a frame but DATA."""
+        return bool(
+            not self._knows_settings
+            or self._block_of
+            or (self._unread and self._unread[_KIND_AT : _KIND_AT + 1] != _DATA_KIND)
+        )
+
+    @property
+    def unread(self) -> int:
+        """Bytes of a frame that is not whole."""
+        return len(self._unread)
+
+    # Receiving
+
+    def receive(self, received: bytes) -> None:
+        """Act on what came, wherever it was cut."""
+        if self.has_failed:
+            return
+        self.budget.received += len(received)
+        try:
+            self._read_frames(self._unread + received if self._unread else received)
+            if self.budget.is_overhead():
+                raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "hardly any payload")
+        except ConnectionFault as fault:
+            self.fail(fault.code, str(fault))
+
+    def _read_frames(self, octets: bytes) -> None:
+        at = 0
+        size = len(octets)
+        while size - at >= FRAME_HEAD_BYTES:
+            high, length, kind, flags, stream_id = unpack_head(octets, at)
+            if high or length > FRAME_BYTES:
+                raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "frame too large")
+            end = at + FRAME_HEAD_BYTES + length
+            if end > size:
+                break
+            payload = octets[at + FRAME_HEAD_BYTES : end]
+            at = end
+            stream_id &= LARGEST_WINDOW
+            if self._block_of:
+                if kind != CONTINUATION or stream_id != self._block_of:
+                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
+                self._continuation(flags, payload)
+            elif not self._knows_settings:
+                if kind != SETTINGS or flags & ACK:
+                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must be first")
+                self._knows_settings = True
+                self.settings_received(flags, stream_id, payload)
+            elif kind == HEADERS:
+                self._headers(flags, stream_id, payload)
+            elif kind == DATA:
+                self._data(flags, stream_id, payload)
+            elif kind == SETTINGS:
+                self.settings_received(flags, stream_id, payload)
+            elif kind == CONTINUATION:
+                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
+            else:
+                self.control_received(kind, flags, stream_id, payload)
+            if self.has_failed:
+                return
+        self._unread = octets[at:]
+
+    def spend(self, cost: float = 1.0) -> None:
+        """A frame came that carries nothing; too many of them end the connection."""
+        if self.budget.frame(cost):
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that carry nothing")
+
+    # Field blocks
+
+    def _headers(self, flags: int, stream_id: int, payload: bytes) -> None:
+        if not stream_id:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "HEADERS of no stream")
+        depends_on_itself = False
+        if flags & (PADDED | HAS_PRIORITY):
+            payload = _unpadded(payload) if flags & PADDED else payload
+            if flags & HAS_PRIORITY:
+                if len(payload) < 5:
+                    raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "no room for a priority")
+                depends_on_itself = unpack_number(payload)[0] & LARGEST_WINDOW == stream_id
+                payload = payload[5:]
+        ended = flags & END_STREAM != 0
+        if flags & END_HEADERS:
+            self._whole_block(stream_id, payload, ended, depends_on_itself)
+        else:
+            self._block = [payload]
+            self._block_of = stream_id
+            self._block_ends_stream = ended
+            self._block_depends_on_itself = depends_on_itself
+
+    def _continuation(self, flags: int, payload: bytes) -> None:
+        if not payload:
+            self.spend()
+        self._block.append(payload)
+        if len(self._block) > MAX_BLOCK_FRAMES or sum(map(len, self._block)) > MAX_BLOCK_BYTES:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "field block too large")
+        if flags & END_HEADERS:
+            stream_id, self._block_of = self._block_of, 0
+            block, self._block = b"".join(self._block), []
+            self._whole_block(stream_id, block, self._block_ends_stream, self._block_depends_on_itself)
+
+    def _whole_block(self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool) -> None:
+        self.budget.useful += len(block)
+        try:
+            self.block_received(stream_id, block, ended)
+            if depends_on_itself:
+                raise StreamFault(ErrorCode.PROTOCOL_ERROR, "a stream that depends on itself")
+        except StreamFault as fault:
+            self.stream_fault(stream_id, fault)
+
+    def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
+        if not stream_id:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
+        piece = _unpadded(payload) if flags & PADDED else payload
+        ended = flags & END_STREAM != 0
+        if piece:
+            self.budget.payload(len(piece))
+        elif not ended:
+            self.spend()
+        try:
+            self.data_received(stream_id, piece, len(payload), ended)
+        except StreamFault as fault:
+            self.stream_fault(stream_id, fault)
+
+    def fail(self, code: ErrorCode, why: str) -> None:
+        """End the connection for what the peer did: GOAWAY is the last that it hears."""
+        if not self.has_failed:
+            self.has_failed = True
+            self._unread = b""
+            self._block.clear()
+            self.write(goaway_frame(self.last_id, code, why))
+            self.failed(code, why)
+
+
+def _unpadded(payload: bytes) -> bytes:
+    """Take the padding off (section 6.1)."""
+    if not payload:
+        raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "no room for the length of the padding")
+    if payload[0] >= len(payload):
+        raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "more padding than there is")
+    return payload[1 : len(payload) - payload[0]]

@@ -1,0 +1,229 @@
+"""One stream, as both roles keep it: its two windows, and what waits to be sent.
+
+What is received is *held* while whoever takes it is paused, and given back to the peer as
+*credit* when it is taken (RFC 9113 section 5.2.2): so a slow reader stops its sender, and nobody else's.
+What cannot be sent, because a window or the transport is full, waits here; whoever wrote it is
+to write no more until ``drained``.
+"""
+
+from abc import abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ingress.http2.faults import ErrorCode
+from ingress.http2.frames import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_BYTES,
+    HEADERS,
+    field_block_frames,
+    pack_head,
+    window_update,
+)
+
+if TYPE_CHECKING:
+    from ingress.http2.connection import Connection
+
+_NOTHING: deque[memoryview] = deque()
+"""What waits on nearly every stream; never changed."""
+
+
+class Stream:
+    """A stream of *connection*, from the first HEADERS to its end."""
+
+    __slots__ = (
+        "_final",
+        "_is_ending",
+        "_owed",
+        "_waiting",
+        "connection",
+        "held",
+        "id",
+        "is_paused",
+        "left",
+        "local_ended",
+        "remote_ended",
+        "room",
+        "window",
+    )
+
+    def __init__(
+        self, connection: "Connection[Any, Any, Any]", stream_id: int, left: int = -1, ended: bool = False
+    ) -> None:
+        """*left* is how much body is announced, -1 when that is not known; *ended* says that there is none."""
+        self.connection = connection
+        self.id = stream_id
+        self.window = connection.initial_window
+        """Bytes that may be sent; may be negative (section 6.9.2)."""
+        self.room = connection.stream_room
+        """Bytes that the peer may send."""
+        self.held = 0
+        """Bytes that came and were not taken yet."""
+        self.left = left
+        """Bytes of the body that are still to come; -1 when that is not known."""
+        self.is_paused = False
+        """Whether nobody takes what comes."""
+        self.local_ended = False
+        self.remote_ended = ended
+        self._owed = 0
+        self._waiting = _NOTHING
+        self._is_ending = False
+        self._final = b""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+    # What a role does with it
+
+    @abstractmethod
+    def received(self, piece: bytes, ended: bool) -> None:
+        """A piece of the body came, or its end."""
+
+    @abstractmethod
+    def broken(self, code: ErrorCode | int, why: str) -> None:
+        """The stream is over before its end; whose fault that was is in the words."""
+
+    @abstractmethod
+    def drained(self) -> None:
+        """All that waited was sent."""
+
+    # Receiving
+
+    def pause(self) -> None:
+        """Give no more credit: what comes from now on is held."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        """All that was held is taken; let the peer send as much again."""
+        self.is_paused = False
+        held, self.held = self.held, 0
+        if held:
+            self.give_back(held)
+
+    def give_back(self, count: int) -> None:
+        """Return credit for *count* bytes that were taken."""
+        connection = self.connection
+        if not self.remote_ended:
+            self._owed += count
+            if self._owed * 2 >= connection.stream_room:
+                self.room += self._owed
+                connection.write(window_update(self.id, self._owed))
+                self._owed = 0
+        connection.give_back(count)
+
+    # Sending
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._waiting)
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait."""
+        return sum(map(len, self._waiting))
+
+    def send_head(self, block: bytes, piece: bytes, ended: bool, final: bytes = b"") -> None:
+        """Send a field block, and with it the first *piece* of the body.
+
+        With *ended* that is all, but for the trailers in the block *final*.
+        """
+        connection = self.connection
+        size = len(piece)
+        if (
+            not final
+            and size <= self.window
+            and size <= connection.window
+            and size <= FRAME_BYTES
+            and len(block) <= FRAME_BYTES
+            and not connection.is_full
+        ):
+            # Nearly every message: one write for all of it.
+            length = len(block)
+            flags = END_HEADERS | END_STREAM if ended and not size else END_HEADERS
+            head = pack_head(length >> 16, length & 0xFFFF, HEADERS, flags, self.id)
+            if size:
+                self.window -= size
+                connection.window -= size
+                connection.budget.sent(size)
+                data = pack_head(0, size, DATA, END_STREAM if ended else 0, self.id)
+                connection.write(b"%b%b%b%b" % (head, block, data, piece))
+            else:
+                connection.write(head + block)
+            if ended:
+                self._ended()
+            return
+        connection.write(field_block_frames(self.id, block, ended and not size and not final))
+        if ended and not size and not final:
+            self._ended()
+        elif size or ended:
+            self.send(piece, ended, final)
+
+    def send(self, piece: bytes, ended: bool, final: bytes = b"") -> None:
+        """Send more of the body, as far as the windows allow."""
+        if ended:
+            self._is_ending = True
+            self._final = final
+        was_blocked = bool(self._waiting)
+        if piece:
+            if not was_blocked:
+                self._waiting = deque()
+            self._waiting.append(memoryview(piece))
+        if was_blocked or (piece and self.connection.is_full):
+            self.connection.blocked[self] = None
+        else:
+            self.flow(len(piece))
+            if self._waiting:
+                self.connection.blocked[self] = None
+
+    def flow(self, most: int) -> int:
+        """Send of what waits as much as the windows allow, at most *most* bytes; return how much that was."""
+        connection = self.connection
+        waiting = self._waiting
+        frames: list[bytes | memoryview] = []
+        sent = 0
+        while waiting:
+            piece = waiting[0]
+            room = min(self.window, connection.window, most - sent, FRAME_BYTES)
+            if room <= 0:
+                break
+            if len(piece) > room:
+                waiting[0] = piece[room:]
+                piece = piece[:room]
+            else:
+                waiting.popleft()
+            size = len(piece)
+            sent += size
+            self.window -= size
+            connection.window -= size
+            is_last = self._is_ending and not waiting and not self._final
+            frames.append(pack_head(0, size, DATA, END_STREAM if is_last else 0, self.id))
+            frames.append(piece)
+        if sent:
+            connection.budget.sent(sent)
+        is_over = self._is_ending and not waiting
+        if is_over:
+            if self._final:
+                frames.append(field_block_frames(self.id, self._final, True))
+            elif not sent:
+                frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
+        if frames:
+            connection.write(b"".join(frames))
+        if is_over:
+            self._ended()
+        return sent
+
+    def reset(self, code: ErrorCode) -> None:
+        """End the stream at once, and say why."""
+        self.forget_unsent()
+        self.connection.reset(self, code)
+
+    def forget_unsent(self) -> None:
+        """Nothing of what waits is of use any more."""
+        self._waiting = _NOTHING
+        self.connection.blocked.pop(self, None)
+
+    def _ended(self) -> None:
+        self.local_ended = True
+        self.connection.stream_ended(self)
