@@ -7,7 +7,8 @@ found out is kept with it.  So a field that comes again costs nothing but a look
 import re
 from collections.abc import Callable, Mapping
 
-from ingress.http.grammar import CONTROLS, MEMO_NAME, MEMO_NAMES
+from ingress.http.grammar import CONTROLS, FORWARD, MEMO_NAME, MEMO_NAMES
+from ingress.http2.faults import Malformed
 
 Field = tuple[int, bytes, bytes, bytes]
 """Sort, name, value, and what is made of both: ``name: value``, as far as the field goes on like that.
@@ -47,11 +48,37 @@ class FieldNames(dict[bytes, int]):
         return sort
 
 
-def is_value(value: bytes) -> bool:
-    """Whether *value* may stand in a field: no control but the tab, no white space around it (section 8.2.1)."""
-    return len(value.translate(None, CONTROLS)) == len(value) and value.strip(b" \t") == value
-
-
 def malformed(name: bytes, value: bytes, why: bytes) -> Field:
     """Return the field for what must not go on; *why* is constant text."""
     return MALFORMED, name, value, why
+
+
+def field_reader(
+    own: Mapping[bytes, int],
+    sort_of: Callable[[bytes], int],
+    read_special: Callable[[int, bytes, bytes], Field],
+) -> Callable[[bytes, bytes], Field]:
+    """Return what reads a field by its name and value, and never raises, whatever it is.
+
+    *own* are the sorts of names that differ from those of *sort_of*.  *read_special* reads
+    the fields that do not simply go on: sort, name, and a value that may stand in a field.
+    """
+    names = FieldNames(own, sort_of)
+
+    def read(name: bytes, value: bytes) -> Field:
+        sort = names[name]
+        # Section 8.2.1: no control but the tab, and no white space around the value.
+        if value.translate(None, CONTROLS) != value or value.strip(b" \t") != value:
+            return malformed(name, value, b"bad field value")
+        if not sort:
+            return FORWARD, name, value, name + b": " + value
+        if sort == MALFORMED:
+            return malformed(name, value, b"a field that HTTP/2 does not have")
+        return read_special(sort, name, value)
+
+    return read
+
+
+def malformed_by(sort: int, why: bytes) -> Malformed:
+    """Return what to raise about a field of *sort* whose last part is *why*, where it must not be."""
+    return Malformed(why.decode() if sort == MALFORMED else "a field where it must not be, or twice")

@@ -8,7 +8,7 @@ here that could be read differently there (section 10.3), before any line is mad
 
 import re
 
-from ingress.http.grammar import DROP, FORWARD, MAX_FIELDS, MAX_REQUEST_LINE, TOKEN, is_length
+from ingress.http.grammar import DROP, MAX_FIELDS, MAX_REQUEST_LINE, TOKEN, is_length
 from ingress.http.request_head import (
     CONTENT_LENGTH,
     EXPECT,
@@ -27,9 +27,9 @@ from ingress.http2.fields import (
     FIRST_OWN_SORT,
     MALFORMED,
     Field,
-    FieldNames,
-    is_value,
+    field_reader,
     malformed,
+    malformed_by,
 )
 
 RequestField = Field
@@ -39,22 +39,19 @@ RequestField = Field
     FIRST_OWN_SORT, FIRST_OWN_SORT + 8
 )
 
-_names = FieldNames(
-    {
-        b":method": _METHOD,
-        b":scheme": _SCHEME,
-        b":path": _PATH,
-        b":authority": _AUTHORITY,
-        b":protocol": _PROTOCOL,
-        b"cookie": _COOKIE,
-        b"te": _TE,
-        # An extended CONNECT has no use for them (RFC 8441 section 5); HTTP/1.1 makes its own.
-        b"sec-websocket-key": _HANDSHAKE,
-        b"sec-websocket-accept": _HANDSHAKE,
-        **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED),
-    },
-    sort_of,
-)
+_OWN_SORTS = {
+    b":method": _METHOD,
+    b":scheme": _SCHEME,
+    b":path": _PATH,
+    b":authority": _AUTHORITY,
+    b":protocol": _PROTOCOL,
+    b"cookie": _COOKIE,
+    b"te": _TE,
+    # An extended CONNECT has no use for them (RFC 8441 section 5); HTTP/1.1 makes its own.
+    b"sec-websocket-key": _HANDSHAKE,
+    b"sec-websocket-accept": _HANDSHAKE,
+    **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED),
+}
 
 _match_target = re.compile(ORIGIN_FORM).fullmatch
 # RFC 3986 section 3.2 without user information; whether it is a host is for routing to say.
@@ -74,26 +71,20 @@ _NEVER_PROXIED = frozenset((b"CONNECT", b"TRACE"))
 _EXPECTS_CONTENT = frozenset((b"POST", b"PUT", b"PATCH"))
 
 
-def read_request_field(name: bytes, value: bytes) -> RequestField:
-    """Read a field of a request or of its trailers; never raises, whatever it is."""
-    sort = _names[name]
-    if not is_value(value):
-        return malformed(name, value, b"bad field value")
-    if not sort:
-        return FORWARD, name, value, name + b": " + value
+def _read_special(sort: int, name: bytes, value: bytes) -> RequestField:
     if sort == _PATH:
         match = _match_target(value)
         if match is not None:
             return _PATH, name, value, match[2]
         return (_PATH, name, value, value) if value == b"*" else malformed(name, value, b"bad :path")
-    if sort == MALFORMED:
-        return malformed(name, value, b"a field that HTTP/2 does not have")
     check = _CHECKS.get(sort)
     if check is not None and not check(value):
         return malformed(name, value, b"a field with a value that it cannot have")
-    if sort == _HANDSHAKE:
-        return sort, name, value, name + b": " + value
-    return sort, name, value, b""
+    return sort, name, value, name + b": " + value if sort == _HANDSHAKE else b""
+
+
+read_request_field = field_reader(_OWN_SORTS, sort_of, _read_special)
+"""Read a field of a request or of its trailers, by name and value; never raises, whatever it is."""
 
 
 def request_head(fields: list[RequestField], ended: bool) -> RequestHead:
@@ -146,7 +137,7 @@ def request_head(fields: list[RequestField], ended: bool) -> RequestHead:
             if not protocol:
                 forward.append(line)
         elif sort != DROP:
-            raise _malformed(sort, line)
+            raise malformed_by(sort, line)
     if not authority:
         authority = host
     elif host and host.lower() != authority.lower():
@@ -217,8 +208,4 @@ def check_request_trailers(fields: list[RequestField]) -> None:
     """Check the trailers of a request, which end here; raises ``Malformed`` (section 8.1)."""
     for sort, name, _, line in fields:
         if sort == MALFORMED or name[:1] == b":":
-            raise _malformed(sort, line)
-
-
-def _malformed(sort: int, why: bytes) -> Malformed:
-    return Malformed(why.decode() if sort == MALFORMED else "a field where it must not be, or twice")
+            raise malformed_by(sort, line)

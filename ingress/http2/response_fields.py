@@ -7,7 +7,7 @@ same fields go on.  An answer that is malformed reaches nobody.
 import re
 from http import HTTPStatus
 
-from ingress.http.grammar import DROP, FORWARD, MAX_FIELDS, is_length
+from ingress.http.grammar import DROP, MAX_FIELDS, is_length
 from ingress.http.response_head import (
     CONTENT_LENGTH,
     DATE,
@@ -23,37 +23,33 @@ from ingress.http2.fields import (
     FIRST_OWN_SORT,
     MALFORMED,
     Field,
-    FieldNames,
-    is_value,
+    field_reader,
     malformed,
+    malformed_by,
 )
 
 ResponseField = Field
 """Of ``:status`` the last part is the status line of HTTP/1.1."""
 
 _STATUS = FIRST_OWN_SORT
-_names = FieldNames({b":status": _STATUS, **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED)}, sort_of)
+_OWN_SORTS = {b":status": _STATUS, **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED)}
 _is_status = re.compile(rb"[1-9][0-9][0-9]").fullmatch
 # HTTP/2 has no phrase; people who read HTTP/1.1 like to see one.
 _STATUS_LINES = {b"%d" % s: b"HTTP/1.1 %d %b" % (s, s.phrase.encode()) for s in HTTPStatus}
 
 
-def read_response_field(name: bytes, value: bytes) -> ResponseField:
-    """Read a field of an answer or of its trailers; never raises, whatever it is."""
-    sort = _names[name]
-    if not is_value(value):
-        return malformed(name, value, b"bad field value")
-    if not sort:
-        return FORWARD, name, value, name + b": " + value
+def _read_special(sort: int, name: bytes, value: bytes) -> ResponseField:
     if sort == _STATUS:
         if not _is_status(value):
             return malformed(name, value, b"bad :status")
         return sort, name, value, _STATUS_LINES.get(value) or b"HTTP/1.1 %b " % value
-    if sort == MALFORMED:
-        return malformed(name, value, b"a field that HTTP/2 does not have")
     if sort == CONTENT_LENGTH and not is_length(value):
         return malformed(name, value, b"bad content-length")
     return sort, name, value, name + b": " + value
+
+
+read_response_field = field_reader(_OWN_SORTS, sort_of, _read_special)
+"""Read a field of an answer or of its trailers, by name and value; never raises, whatever it is."""
 
 
 def response_head(fields: list[ResponseField]) -> ResponseHead:
@@ -85,7 +81,7 @@ def response_head(fields: list[ResponseField]) -> ResponseHead:
             head.has_strict_transport = True
             forward.append(line)
         elif sort != DROP:
-            raise _malformed(sort, line)
+            raise malformed_by(sort, line)
     if length:
         head.content_length = int(length)
         if status >= 200 and status != 204:
@@ -101,11 +97,7 @@ def trailer_lines(fields: list[ResponseField]) -> list[bytes]:
     lines = []
     for sort, name, _, line in fields:
         if sort in (MALFORMED, _STATUS):
-            raise _malformed(sort, line)
+            raise malformed_by(sort, line)
         if name not in NOT_IN_TRAILERS:
             lines.append(line)
     return lines
-
-
-def _malformed(sort: int, why: bytes) -> Malformed:
-    return Malformed(why.decode() if sort == MALFORMED else "a field where it must not be, or twice")
