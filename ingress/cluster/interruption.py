@@ -12,6 +12,8 @@ from threading import Lock
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from ingress.cluster.chunked import GatheringResponse
+
 
 class Interruption:
     """Knows the socket in use by one thread, and shuts it down when asked to.
@@ -56,14 +58,20 @@ class Interruption:
 
 
 def pool_classes(interruption: Interruption) -> dict[str, type[HTTPConnectionPool]]:
-    """Pool classes for ``PoolManager.pool_classes_by_scheme`` whose connections can be interrupted."""
+    """Pool classes for ``PoolManager.pool_classes_by_scheme`` whose connections can be interrupted.
+
+    Their answers give out many chunks at a time.
+    """
 
     class Connection(HTTPConnection):
+        response_class = GatheringResponse
+
         def connect(self) -> None:
             super().connect()
             interruption.show(self.sock)
 
     class TLSConnection(HTTPSConnection):
+        response_class = GatheringResponse
         _handshaking: socket.socket | None = None
 
         def _new_conn(self) -> socket.socket:
