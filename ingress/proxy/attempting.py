@@ -61,6 +61,8 @@ class Attempting(ABC):
     _request_id = b""
     timeouts: Timeouts | None = None
     """Those of a route that asks for some."""
+    rest_seconds: float | None = None
+    """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
 
     # Given by ``Exchange``
     _site: "ProxySite"
@@ -150,8 +152,11 @@ class Attempting(ABC):
             # Before the first write, which may fill upstream and pause the request again.
             self._downstream.resume_request()
         upstream.begin(self, fields, held, self._request_ended)  # type: ignore[arg-type]  # it is one
-        if self.head.has_body and not self._is_worth_holding(upstream):
-            self._held = None
+        if self.head.has_body:
+            if not self._is_worth_holding(upstream):
+                self._held = None
+            if upstream.may_rest:
+                self.rest_seconds = (self.timeouts or self._site.limits.upstream).read_seconds
         if self._tried and self._downstream.is_full:
             # Interim answers to an attempt before wait there, and nobody says so again.
             upstream.pause()

@@ -72,6 +72,8 @@ class UpstreamHalf(Protocol):
     """Whether the connection answered another request before: it may have been closed meanwhile."""
     may_decline: bool
     """Whether its protocol can tell that nothing was done with a request."""
+    may_rest: bool
+    """Whether requests to it may be conversations, whose bodies rest as long as the endpoint may."""
 
     def begin(self, exchange: "Exchange", fields: bytes, body: bytes, ended: bool) -> None:
         """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.

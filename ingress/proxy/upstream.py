@@ -52,6 +52,7 @@ class UpstreamConnection(PatientUpstream):
     """The upstream half of an exchange, speaking HTTP/1.1."""
 
     may_decline = False
+    may_rest = False
     _delivery: "Delivery | None" = None
     """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 
