@@ -1,0 +1,90 @@
+"""Field blocks of what we send: heads and trailers as HPACK has them, from the lines that HTTP/1.1 has.
+
+What depends on an answer's head alone is kept with that head, so an answer that was seen
+before costs one look.  Nothing here can hold a field that belongs to one connection
+(RFC 9113 section 8.2.2): no head keeps one that was read, in whatever protocol it came.
+"""
+
+from functools import lru_cache
+
+from ingress.http.answer import SERVER_LINE
+from ingress.http.grammar import name_of
+from ingress.http.request_head import RequestHead
+from ingress.http.response_head import ResponseHead, without_strict_transport
+from ingress.http2.field_encoder import encode_field, encode_lines, encode_status
+
+_SCHEMES = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
+_TE_TRAILERS = encode_field(b"te", b"trailers")
+_EXPECT_CONTINUE = encode_field(b"expect", b"100-continue")
+
+
+def response_block(head: ResponseHead, line: bytes, date: bytes) -> bytes:
+    """Return the block for *head*, an interim or a final one, for downstream.
+
+    *line* holds field lines to add, ``Strict-Transport-Security`` of ours, which takes the
+    place of upstream's; *date* is for a head that has none.
+    """
+    block = head.block
+    if block is None:
+        block = head.block = _own_block(head, head.status, head.start)
+    if line:
+        if head.has_strict_transport:
+            # The field must not come twice (RFC 6797 section 7.1), and ours is the operator's word.
+            block = _own_block(head, head.status, without_strict_transport(head.start))
+        block += encode_lines(line)
+    if not head.has_date and head.status >= 200:
+        block += _date_field(date)
+    return block
+
+
+def tunnel_block(head: ResponseHead, line: bytes, date: bytes) -> bytes:
+    """Return the block that opens a tunnel, where upstream's *head* switches protocols.
+
+    RFC 8441 section 5: 200 takes the place of 101, and no ``Sec-WebSocket-Accept`` is needed.
+    *line* and *date* are as for ``response_block``.
+    """
+    start = without_strict_transport(head.start) if line else head.start
+    first, *lines = start.split(b"\r\n")
+    kept = [first, *(field for field in lines if name_of(field) != b"sec-websocket-accept")]
+    block = _own_block(head, 200, b"\r\n".join(kept)) + encode_lines(line)
+    return block if head.has_date else block + _date_field(date)
+
+
+def _own_block(head: ResponseHead, status: int, start: bytes) -> bytes:
+    """Return *status* and the lines of *start* behind its status line, and who we are where upstream does not say."""
+    if status == 101:
+        raise ValueError("HTTP/2 has no 101")
+    block = encode_status(status) + encode_lines(start[start.index(b"\r\n") + 2 :])
+    return block if head.has_server or status < 200 else block + encode_lines(SERVER_LINE)
+
+
+@lru_cache(maxsize=2)
+def _date_field(date: bytes) -> bytes:
+    return encode_field(b"date", date)
+
+
+def trailers_block(lines: list[bytes]) -> bytes:
+    """Return the block for trailers, each a field line without its CRLF."""
+    return encode_lines(b"\r\n".join([*lines, b""]))
+
+
+def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
+    """Return the block for *head* for upstream.
+
+    *scheme* is that of the connection to the endpoint.  *fields* are the lines of all the fields that go on,
+    the request's own and what the proxy adds, each with its CRLF.
+    """
+    parts = [
+        encode_field(b":method", head.method),
+        _SCHEMES[scheme],
+        encode_field(b":path", head.target),
+        encode_field(b":authority", head.authority),
+        encode_lines(fields),
+    ]
+    if head.accepts_trailers:
+        parts.append(_TE_TRAILERS)
+    if head.content_length >= 0:
+        parts.append(encode_field(b"content-length", b"%d" % head.content_length))
+    if head.expect_continue:
+        parts.append(_EXPECT_CONTINUE)
+    return b"".join(parts)
