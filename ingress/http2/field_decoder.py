@@ -54,11 +54,18 @@ class FieldDecoder(Generic[F]):
         self.changes = 0
         """How often the table changed: while it is the same, a block that changes nothing means the same."""
 
+    @property
+    def table_bytes(self) -> int:
+        """What is in the dynamic table, in bytes as section 4.1 counts them."""
+        return self._table_size - self._room
+
     def decode(self, block: bytes) -> list[F]:
         """Return the fields of a whole block.
 
         Raises ``ConnectionFault``: COMPRESSION_ERROR for what is no field block, and ENHANCE_YOUR_CALM as
         soon as the list is too large.  The table is out of step after either, so nothing more can be read.
+        No string is built that is longer than what is left for the list; of one in Huffman code it is the
+        code that is compared, so it may be 8/5 of that for a moment.
         """
         fields: list[F] = []
         append = fields.append
@@ -103,24 +110,28 @@ class FieldDecoder(Generic[F]):
                     at += 1
                     if length == 0x7F:
                         length, at = _long_integer(block, at, 0x7F)
+                    start = at
+                    at += length
+                    if at > end:
+                        raise _broken("a name ends too early")
                     if length > room:
                         raise _too_large()
-                    name = block[at : at + length]
+                    name = block[start:at]
                     if coded > 0x7F:
                         name = huffman.decode(name)
-                    at += length
                 # Then its value.
                 coded = block[at]
                 length = coded & 0x7F
                 at += 1
                 if length == 0x7F:
                     length, at = _long_integer(block, at, 0x7F)
-                if length > room:
-                    raise _too_large()
-                value = block[at : at + length]
+                start = at
                 at += length
                 if at > end:
-                    raise _broken("a string ends too early")
+                    raise _broken("a value ends too early")
+                if length > room:
+                    raise _too_large()
+                value = block[start:at]
                 if coded > 0x7F:
                     value = huffman.decode(value)
                 size = len(name) + len(value) + ENTRY_OVERHEAD
