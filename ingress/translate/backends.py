@@ -36,6 +36,9 @@ ingress-nginx: they say what a port is about, and not how whoever wrote the Ingr
 
 _HIGHEST_PORT = 65535
 _EXTERNAL = LinkTerms(is_external=True)
+# Terms that are one object are found equal at once, whenever a connection is looked for.
+_HTTP2 = LinkTerms(is_http2=True)
+_EXTERNAL_HTTP2 = LinkTerms(is_external=True, is_http2=True)
 
 
 @frozen
@@ -220,21 +223,19 @@ def resolve_backend(
                 return BackendState(reason=completed.message)
             tls = completed
     found = _resolve(reference, state, options)
-    if tls is None and not is_http2:
+    if tls is not None:
+        ours, external = LinkTerms(tls, False, is_http2), LinkTerms(tls, True, is_http2)
+    elif is_http2:
+        ours, external = _HTTP2, _EXTERNAL_HTTP2
+    else:
         return found
-    return evolve(found, endpoints=_on_terms(found.endpoints, tls, is_http2=is_http2))
+    on_terms = (one._replace(terms=ours if one.terms is None else external) for one in found.endpoints)
+    return evolve(found, endpoints=tuple(on_terms))
 
 
 def _says_http2(reference: BackendReference, state: ClusterState) -> bool:
     port = _port_of(reference, state)
     return port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
-
-
-def _on_terms(
-    endpoints: tuple[Endpoint, ...], tls: UpstreamTls | None, *, is_http2: bool
-) -> tuple[Endpoint, ...]:
-    ours, external = LinkTerms(tls, False, is_http2), LinkTerms(tls, True, is_http2)
-    return tuple(one._replace(terms=ours if one.terms is None else external) for one in endpoints)
 
 
 def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
