@@ -136,6 +136,13 @@ class RequestHead:
     connect_protocol = b""
     destination: tuple[bytes, bytes] | None = None
 
+    def with_line(self, line: bytes) -> "RequestHead":
+        """Return the same head with one more field that goes on; *line* has its CRLF."""
+        head = RequestHead()
+        head.__dict__.update(self.__dict__)
+        head.forward += line
+        return head
+
     def __repr__(self) -> str:
         return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
 

@@ -21,8 +21,10 @@ class DownstreamHalf(Protocol):
 
     protocol: bytes
     """What the log calls what it speaks."""
-    security: Security | None
-    """What its handshake means for requests; None without TLS."""
+
+    @property
+    def security(self) -> Security | None:
+        """What its handshake means for requests; None without TLS."""
 
     @property
     def is_full(self) -> bool:

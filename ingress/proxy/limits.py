@@ -12,6 +12,10 @@ HALF_CLOSED_SECONDS = 60.0
 LINGER_GAP_SECONDS = 5.0
 LINGER_SECONDS = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
+LEAVE_SECONDS = 2.0
+"""How long a client of HTTP/2 may take to notice that a connection takes no further requests."""
+MEMO_SECONDS = 5.0
+"""How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
 MAX_AHEAD = 64 * 1024
 """Bytes kept of requests that wait for their turn."""
 

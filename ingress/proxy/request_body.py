@@ -9,16 +9,54 @@ from ingress.model.limits import Limits
 from ingress.proxy.limits import SPLICE_BYTES
 
 
-class RequestBody:
-    """Takes the framing off; once *finished*, *rest* is what came behind the body."""
+class BodyPace:
+    """How fast a body comes."""
 
-    __slots__ = ("_decoder", "_limits", "_moved_at", "_since", "_taken")
+    __slots__ = ("_limits", "_moved_at", "_since", "_taken")
 
-    def __init__(self, head: RequestHead, now: float, limits: Limits) -> None:
-        self._decoder: Decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
+    def __init__(self, now: float, limits: Limits) -> None:
         self._limits = limits
         self._moved_at = self._since = now
         self._taken = 0
+
+    def moved(self, count: int, now: float) -> None:
+        """Note that *count* bytes of the body went on, by the kernel; or that some were fed, with 0."""
+        self._taken += count
+        self._moved_at = now
+
+    def is_overdue(self, now: float, coming: int = 0) -> bool:
+        """Whether its sender, which only the sweep looks at meanwhile, lets others wait for too long."""
+        return now - self._moved_at >= self._limits.body_seconds or self.is_too_slow(now, coming)
+
+    def is_too_slow(self, now: float, coming: int = 0) -> bool:
+        """Whether the sender stayed below the least rate for a whole window.
+
+        A gap alone would let a sender live on one byte each time the gap is nearly over.
+        *coming* counts what may have come and is in no hand yet: part of a frame.
+        """
+        seconds = now - self._since
+        if seconds < self._limits.body_seconds:
+            return False
+        if self._taken + coming < self._limits.body_bytes_per_second * self._limits.body_seconds:
+            return True
+        self._since = now
+        self._taken = 0
+        return False
+
+    def restart_window(self, now: float) -> None:
+        """Measure from now on: what was until now is upstream's to answer for."""
+        self._moved_at = self._since = now
+        self._taken = 0
+
+
+class RequestBody(BodyPace):
+    """Takes the framing of HTTP/1.1 off; once *finished*, *rest* is what came behind the body."""
+
+    __slots__ = ("_decoder",)
+
+    def __init__(self, head: RequestHead, now: float, limits: Limits) -> None:
+        self._decoder: Decoder = ChunkedDecoder() if head.chunked else LengthDecoder(head.content_length)
+        super().__init__(now, limits)
 
     @property
     def finished(self) -> bool:
@@ -43,31 +81,3 @@ class RequestBody:
         self._taken += len(received)
         pieces = self._decoder.feed(received)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def moved(self, count: int, now: float) -> None:
-        """Note that *count* bytes of the body went on, by the kernel; or that some were fed, with 0."""
-        self._taken += count
-        self._moved_at = now
-
-    def is_overdue(self, now: float) -> bool:
-        """Whether its sender, which only the sweep looks at meanwhile, lets others wait for too long."""
-        return now - self._moved_at >= self._limits.body_seconds or self.is_too_slow(now)
-
-    def is_too_slow(self, now: float) -> bool:
-        """Whether the sender stayed below the least rate for a whole window.
-
-        A gap alone would let a sender live on one byte each time the gap is nearly over.
-        """
-        seconds = now - self._since
-        if seconds < self._limits.body_seconds:
-            return False
-        if self._taken < self._limits.body_bytes_per_second * self._limits.body_seconds:
-            return True
-        self._since = now
-        self._taken = 0
-        return False
-
-    def restart_window(self, now: float) -> None:
-        """Measure from now on: what was until now is upstream's to answer for."""
-        self._moved_at = self._since = now
-        self._taken = 0

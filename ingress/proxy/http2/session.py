@@ -1,0 +1,317 @@
+"""A downstream connection speaking HTTP/2: many requests at once, each a stream with an exchange of its own.
+
+What is on the wire is ``ingress.http2.server``; this joins it to transport, site and sweep.  The whole
+connection waits for its client in three cases only: until the preface and a head are whole, while
+nothing goes on (keep-alive), and at its end.  All other waiting is a stream's.
+
+States::
+
+    open ──leave()──▶ takes what was on its way, then no more ──last stream ends──▶ closing ──▶ closed
+      └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http.forwarding import Origin, origin_of_peer
+from ingress.http.request_head import UNREADABLE, RequestHead
+from ingress.http2.faults import ErrorCode
+from ingress.http2.server import Leaving, ServerConnection
+from ingress.proxy.containing import contained
+from ingress.proxy.exchange import Exchange
+from ingress.proxy.http2.downstream_stream import DownstreamStream, web_socket_key
+from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS
+from ingress.proxy.progress import Progress
+from ingress.proxy.security import Security
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import Transport, peer_address, unsent
+from ingress.routing.hosts import HostError, normal_host
+from ingress.routing.paths import PathError, normal_path
+
+if TYPE_CHECKING:
+    from ingress.proxy.site import ProxySite
+
+log = Logger()
+
+_NOWHERE = (b"", b"")
+
+
+@implementer(IPushProducer)
+class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
+    """One connection of a client, with its streams."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    _origin: Origin
+    security: Security | None = None
+    """None without TLS."""
+    _is_proxied = False
+    _is_closing = False
+    _amid_since = NEVER
+    _leaving_since = NEVER
+    _progress: Progress | None = None
+
+    def __init__(self, site: "ProxySite", secure: bool) -> None:
+        self.sweep = site.sweep
+        super().__init__(self._seconds)
+        self.limits = site.limits
+        self.deadline = NEVER
+        self._site = site
+        self._secure = secure
+        self._resting_since = self._old_at = self._ends_at = 0.0
+        self._metrics = site.metrics.http2.downstream
+
+    def __repr__(self) -> str:
+        return f"<DownstreamSession with {len(self.streams)} streams>"
+
+    def _seconds(self) -> float:
+        return self.sweep.now
+
+    # The connection
+
+    def connectionMade(self) -> None:
+        transport = self.transport
+        self.write = transport.write
+        transport.registerProducer(self, True)
+        peer = peer_address(transport.getPeer())
+        port = getattr(transport.getHost(), "port", 0)
+        self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
+        self._is_proxied = peer in self._site.trusted_proxies
+        if self._secure:
+            self.security = Security(transport)
+        now = self.sweep.now
+        self._resting_since = self._amid_since = now
+        self._old_at = now + self.limits.keep_alive_age_seconds
+        # The preface must come as quickly as a head; only after it may a peer rest.
+        self.deadline = now + self.limits.head_seconds
+        self.sweep.watch(self)
+        self._metrics.open += 1
+        self.greet()
+
+    def dataReceived(self, received: bytes) -> None:
+        try:
+            self.receive(received)
+            if (self._unread or self._block_of) and not self.streams and self.is_amid:
+                # Nothing else has the sweep look whether the rest of it comes.
+                self.deadline = min(self.deadline, self.sweep.now + self.limits.head_seconds)
+        except Exception:
+            self.raised()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.sweep.forget(self)
+        self._is_closing = True
+        self.has_failed = True
+        self._abandon_streams()
+        self._metrics.open -= 1
+        self._site.closed(self, self._secure)
+
+    def _abandon_streams(self) -> None:
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        for stream in streams.values():
+            stream.broken(ErrorCode.NO_ERROR, "the connection is gone")
+
+    # ServerConnection
+
+    def request(self, stream_id: int, head: RequestHead, ended: bool) -> None:
+        """Begin the exchange of a request."""
+        if head.destination is None:
+            try:
+                head.destination = (
+                    normal_host(head.authority)[0],
+                    normal_path(head.path) if head.path != b"*" else b"/",
+                )
+            except (HostError, PathError) as error:
+                self._refuse(stream_id, head, 400, str(error), ended)
+                return
+        key = None
+        if head.connect_protocol:
+            key = web_socket_key(self._site.new_request_id())
+            head = head.with_line(key.line)
+        origin = self._origin
+        if self._is_proxied:
+            origin = self._site.trusted_proxies.origin(origin, head)
+        stream = DownstreamStream(self, stream_id, head, ended, key)
+        self._add(stream)
+        destination = head.destination
+        assert destination is not None
+        exchange = stream.exchange = Exchange(self._site, stream, head, destination, origin)
+        try:
+            security = self.security
+            if security is not None and not security.serves(destination[0], self._site.server_names):
+                exchange.fail(421, "the host needs a connection of its own")
+            else:
+                self._site.resource_for(exchange).render(exchange)
+        except Exception:
+            stream.raised()
+        if self.requests >= self.limits.keep_alive_requests or self.sweep.now >= self._old_at:
+            self.leave()
+
+    def unreadable(self, stream_id: int, status: int, why: str, ended: bool) -> None:
+        """Answer a request that does not go on."""
+        self._refuse(stream_id, UNREADABLE, status, why, ended)
+
+    def _refuse(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
+        stream = DownstreamStream(self, stream_id, UNREADABLE, ended, None)
+        self._add(stream)
+        stream.exchange = Exchange(self._site, stream, head, _NOWHERE, self._origin)
+        stream.exchange.fail(status, why)
+
+    def _add(self, stream: DownstreamStream) -> None:
+        if not self.streams:
+            # From now on each tick looks at the streams.
+            self.deadline = self.sweep.now
+        self.streams[stream.id] = stream
+        self._metrics.streams += 1
+
+    def stream_closed(self, stream: DownstreamStream) -> None:
+        """A stream is over; the last one leaves the connection at rest, or ends it."""
+        if not self.streams:
+            if self.leaving is Leaving.LEFT:
+                self.close()
+            elif not self._is_closing and not self.is_full:
+                self._rest()
+
+    def _rest(self) -> None:
+        self._resting_since = now = self.sweep.now
+        self.deadline = now + MEMO_SECONDS
+
+    def leave(self) -> None:
+        """Take no more requests than those that are on their way."""
+        if self.leaving is Leaving.OPEN:
+            self._leaving_since = self.sweep.now
+            self.deadline = self.sweep.now
+        super().leave()
+
+    def left(self) -> None:
+        """Close, if nothing goes on."""
+        if not self.streams:
+            self.close()
+
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """End all streams; the connection stays for a moment, or a reset might overtake our GOAWAY."""
+        self._metrics.failed += 1
+        self._abandon_streams()
+        self.deadline = self.sweep.now
+
+    # Connection of the crowd
+
+    def drain(self) -> None:
+        """Begin nothing any more, and close once what runs is over."""
+        self.leave()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.transport.abortConnection()
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing was asked."""
+        return not self.requests
+
+    def rests_since(self) -> float:
+        """Return since when nothing goes on; ``NEVER`` if something does."""
+        if self.streams or self._is_closing or self.has_failed or self.leaving is not Leaving.OPEN:
+            return NEVER
+        return self._resting_since
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+        if not self._is_closing:
+            self._is_closing = self.has_failed = True
+            self._progress = Progress()
+            self._ends_at = self.sweep.now + LINGER_SECONDS
+            self.deadline = self.sweep.now
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def raised(self) -> None:
+        """A bug was met outside of any exchange: nobody knows what the connection is worth."""
+        log.failure("A connection failed by a bug; it is the only one that ends")
+        self.transport.abortConnection()
+
+    # IPushProducer: the transport tells how full it is.
+
+    @contained
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: what streams have to send waits with them."""
+        self.is_full = True
+        self._progress = Progress()
+        self.deadline = self.sweep.now
+
+    @contained
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self.is_full = False
+        self._progress = None
+        self.pump()
+        if not self.streams and not self._is_closing and not self.has_failed:
+            self._rest()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+    # Time
+
+    @contained
+    def expire(self) -> None:
+        """Called by the sweep: look at who keeps us waiting."""
+        now = self.sweep.now
+        waiting = unsent(self.transport) or int(self.is_full)
+        progress = self._progress
+        if progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds):
+            self.deadline = NEVER
+            self.transport.abortConnection()
+        elif self._is_closing:
+            self._expire_at_end(waiting, now)
+        elif self.has_failed:
+            self.close()
+        else:
+            self._look(now)
+
+    def _expire_at_end(self, waiting: int, now: float) -> None:
+        """Wait while the peer takes what is sent, and then for it to close, too."""
+        if waiting:
+            self._ends_at = now + LINGER_SECONDS
+            self.deadline = now
+        elif now >= self._ends_at:
+            self.deadline = NEVER
+            self.transport.abortConnection()
+        else:
+            self.deadline = self._ends_at
+
+    def _look(self, now: float) -> None:
+        if self.leaving is Leaving.LEAVING and now - self._leaving_since >= LEAVE_SECONDS:
+            # A client that does not answer its PING has had its time.
+            self.leave_now()
+        for stream in list(self.streams.values()):
+            stream.look(now)
+        if self._is_closing:
+            return
+        if not self.is_amid:
+            self._amid_since = NEVER
+        elif self._amid_since == NEVER:
+            self._amid_since = now
+        elif now - self._amid_since >= self.limits.head_seconds:
+            self.fail(ErrorCode.PROTOCOL_ERROR, "not complete in time")
+            return
+        if self.streams or self.is_full or self.is_amid or self.leaving is Leaving.LEAVING:
+            self.deadline = now
+        else:
+            self._expire_at_rest(now)
+
+    def _expire_at_rest(self, now: float) -> None:
+        """Give memory back first, and the connection later."""
+        self.memo.clear()
+        self.deadline = self._resting_since + self.limits.keep_alive_seconds
+        if self.deadline <= now + self.sweep.interval_seconds / 2:
+            self.leave()
+
+
+def new_session(site: "ProxySite", secure: bool) -> Any:
+    """Make the session of a connection that a channel gives up."""
+    return DownstreamSession(site, secure)
