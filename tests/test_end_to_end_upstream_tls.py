@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import signal
 from typing import Any
 
@@ -98,6 +99,23 @@ class UpstreamTlsTests(EndToEndCase):
         await self.until_get(BAD_GATEWAY, self.http)
         heads = b"".join(head for wire in self.app.wires for head in wire.heads)
         self.assertIn(b"\r\nHost: shop.test", heads)
+        await self.ends_well()
+
+    async def test_app_protocol(self) -> None:
+        """What the Service says of its port counts from the moment on in which it says so, and no longer."""
+        self.server.create(annotated())
+        await self.until_ready(self.controller)
+        service = service_object("app")
+        for said, spoken in (("kubernetes.io/h2c", "HTTP/2"), ("kubernetes.io/ws", "HTTP/1.1")) * 2:
+            service["spec"]["ports"][0]["appProtocol"] = said
+            self.server.apply(service)
+            deadline = self.reactor.seconds() + PATIENCE
+            while True:
+                [route] = json.loads((await self.get(self.admin, "/api/routes"))[1])["routes"]
+                if route["protocol"] == spoken:
+                    break
+                self.assertLess(self.reactor.seconds(), deadline)
+                await self.turn(0.02)
         await self.ends_well()
 
     async def test_auto_http(self) -> None:
