@@ -14,6 +14,7 @@ from zope.interface import implementer
 
 from ingress.proxy.passthrough import PassthroughTunnel
 from ingress.proxy.prefaces import Preface, Prefaces
+from ingress.proxy.transports import deliver_to
 
 
 class PrefaceFactory(ServerFactory):
@@ -123,8 +124,6 @@ class _KeptPreface(Preface):
         transport.getPeer = partial(_same, self.peer)
         if self.local is not None:
             transport.getHost = partial(_same, self.local)
-        # A transport that wraps another one, as that of ``haproxy:`` does, calls its protocol so.
-        wraps = getattr(transport, "wrappedProtocol", None) is self._protocol
-        setattr(transport, "wrappedProtocol" if wraps else "protocol", following)
+        deliver_to(transport, following, self._protocol)
         self._protocol.leave()
         following.makeConnection(transport)

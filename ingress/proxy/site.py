@@ -20,6 +20,7 @@ from ingress.proxy.access_log import AccessLog
 from ingress.proxy.channel import DownstreamChannel
 from ingress.proxy.crowd import DEFAULT_CONNECTIONS, Connection, Crowd
 from ingress.proxy.exchange import Exchange
+from ingress.proxy.http2.negotiating import SessionRules, channel_class
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.replies import Replies
 from ingress.proxy.resource import IngressProxyResource
@@ -47,6 +48,7 @@ class ProxySite:
         trusted_proxies: TrustedProxies | None = None,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
         most_connections: int = DEFAULT_CONNECTIONS,
+        sessions: SessionRules | None = None,
     ) -> None:
         self.clock = clock
         self.limits = limits
@@ -58,6 +60,8 @@ class ProxySite:
         self.metrics = metrics
         self.troubles = Troubles(clock)
         self.trusted_proxies = trusted_proxies or TrustedProxies()
+        self.sessions = sessions
+        """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
         self.draining = False
         self.server_names = ServerNames()
         """What handshakes go by, by which requests are found to be misdirected."""
@@ -110,6 +114,11 @@ class ProxySite:
         self.metrics.downstream_opened(secure)
         self.crowd.grown()
 
+    def replaced(self, channel: Connection, session: Connection) -> None:
+        """A downstream connection is carried on by *session*; it stays the same one."""
+        self._channels.discard(channel)
+        self._channels.add(session)
+
     def closed(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
         self._channels.discard(channel)
@@ -130,6 +139,11 @@ class ProxySite:
         self._note_drained()
         return drained
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether all connections were told to end."""
+        return self._drained is not None
+
     def abort(self) -> None:
         """End every connection at once."""
         for channel in list(self._channels):
@@ -149,10 +163,11 @@ class ChannelFactory(ServerFactory):
     def __init__(self, site: ProxySite, secure: bool) -> None:
         self._site = site
         self._secure = secure
+        self._channel = channel_class(site.sessions, secure)
 
     def build(self) -> DownstreamChannel:
         """Make the channel of one connection."""
-        return DownstreamChannel(self._site, self._secure)
+        return self._channel(self._site, self._secure)
 
     def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
         return self.build()

@@ -70,6 +70,13 @@ def splice(target: Transport, copy: KernelCopy) -> bool:
     return splice_from is not None and bool(splice_from(copy))
 
 
+def deliver_to(transport: object, protocol: object, instead_of: object) -> None:
+    """Have *transport* tell *protocol* what comes and when it ends, and *instead_of* nothing any more."""
+    # A transport that wraps another one, such as that of TLS over Twisted's, calls its protocol so.
+    wraps = getattr(transport, "wrappedProtocol", None) is instead_of
+    setattr(transport, "wrappedProtocol" if wraps else "protocol", protocol)
+
+
 def in_kernel(sock: object) -> int:
     """Return how many bytes the kernel has for the peer of *sock* that the peer did not acknowledge.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cryptography import x509
@@ -82,17 +82,29 @@ class RawUpstream(Factory):
 
 
 class HandMadeTLS(RawWire):
-    """A TLS client that asks for a page; *send* decides how its first flight is sent.
+    """A TLS client that asks for a page, or says something else first; *send* decides how its first flight is sent.
 
-    *names* are those of the certificate that it was shown, *answer* is what came decrypted.
+    It offers *protocols*.  What it says first comes with the end of its handshake.  *names*
+    are those of the certificate that it was shown, *agreed* is the protocol, *answer* is what came decrypted.
     """
 
-    def __init__(self, server_name: bytes | None, send: Callable[[RawWire, bytes], object]) -> None:
+    def __init__(
+        self,
+        server_name: bytes | None,
+        send: Callable[[RawWire, bytes], object],
+        protocols: Sequence[bytes] = (),
+        first: bytes = b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n",
+    ) -> None:
         super().__init__()
         self.names: tuple[str, ...] = ()
         self.answer = b""
         self._send = send
-        self._tls = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
+        self.agreed: bytes | None = None
+        self._first = first
+        context = SSL.Context(SSL.TLS_METHOD)
+        if protocols:
+            context.set_alpn_protos(list(protocols))
+        self._tls = SSL.Connection(context, None)
         self._tls.set_connect_state()
         if server_name is not None:
             self._tls.set_tlsext_host_name(server_name)
@@ -124,7 +136,20 @@ class HandMadeTLS(RawWire):
         certificate = self._tls.get_peer_certificate(as_cryptography=True)
         assert certificate is not None
         self.names = _names(certificate)
-        self._tls.send(b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n")
+        self.agreed = self._tls.get_alpn_proto_negotiated()
+        if self._first:
+            self._tls.send(self._first)
+
+    def say(self, octets: bytes) -> None:
+        """Send more; the handshake is over."""
+        self._tls.send(octets)
+        self._flush()
+
+    def leave(self) -> None:
+        """Say that nothing follows, as TLS does, and close."""
+        self._tls.shutdown()
+        self._flush()
+        self.transport.loseConnection()
 
     def _flush(self) -> None:
         try:

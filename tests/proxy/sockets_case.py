@@ -20,6 +20,7 @@ from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Secret
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.grounds import PlaneGround, TwistedGround
+from ingress.proxy.http2.negotiating import SessionRules
 from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.prefaces import NO_PREFACES
@@ -60,6 +61,8 @@ class SocketsCase(TestCase):
     """Whether the plane may leave large bodies to the kernel."""
     rules = NO_PREFACES
     """What both listeners read of a connection before it has a protocol."""
+    sessions: SessionRules | None = None
+    """Where HTTP/2 is spoken, and what speaks it."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Start."""
@@ -84,8 +87,12 @@ class SocketsCase(TestCase):
             access_log=self.access_log,
             metrics=self.metrics,
             random=Random(1),
+            sessions=self.sessions,
         )
-        self.contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+        self.contexts = ServerContexts(
+            generate_certificate(datetime.now(UTC)),
+            http2=self.sessions is not None and self.sessions.over_tls,
+        )
         self.clients: list[DownstreamWire] = []
         self.upstream = Upstream(self.reactor)
         self.publish(self.upstream.listen())

@@ -3,6 +3,7 @@
 from tests.proxy import (
     test_sockets_client_certificates,
     test_sockets_downstreams,
+    test_sockets_negotiating,
     test_sockets_passthrough,
     test_sockets_proxy_header,
     test_sockets_retries,
@@ -21,6 +22,7 @@ def _on_plane() -> None:
     modules = (
         test_sockets_client_certificates,
         test_sockets_downstreams,
+        test_sockets_negotiating,
         test_sockets_passthrough,
         test_sockets_proxy_header,
         test_sockets_retries,

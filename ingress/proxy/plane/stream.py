@@ -35,7 +35,7 @@ DONE = Failure(main.CONNECTION_DONE)
 
 
 class StreamTransport(SplicedSocket):
-    """One connected socket, in the plane from ``start`` to its end."""
+    """One connected socket, in the plane from ``start`` to its end; another ``protocol`` may take it over."""
 
     __slots__ = (
         "_broken",
@@ -48,12 +48,12 @@ class StreamTransport(SplicedSocket):
         "_plane",
         "_producer",
         "_producer_paused",
-        "_protocol",
         "_read_ended",
         "_read_size",
         "_reading",
         "_shutting",
         "_write_failure",
+        "protocol",
     )
 
     def __init__(
@@ -62,7 +62,7 @@ class StreamTransport(SplicedSocket):
         """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
         super().__init__(sock, peer)
         self._plane = plane
-        self._protocol = protocol
+        self.protocol = protocol
         self._events = 0
         self._reading = True
         self._read_ended = False
@@ -82,13 +82,13 @@ class StreamTransport(SplicedSocket):
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "ending" if self._ending else "open"
-        return f"<{type(self).__name__} {state} of {self._protocol!r}>"
+        return f"<{type(self).__name__} {state} of {self.protocol!r}>"
 
     def start(self) -> None:
         """Enter the plane and tell the protocol."""
         self._events = READ
         self._plane.add(self, self._fileno, READ)
-        self._protocol.makeConnection(self)
+        self.protocol.makeConnection(self)
 
     # What a kind of connection does in its own way
 
@@ -156,17 +156,17 @@ class StreamTransport(SplicedSocket):
                 self._read_size = min(size + size // 2, _LARGE_READ)
             elif size < _SMALL_READ:
                 self._read_size = _SMALL_READ
-            self._protocol.dataReceived(received)
+            self.protocol.dataReceived(received)
         else:
             self._end_of_input()
 
     def _end_of_input(self) -> None:
         if self._write_failure is not None:
             self._end(self._write_failure)
-        elif IHalfCloseableProtocol.providedBy(self._protocol):
+        elif IHalfCloseableProtocol.providedBy(self.protocol):
             self._read_ended = True
             self.update()
-            self._protocol.readConnectionLost()
+            self.protocol.readConnectionLost()
         else:
             self._end(DONE)
 
@@ -248,7 +248,7 @@ class StreamTransport(SplicedSocket):
         if reason is DONE:
             self._say_goodbye()
         self._plane.close(self._sock)
-        self._plane.later(lambda: self._protocol.connectionLost(reason))
+        self._plane.later(lambda: self.protocol.connectionLost(reason))
 
     # Splices
 

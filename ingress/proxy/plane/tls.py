@@ -11,7 +11,7 @@ import socket
 
 from OpenSSL import SSL
 from twisted.internet import error
-from twisted.internet.interfaces import IAddress
+from twisted.internet.interfaces import IAddress, IHandshakeListener
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
@@ -99,8 +99,11 @@ class TLSTransport(StreamTransport):
         else:
             self._is_shaking = False
             self._plane.handshakes.end(self)
-            # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
-            self._read()
+            if IHandshakeListener.providedBy(self.protocol):
+                self.protocol.handshakeCompleted()
+            if not self._ended:
+                # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
+                self._read()
 
     def _refused(self, problem: SSL.Error) -> None:
         """The handshake failed, and OpenSSL has sent its alert."""
@@ -143,7 +146,7 @@ class TLSTransport(StreamTransport):
             self._end(Failure(error.ConnectionLost(str(problem))))
             return
         if received:
-            self._protocol.dataReceived(received)
+            self.protocol.dataReceived(received)
         elif received is not None:
             self._end_of_input()
 
