@@ -22,6 +22,7 @@ from ingress.http2.frames import (
     ENABLE_PUSH,
     FRAME_BYTES,
     GOAWAY,
+    HEADER_TABLE_SIZE,
     INITIAL_WINDOW_SIZE,
     LARGEST_WINDOW,
     MAX_CONCURRENT_STREAMS,
@@ -31,6 +32,7 @@ from ingress.http2.frames import (
     PUSH_PROMISE,
     RST_STREAM,
     SETTINGS_ACK,
+    USUAL_TABLE_SIZE,
     USUAL_WINDOW,
     WINDOW_UPDATE,
     ping_frame,
@@ -52,6 +54,7 @@ MEMO_BLOCKS: Final = 32
 MEMO_BLOCK_BYTES: Final = 1024
 MEMO_LIST_BYTES: Final = 4096
 _MAX_REMEMBERED_RESETS: Final = 512
+_NO_TABLE: Final = b"\x20"
 
 S = TypeVar("S", bound=Stream)
 F = TypeVar("F")
@@ -74,8 +77,11 @@ class Connection(FrameReader, Generic[S, F, M]):
         """What we let the peer send on a new stream."""
         self.is_full = False
         """Whether the transport takes no more for now."""
+        self.notice = b""
+        """What the next field block begins with: that our table, which has nothing, is as small as the peer's."""
         self.memo: dict[bytes, M] = {}
         """What field blocks meant, while the peer's table is as it was then."""
+        self._told_table_size = USUAL_TABLE_SIZE
         self._decoder = FieldDecoder(read_field, most_bytes=MAX_LIST_BYTES)
         self._room = USUAL_WINDOW
         self._owed = 0
@@ -131,6 +137,11 @@ class Connection(FrameReader, Generic[S, F, M]):
     def table_changes(self) -> int:
         """How often the peer's table changed."""
         return self._decoder.changes
+
+    def noticed(self, block: bytes) -> bytes:
+        """Return *block*, which is sent now, with what our next one must begin with."""
+        notice, self.notice = self.notice, b""
+        return notice + block
 
     # Bodies
 
@@ -299,6 +310,10 @@ class Connection(FrameReader, Generic[S, F, M]):
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "ENABLE_PUSH is neither 0 nor 1")
         elif name == MAX_CONCURRENT_STREAMS:
             self.most_streams_changed(value)
+        elif name == HEADER_TABLE_SIZE and value < self._told_table_size:
+            # RFC 7541 section 4.2: a reduction must be told, also by those who keep no table.
+            self._told_table_size = 0
+            self.notice = _NO_TABLE
 
     def _ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id:

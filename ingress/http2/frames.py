@@ -39,6 +39,7 @@ ENABLE_CONNECT_PROTOCOL: Final = 0x8
 FRAME_HEAD_BYTES: Final = 9
 FRAME_BYTES: Final = 16 * 1024
 """The least that ``MAX_FRAME_SIZE`` may be, and all that we ever send or take in one frame."""
+USUAL_TABLE_SIZE: Final = 4096
 USUAL_WINDOW: Final = 65_535
 LARGEST_WINDOW: Final = 2**31 - 1
 LAST_STREAM: Final = 2**31 - 1

@@ -130,6 +130,8 @@ class Stream:
         With *ended* that is all, but for the trailers in the block *final*.
         """
         connection = self.connection
+        if connection.notice:
+            block = connection.noticed(block)
         size = len(piece)
         if (
             not final
@@ -205,7 +207,7 @@ class Stream:
         is_over = self._is_ending and not waiting
         if is_over:
             if self._final:
-                frames.append(field_block_frames(self.id, self._final, True))
+                frames.append(field_block_frames(self.id, connection.noticed(self._final), True))
             elif not sent:
                 frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
         if frames:

@@ -1,0 +1,241 @@
+"""The client's side of a connection: requests out, answers in.
+
+Every answer is checked to be one, and to be whole, before anything of it goes on (RFC 9113
+sections 8.1 and 8.3.2).  Streams are begun while the peer lets us have more of them, until it says goodbye (section
+6.8) or their numbers are used up.  What it says it has done nothing with is told apart, for
+that alone may be asked again whatever it was (section 8.7).
+
+Credit of the connection is given back as soon as a body comes, that of a stream when it is taken: so whoever
+takes nothing stops his own stream, and none of the others, who are strangers to him.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from ingress.http.response_head import ResponseHead
+from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, Connection
+from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
+from ingress.http2.frames import (
+    ENABLE_PUSH,
+    INITIAL_WINDOW_SIZE,
+    LAST_STREAM,
+    PREFACE,
+    USUAL_WINDOW,
+    goaway_frame,
+    settings_frame,
+    window_update,
+)
+from ingress.http2.response_fields import (
+    ResponseField,
+    read_response_field,
+    response_head,
+    trailer_lines,
+)
+from ingress.http2.stream import Stream
+
+ASSUMED_STREAMS: Final = 100
+"""How many a peer is taken to allow until it says so (section 6.5.2 recommends no fewer)."""
+MAX_INTERIM: Final = 32
+"""1xx answers to one request; more is a flood."""
+_CHEAPER: Final = 8
+"""Streams are ours to begin, so what an endpoint says about them is less of a threat than what a client may."""
+
+GREETING: Final = (
+    PREFACE
+    + settings_frame(((ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, STREAM_WINDOW)))
+    + window_update(0, CONNECTION_WINDOW - USUAL_WINDOW)
+)
+"""What we say first."""
+
+S = TypeVar("S", bound="ClientStream")
+Meaning = ResponseHead | list[bytes]
+"""What a field block of an answer is: a head, or trailers that go on, as lines without CRLF."""
+
+
+class ClientStream(Stream):
+    """A request and its answer; it has no number until it is begun."""
+
+    __slots__ = ("_interims", "is_head_request", "knows_head")
+
+    connection: "ClientConnection[Any]"
+
+    def __init__(self, connection: "ClientConnection[Any]", is_head_request: bool = False) -> None:
+        super().__init__(connection, 0, left=0)
+        self.is_head_request = is_head_request
+        """Whether the answer has no body whatever its head says (RFC 9110 section 9.3.2)."""
+        self.knows_head = False
+        """Whether the head of the final answer came."""
+        self._interims = 0
+
+    # What takes the answer
+
+    @abstractmethod
+    def interim(self, head: ResponseHead) -> None:
+        """A 1xx head came."""
+
+    @abstractmethod
+    def answered(self, head: ResponseHead, ended: bool) -> None:
+        """The head of the answer came; with *ended* that is all of it."""
+
+    @abstractmethod
+    def body(self, piece: bytes, ended: bool) -> None:
+        """A piece of the body came; with *ended* it was the last one, and there are no trailers."""
+
+    @abstractmethod
+    def trailers(self, lines: list[bytes]) -> None:
+        """The body is whole, and these came behind it."""
+
+    # What came
+
+    def received(self, piece: bytes, ended: bool) -> None:
+        """A piece of the body came, or its end."""
+        if not self.knows_head:
+            raise Malformed("a body without a head")
+        self.body(piece, ended)
+        if ended:
+            self.connection.answer_ended(self)
+
+    def block_received(self, meaning: Meaning, ended: bool) -> None:
+        """A field block came; raises ``StreamFault`` for what cannot be one here."""
+        if isinstance(meaning, ResponseHead):
+            self._take_head(meaning, ended)
+        elif not self.knows_head:
+            raise Malformed("an answer without :status")
+        elif not ended:
+            raise Malformed("fields amid a body")
+        elif self.left > 0:
+            raise Malformed("body and content-length differ")
+        else:
+            self.remote_ended = True
+            self.trailers(meaning)
+        if self.remote_ended:
+            self.connection.answer_ended(self)
+
+    def _take_head(self, head: ResponseHead, ended: bool) -> None:
+        if self.knows_head:
+            raise Malformed("a second head")
+        if head.status < 200:
+            if ended:
+                raise Malformed("an interim answer, and nothing behind it")
+            self._interims += 1
+            if self._interims > MAX_INTERIM:
+                raise StreamFault(ErrorCode.ENHANCE_YOUR_CALM, "too many interim answers")
+            self.interim(head)
+            return
+        self.left = head.content_length if head.has_body and not self.is_head_request else 0
+        if ended and self.left > 0:
+            raise Malformed("a length, and no content")
+        self.knows_head = True
+        self.remote_ended = ended
+        self.answered(head, ended)
+
+
+class ClientConnection(Connection[S, ResponseField, Meaning]):
+    """The client's side; *S* is a stream of whoever asks."""
+
+    def __init__(self, seconds: Callable[[], float], most_streams: int = ASSUMED_STREAMS) -> None:
+        """*most_streams* is what the peer is taken to allow until it says so."""
+        super().__init__(read_response_field, seconds)
+        self.most_streams = most_streams
+        """How many streams the peer lets us have at once."""
+        self.is_leaving = False
+        """Whether no stream may be begun any more."""
+        self._next_id = 1
+
+    @abstractmethod
+    def left(self) -> None:
+        """The peer said goodbye, and begins nothing with what comes now."""
+
+    @property
+    def room(self) -> int:
+        """How many more streams may be begun now."""
+        if self.is_leaving or self.has_failed or self._next_id > LAST_STREAM:
+            return 0
+        return self.most_streams - len(self.streams)
+
+    # Sending
+
+    def greet(self) -> None:
+        """Say our settings; to be called first."""
+        self._room = CONNECTION_WINDOW
+        self.write(GREETING)
+
+    def begin(self, stream: S, block: bytes, piece: bytes, ended: bool) -> None:
+        """Send the head of a request, and the first *piece* of its body; there must be ``room``."""
+        stream.id = self._next_id
+        stream.window = self.initial_window
+        self._next_id += 2
+        self.streams[stream.id] = stream
+        stream.send_head(block, piece, ended)
+
+    def leave(self) -> None:
+        """Begin no more streams, and say so."""
+        if not self.is_leaving and not self.has_failed:
+            self.is_leaving = True
+            self.write(goaway_frame(0, ErrorCode.NO_ERROR))
+
+    # Receiving
+
+    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
+        """An answer or its trailers came."""
+        meaning = self.memo.get(block)
+        changes = self.table_changes
+        fields = None if meaning is not None else self.decode(block)
+        stream = self.streams.get(stream_id)
+        if stream is None or stream.remote_ended:
+            self.stray(stream_id, stream)
+            return
+        if meaning is None:
+            assert fields is not None
+            meaning = (
+                response_head(fields) if fields and fields[0][1] == b":status" else trailer_lines(fields)
+            )
+            self.remember(block, changes, meaning)
+        stream.block_received(meaning, ended)
+
+    def answer_ended(self, stream: ClientStream) -> None:
+        """An answer is whole; of a request that goes on nobody wants the rest (section 8.1)."""
+        if stream.local_ended:
+            self.budget.finished()
+            self.close_stream(stream)
+        else:
+            stream.reset(ErrorCode.NO_ERROR)
+
+    def give_back(self, count: int) -> None:
+        """Return credit of the connection: ``data_received`` did, whoever takes what came."""
+
+    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
+        left = self._room - length
+        if 0 <= left < CONNECTION_WINDOW // 2:
+            self.grant(CONNECTION_WINDOW - left)
+        super().data_received(stream_id, piece, length, ended)
+
+    def is_idle(self, stream_id: int) -> bool:
+        """Whether we have not begun this stream; nobody begins even ones, for we take no pushes."""
+        return stream_id >= self._next_id or stream_id % 2 == 0
+
+    def most_streams_changed(self, count: int) -> None:
+        self.most_streams = count
+
+    def _set(self, name: int, value: int) -> None:
+        if name == ENABLE_PUSH and value:
+            # Section 6.5.2: who is never to push cannot be asked to.
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a server that wants pushes")
+        super()._set(name, value)
+
+    def peer_leaves(self, last: int, code: int) -> None:
+        """The peer looks at no stream above *last*; those up to it go on (section 6.8)."""
+        self.is_leaving = True
+        why = f"the endpoint leaves, with code {code}"
+        for stream in [each for each in self.streams.values() if each.id > last]:
+            stream.forget_unsent()
+            self.close_stream(stream)
+            stream.broken(ErrorCode.REFUSED_STREAM, why)
+        self.left()
+
+    def spend(self, cost: float = 1.0) -> None:
+        super().spend(cost / _CHEAPER)
+
+    def came_to_nothing(self) -> None:
+        """A stream was reset: a request of ours has failed, and what follows is decided there."""

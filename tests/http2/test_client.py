@@ -1,0 +1,494 @@
+"""Tests for ``ingress.http2.client``: frames in, frames out, and what is made of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http.response_head import ResponseHead
+from ingress.http2.client import ASSUMED_STREAMS, MAX_INTERIM, ClientConnection, ClientStream
+from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.faults import ErrorCode
+from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
+from tests.fakes.http2_frames import (
+    DATA,
+    ENABLE_PUSH,
+    GOAWAY,
+    HEADER_TABLE_SIZE,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    MAX_CONCURRENT_STREAMS,
+    NO_ERROR,
+    PING,
+    PROTOCOL_ERROR,
+    PUSH_PROMISE,
+    REFUSED_STREAM,
+    RST_STREAM,
+    SETTINGS,
+    WINDOW_UPDATE,
+    block,
+    data,
+    frame,
+    goaway,
+    headers,
+    ping,
+    reset,
+    settings,
+    string,
+    window_update,
+)
+from tests.fakes.http2_server import Http2Server, answer
+
+GET = b"\x82\x86\x84\x01\x01a"
+"""``GET / http a`` by the static table."""
+OK = block([(b":status", b"200")])
+WITH_LENGTH = block([(b":status", b"200"), (b"content-length", b"2")])
+HINTS = block([(b":status", b"103"), (b"link", b"</a>")])
+TRAILERS = block([(b"grpc-status", b"0")])
+
+
+class Told(ClientStream):
+    """A stream that notes what it is told."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self, connection: Connected, is_head_request: bool = False) -> None:
+        super().__init__(connection, is_head_request)
+        self.seen: list[object] = []
+
+    def interim(self, head: ResponseHead) -> None:
+        self.seen.append(head.status)
+
+    def answered(self, head: ResponseHead, ended: bool) -> None:
+        self.seen.append((head.status, ended))
+
+    def body(self, piece: bytes, ended: bool) -> None:
+        self.seen.append((piece, ended))
+
+    def trailers(self, lines: list[bytes]) -> None:
+        self.seen.append(lines)
+
+    def broken(self, code: ErrorCode | int, why: str) -> None:
+        self.seen.append(f"broken {int(code)}")
+
+    def drained(self) -> None:
+        self.seen.append("drained")
+
+
+class Connected(ClientConnection[Told]):
+    """A connection whose other end is a test."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 0.0)
+        self.sent = b""
+        self.write = self._send
+        self.closed_streams: list[int] = []
+        self.said_goodbye = 0
+        self.fault: tuple[ErrorCode, str] | None = None
+
+    def _send(self, octets: bytes) -> None:
+        self.sent += octets
+
+    def stream_closed(self, stream: Told) -> None:
+        self.closed_streams.append(stream.id)
+
+    def left(self) -> None:
+        self.said_goodbye += 1
+
+    def failed(self, code: ErrorCode, why: str) -> None:
+        self.fault = (code, why)
+
+
+class PureWire:
+    """A wire right into a connection."""
+
+    closed = False
+
+    def __init__(self, connection: Connected) -> None:
+        self._connection = connection
+
+    def seconds(self) -> float:
+        return 0.0
+
+    def send(self, octets: bytes) -> None:
+        self._connection.receive(octets)
+
+    def receive(self, seconds: float) -> bytes:
+        sent, self._connection.sent = self._connection.sent, b""
+        return sent
+
+    def close(self) -> None: ...
+
+
+class ClientCase(SynchronousTestCase):
+    """A connection and its server."""
+
+    def setUp(self) -> None:
+        self.connection = Connected()
+        self.server = Http2Server(PureWire(self.connection))
+        self.connection.greet()
+        self.server.greet()
+
+    def ask(self, body: bytes = b"", ended: bool = True, is_head_request: bool = False) -> Told:
+        """Begin a request."""
+        stream = Told(self.connection, is_head_request)
+        self.connection.begin(stream, GET, body, ended)
+        self.server.look()
+        return stream
+
+    def resets(self) -> list[tuple[int, int]]:
+        """Return the streams that were reset, and why."""
+        self.server.look()
+        return [(each.stream, each.code) for each in self.server.of(RST_STREAM)]
+
+
+class GreetingTests(ClientCase):
+    """What is said first."""
+
+    def test_settings(self) -> None:
+        """The preface, our settings without pushes, and a larger window for the connection; theirs are acknowledged."""
+        self.server.look()
+        self.assertEqual(self.server.settings, {ENABLE_PUSH: 0, INITIAL_WINDOW_SIZE: STREAM_WINDOW})
+        self.assertEqual(
+            [(each.stream, each.increment) for each in self.server.of(WINDOW_UPDATE)],
+            [(0, CONNECTION_WINDOW - 65535)],
+        )
+        self.assertEqual(self.server.settings_acks, 1)
+
+    def test_not_first(self) -> None:
+        """A server that begins with anything but SETTINGS, such as HTTP/1.1, ends the connection."""
+        for first in (ping(), b"HTTP/1.1 400 Bad Request\r\n\r\n", answer(1)):
+            connection = Connected()
+            connection.greet()
+            connection.receive(first)
+            assert connection.fault is not None
+            self.assertIn(connection.fault[0], (ErrorCode.PROTOCOL_ERROR, ErrorCode.FRAME_SIZE_ERROR))
+
+
+class RequestTests(ClientCase):
+    """What is sent."""
+
+    def test_numbers(self) -> None:
+        """Streams have odd numbers that rise."""
+        self.assertEqual([self.ask().id for _ in range(3)], [1, 3, 5])
+        self.assertEqual([each.ends_stream for each in self.server.of(HEADERS)], [True] * 3)
+
+    def test_numbers_used_up(self) -> None:
+        """After the highest number no stream is begun any more."""
+        self.connection._next_id = LAST_STREAM
+        self.assertGreater(self.connection.room, 0)
+        self.assertEqual(self.ask().id, LAST_STREAM)
+        self.assertEqual(self.connection.room, 0)
+
+    def test_room(self) -> None:
+        """As many streams at once as the server says; a hundred until it does."""
+        self.assertEqual(self.connection.room, ASSUMED_STREAMS)
+        self.server.send(settings((MAX_CONCURRENT_STREAMS, 2)))
+        self.ask()
+        self.ask()
+        self.assertEqual(self.connection.room, 0)
+        self.server.answer(1)
+        self.assertEqual(self.connection.room, 1)
+        self.server.send(settings((MAX_CONCURRENT_STREAMS, 0)))
+        self.assertLessEqual(self.connection.room, 0)
+
+    def test_body(self) -> None:
+        """A body goes in frames of 16 KiB at most, as far as both windows allow, and its end with the last."""
+        body = bytes(100_000)
+        stream = self.ask(body)
+        sent = self.server.of(DATA)
+        self.assertEqual(sum(len(each.payload) for each in sent), 65535)
+        self.assertLessEqual(max(len(each.payload) for each in sent), FRAME_BYTES)
+        self.assertTrue(stream.is_blocked)
+        self.server.send(window_update(1, 100_000))
+        self.server.look()
+        self.assertEqual(len(self.server.body(1)), 65535)
+        self.server.send(window_update(0, 100_000))
+        self.server.look()
+        self.assertEqual(self.server.body(1), body)
+        self.assertEqual([each.ends_stream for each in self.server.of(DATA)][-2:], [False, True])
+        self.assertTrue(stream.local_ended)
+
+    def test_drained(self) -> None:
+        """Whoever writes a body learns when what waited is sent."""
+        self.server.send(settings((INITIAL_WINDOW_SIZE, 10)))
+        stream = self.ask(b"a" * 15, ended=False)
+        self.assertEqual((stream.seen, stream.unsent), ([], 5))
+        self.server.send(window_update(1, 5))
+        self.assertEqual((stream.seen, stream.unsent), (["drained"], 0))
+        stream.send(b"", True)
+        self.server.look()
+        self.assertEqual(self.server.body(1), b"a" * 15)
+        self.assertTrue(self.server.of(DATA)[-1].ends_stream)
+
+    def test_table_size(self) -> None:
+        """A server with a smaller table is told once that ours, which is empty, is as small."""
+        self.server.send(settings((HEADER_TABLE_SIZE, 100)))
+        self.ask()
+        self.ask()
+        self.assertEqual([each.payload for each in self.server.of(HEADERS)], [b"\x20" + GET, GET])
+
+
+class AnswerTests(ClientCase):
+    """What is made of answers."""
+
+    def test_whole(self) -> None:
+        """Head, body and trailers are told apart, and the stream is over."""
+        stream = self.ask()
+        self.server.answer(
+            1, b"ok", more=[(b"x", b"y")], trailers=[(b"grpc-status", b"0"), (b"host", b"evil")]
+        )
+        self.assertEqual(stream.seen, [(200, False), (b"ok", False), [b"grpc-status: 0"]])
+        self.assertEqual((self.connection.closed_streams, self.connection.streams), ([1], {}))
+        self.assertEqual(self.resets(), [])
+
+    def test_interim(self) -> None:
+        """1xx heads come before, but not without bound."""
+        stream = self.ask()
+        self.server.send(headers(1, HINTS, ended=False) * 2, headers(1, OK))
+        self.assertEqual(stream.seen, [103, 103, (200, True)])
+        stream = self.ask()
+        self.server.send(headers(3, HINTS, ended=False) * (MAX_INTERIM + 1))
+        self.assertEqual(stream.seen[-1], f"broken {int(ErrorCode.ENHANCE_YOUR_CALM)}")
+
+    def test_without_a_body(self) -> None:
+        """What answers HEAD, 204 and 304 have no body, whatever length they tell of."""
+        stream = self.ask(is_head_request=True)
+        self.server.send(headers(1, block([(b":status", b"200"), (b"content-length", b"5")])))
+        self.assertEqual(stream.seen, [(200, True)])
+        stream = self.ask()
+        self.server.send(headers(3, block([(b":status", b"304"), (b"content-length", b"5")])))
+        self.assertEqual(stream.seen, [(304, True)])
+        stream = self.ask(is_head_request=True)
+        self.server.send(headers(5, WITH_LENGTH, ended=False), data(5, b"ok", ended=True))
+        self.assertEqual(stream.seen, [(200, False), "broken 1"])
+
+    def test_malformed(self) -> None:
+        """Whatever is no answer, or not a whole one, ends its stream with PROTOCOL_ERROR, and no other."""
+        fields = {
+            "no status": headers(1, block([(b"x", b"y")])),
+            "no fields": headers(1, b""),
+            "two statuses": headers(1, block([(b":status", b"200"), (b":status", b"200")])),
+            "status behind a field": headers(1, block([(b"x", b"y"), (b":status", b"200")])),
+            "status of two digits": headers(1, block([(b":status", b"20")])),
+            "switch": headers(1, block([(b":status", b"101")]), ended=False),
+            "interim that ends": headers(1, HINTS),
+            "field of a request": headers(1, block([(b":status", b"200"), (b":path", b"/")])),
+            "field of a connection": headers(1, block([(b":status", b"200"), (b"connection", b"close")])),
+            "coding": headers(1, block([(b":status", b"200"), (b"transfer-encoding", b"chunked")])),
+            "capital": headers(1, block([(b":status", b"200"), (b"X", b"y")])),
+            "line end": headers(1, block([(b":status", b"200"), (b"x", b"y\r\nz: 1")])),
+            "two lengths": headers(
+                1, block([(b":status", b"200"), (b"content-length", b"1"), (b"content-length", b"2")])
+            ),
+            "length without a body": headers(1, WITH_LENGTH),
+            "body without a head": data(1, b"x"),
+            "end without a head": data(1, b"", ended=True),
+            "too long": headers(1, WITH_LENGTH, ended=False) + data(1, b"abc"),
+            "too short": headers(1, WITH_LENGTH, ended=False) + data(1, b"a", ended=True),
+            "too short, with trailers": headers(1, WITH_LENGTH, ended=False) + data(1, b"a") + headers(1, TRAILERS),
+            "second head": headers(1, OK, ended=False) + headers(1, OK),
+            "fields amid the body": headers(1, OK, ended=False) + headers(1, TRAILERS, ended=False),
+            "status in trailers": headers(1, OK, ended=False) + headers(1, block([(b"x", b"y"), (b":status", b"200")])),
+        }  # fmt: skip
+        for what, octets in fields.items():
+            self.setUp()
+            stream, other = self.ask(), self.ask()
+            self.server.send(octets)
+            self.assertEqual(stream.seen[-1:], [f"broken {PROTOCOL_ERROR}"], what)
+            self.assertEqual(self.resets(), [(1, PROTOCOL_ERROR)], what)
+            self.server.answer(3)
+            self.assertEqual(other.seen, [(200, False), (b"ok", True)], what)
+            self.assertIsNone(self.connection.fault, what)
+
+    def test_early(self) -> None:
+        """An answer before the request has ended is good, and the rest of the request is not sent."""
+        self.server.send(settings((INITIAL_WINDOW_SIZE, 10)))
+        stream = self.ask(b"a" * 15, ended=False)
+        self.server.answer(1, b"no", b"413")
+        self.assertEqual(stream.seen, [(413, False), (b"no", True)])
+        self.assertEqual(self.resets(), [(1, NO_ERROR)])
+        self.assertFalse(stream.is_blocked)
+        self.assertEqual(self.connection.streams, {})
+
+    def test_after_the_end(self) -> None:
+        """What still comes for a stream that we have reset is no fault, and its fields are decoded all the same."""
+        stream = self.ask()
+        stream.reset(ErrorCode.CANCEL)
+        indexed = b"\x40" + string(b"x-kept") + string(b"yes")
+        self.server.send(headers(1, OK + indexed, ended=False), data(1, b"late"), reset(1))
+        other = self.ask()
+        self.server.send(headers(3, b"\x88\xbe"))
+        self.assertEqual(other.seen, [(200, True)])
+        self.assertIsNone(self.connection.fault)
+
+    def test_remembered(self) -> None:
+        """A block that came before means the same again, until the table changes."""
+        first, second = self.ask(), self.ask()
+        self.server.send(headers(1, OK + block([(b"x", b"y")])), headers(3, OK + block([(b"x", b"y")])))
+        self.assertEqual((first.seen, second.seen), ([(200, True)], [(200, True)]))
+        self.assertEqual(len(self.connection.memo), 1)
+        self.ask()
+        self.server.send(headers(5, OK + b"\x40" + string(b"new") + string(b"entry")))
+        self.assertEqual(len(self.connection.memo), 0)
+
+    def test_remembered_in_another_place(self) -> None:
+        """What was trailers is no head, and what was a head no trailers, although both are remembered."""
+        self.ask()
+        self.server.answer(1, trailers=[(b"x", b"y")])
+        stream = self.ask()
+        self.server.send(headers(3, block([(b"x", b"y")])))
+        self.assertEqual(stream.seen, ["broken 1"])
+
+
+class CreditTests(ClientCase):
+    """Windows of what comes."""
+
+    def granted(self, stream: int) -> int:
+        """Return what was given to the server since the last call."""
+        self.server.look()
+        total = sum(each.increment for each in self.server.of(WINDOW_UPDATE, stream))
+        self.server.frames.clear()
+        return total
+
+    def send_body(self, stream: int, size: int) -> None:
+        for at in range(0, size, FRAME_BYTES):
+            self.server.send(data(stream, bytes(min(FRAME_BYTES, size - at))))
+
+    def test_taken(self) -> None:
+        """What is taken is given back, on the stream and on the connection."""
+        self.ask()
+        self.granted(0)
+        self.server.send(headers(1, OK, ended=False))
+        self.send_body(1, STREAM_WINDOW)
+        self.assertEqual(self.granted(1), STREAM_WINDOW)
+        for _ in range(8):
+            self.send_body(1, STREAM_WINDOW)
+        self.assertGreaterEqual(self.granted(0), CONNECTION_WINDOW)
+        self.assertIsNone(self.connection.fault)
+
+    def test_held(self) -> None:
+        """Whoever takes nothing stops his own stream; all others go on, however many of them do so."""
+        slow = [self.ask() for _ in range(8)]
+        quick = self.ask()
+        for stream in slow:
+            stream.pause()
+            self.server.send(headers(stream.id, OK, ended=False))
+            self.send_body(stream.id, STREAM_WINDOW)
+            self.assertEqual(stream.room, 0)
+        self.server.send(headers(quick.id, OK, ended=False))
+        self.send_body(quick.id, STREAM_WINDOW)
+        self.assertIsNone(self.connection.fault)
+        self.assertEqual(self.resets(), [])
+        self.granted(1)
+        slow[0].resume()
+        self.assertEqual(self.granted(1), STREAM_WINDOW)
+
+    def test_too_much(self) -> None:
+        """More than a stream's window ends the stream."""
+        stream = self.ask()
+        stream.pause()
+        self.server.send(headers(1, OK, ended=False))
+        self.send_body(1, STREAM_WINDOW + 1)
+        self.assertEqual(stream.seen[-1], f"broken {int(ErrorCode.FLOW_CONTROL_ERROR)}")
+
+    def test_padding(self) -> None:
+        """Padding counts, and is given back."""
+        self.ask()
+        self.granted(0)
+        self.server.send(headers(1, OK, ended=False))
+        for _ in range(2 * STREAM_WINDOW // 256):
+            self.server.send(data(1, b"", padding=255) + data(1, b"x"))
+        self.assertGreaterEqual(self.granted(1), STREAM_WINDOW)
+        self.assertIsNone(self.connection.fault)
+
+
+class EndTests(ClientCase):
+    """How streams and connections end."""
+
+    def test_reset(self) -> None:
+        """A reset ends the stream with its code; what follows for it is ignored."""
+        for code in (REFUSED_STREAM, NO_ERROR, 99):
+            stream = self.ask(b"a", ended=False)
+            self.server.send(reset(stream.id, code), window_update(stream.id, 1))
+            self.assertEqual(stream.seen, [f"broken {code}"])
+        self.assertEqual((self.connection.streams, self.resets()), ({}, []))
+        self.assertIsNone(self.connection.fault)
+
+    def test_goodbye(self) -> None:
+        """Streams above the last are refused untouched, the others finish, and nothing new begins."""
+        streams = [self.ask() for _ in range(4)]
+        self.server.send(goaway(3))
+        self.assertEqual([each.seen for each in streams], [[], [], ["broken 7"], ["broken 7"]])
+        self.assertEqual((self.connection.room, self.connection.said_goodbye), (0, 1))
+        self.server.answer(1)
+        self.assertEqual(streams[0].seen, [(200, False), (b"ok", True)])
+        self.assertIsNone(self.connection.fault)
+
+    def test_two_steps(self) -> None:
+        """A goodbye that names no stream is followed by one that does."""
+        streams = [self.ask() for _ in range(2)]
+        self.server.send(goaway(LAST_STREAM))
+        self.assertEqual([each.seen for each in streams], [[], []])
+        self.assertEqual(self.connection.room, 0)
+        self.server.send(goaway(1))
+        self.assertEqual([each.seen for each in streams], [[], ["broken 7"]])
+
+    def test_our_goodbye(self) -> None:
+        """We say goodbye once, naming no stream, for the server began none."""
+        self.connection.leave()
+        self.connection.leave()
+        self.server.look()
+        (goodbye,) = self.server.of(GOAWAY)
+        self.assertEqual((goodbye.last_stream, goodbye.code), (0, NO_ERROR))
+        self.assertEqual(self.connection.room, 0)
+
+    def test_ping(self) -> None:
+        """A PING is answered."""
+        self.server.send(ping(b"12345678"))
+        self.server.look()
+        self.assertEqual([each.payload for each in self.server.of(PING)], [b"12345678"])
+
+    def test_faults(self) -> None:
+        """What breaks the connection is answered by GOAWAY with its code, and nothing is read any more."""
+        streams: Iterable[tuple[str, bytes, ErrorCode]] = (
+            ("push", frame(PUSH_PROMISE, b"\0\0\0\2" + OK, 4, 1), ErrorCode.PROTOCOL_ERROR),
+            ("pushes wanted", settings((ENABLE_PUSH, 1)), ErrorCode.PROTOCOL_ERROR),
+            ("answer to nothing", headers(3, OK), ErrorCode.PROTOCOL_ERROR),
+            ("stream of the server", headers(2, OK), ErrorCode.PROTOCOL_ERROR),
+            ("reset of nothing", reset(3), ErrorCode.PROTOCOL_ERROR),
+            ("body of nothing", data(3, b"x"), ErrorCode.PROTOCOL_ERROR),
+            ("no stream", headers(0, OK), ErrorCode.PROTOCOL_ERROR),
+            ("bad block", headers(1, b"\xff\xff\xff\xff\xff\xff"), ErrorCode.COMPRESSION_ERROR),
+            ("too large", frame(DATA, bytes(FRAME_BYTES + 1), 0, 1), ErrorCode.FRAME_SIZE_ERROR),
+            ("second end", headers(1, OK) + data(1, b"x"), ErrorCode.STREAM_CLOSED),
+            ("window", window_update(0, 2**31 - 1), ErrorCode.FLOW_CONTROL_ERROR),
+            ("settings of a stream", frame(SETTINGS, b"", 0, 1), ErrorCode.PROTOCOL_ERROR),
+        )
+        for what, octets, code in streams:
+            self.setUp()
+            stream = self.ask()
+            self.server.send(octets, headers(1, OK))
+            assert self.connection.fault is not None, what
+            self.assertEqual(self.connection.fault[0], code, what)
+            self.server.look()
+            (goodbye,) = self.server.of(GOAWAY)
+            self.assertEqual((goodbye.last_stream, goodbye.code), (0, code), what)
+            self.assertEqual(self.connection.room, 0, what)
+            self.assertNotIn((200, True), [] if what == "second end" else stream.seen, what)
+
+    def test_patience(self) -> None:
+        """Many resets, and windows opened by small steps, are no reason to end the connection of others."""
+        for _ in range(2000):
+            stream = self.ask()
+            self.server.send(reset(stream.id, REFUSED_STREAM))
+        self.ask(b"a", ended=False)
+        self.server.send(window_update(0, 1) * 2000)
+        self.assertIsNone(self.connection.fault)
+
+    def test_flood(self) -> None:
+        """A flood of what carries nothing still ends it."""
+        self.server.send(ping() * 10_000)
+        assert self.connection.fault is not None
+        self.assertEqual(self.connection.fault[0], ErrorCode.ENHANCE_YOUR_CALM)
