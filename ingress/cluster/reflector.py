@@ -19,7 +19,6 @@ came to its end does not name it; so the last state is kept while the API is awa
 Nothing here knows the reactor; what goes there goes through ``Handover``.
 """
 
-import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from threading import Thread
@@ -31,6 +30,7 @@ from ingress.cluster.api_client import ApiConnection, ApiResponse
 from ingress.cluster.api_status import SILENT, blames_version, denies_streaming, is_expired
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
+from ingress.cluster.json_text import decoded
 from ingress.cluster.kinds import KindRead
 from ingress.cluster.lines import LineSplitter, LineTooLongError
 from ingress.cluster.object_changes import Changes, ObjectChanges, Selection
@@ -395,6 +395,6 @@ def reflector_name(read: KindRead, namespace: str) -> str:
 
 def _decoded(text: bytes) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decoded(text)
+    except ValueError:
         raise BrokenStreamError("what came is not JSON") from None
