@@ -20,7 +20,7 @@ from ingress.http2 import huffman
 from ingress.http2.static_table import STATIC_TABLE
 
 SECRETS = frozenset({b"authorization", b"cookie", b"proxy-authorization", b"set-cookie"})
-"""Fields that nobody on the way may put into a table (section 7.1.3), and whose values no memo takes."""
+"""Fields that nobody on the way may put into a table (section 7.1.3), and that are remembered as part of a head only."""
 
 _USUAL_NEWS = 256
 _SAMPLED_NEWS = 13
