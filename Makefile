@@ -111,7 +111,7 @@ $(bench_quick_environment): $(metadata)
 # atheris needs a compiler on some systems, and nothing else needs atheris.
 $(fuzz_environment): $(metadata)
 	test -x $(VENV)-fuzz/bin/python || '$(PYTHON)' -m venv $(VENV)-fuzz
-	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris --editable .
+	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris 'hpack >= 4.1' --editable .
 	@touch $@
 
 $(sslyze_environment):

@@ -10,6 +10,7 @@ from random import Random
 from time import monotonic
 
 from tests.corpus.judge import WrongError
+from tests.fuzz.field_blocks import agree, generated
 from tests.fuzz.mutations import conversation
 from tests.fuzz.parsers import parse_one
 from tests.fuzz.streams import fuzz_one
@@ -44,6 +45,7 @@ def _play(number: int, shows: bool = False) -> int:
     try:
         case, outcome = fuzz_one(number)
         parse_one(case.sent)
+        agree(generated(Random(number), 0.25))
     except WrongError as error:
         case = conversation(Random(number))
         sys.stdout.write(

@@ -16,6 +16,7 @@ from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 from ingress.tls.client_hello import ClientHelloReader, HelloError
 from tests.corpus.judge import WrongError
+from tests.fuzz.field_blocks import agree
 
 # Random bytes alone are told apart from these by the first of them.
 _BEGINNINGS = (
@@ -25,6 +26,8 @@ _BEGINNINGS = (
     b"\x16\x03\x01\x00",
     b"\x16\x03\x01\x00\x40\x01\x00\x00\x3c\x03\x03" + bytes(32),
 )
+# Blocks of fields follow this one, so that there is something in the table.
+FILLED_TABLE = b"\x82\x41\x09shop.test\x40\x01x\x01y\x7f\x00\x01z"
 
 
 def parse_one(octets: bytes) -> None:
@@ -35,7 +38,10 @@ def parse_one(octets: bytes) -> None:
         parse_response_head(octets)
     except ResponseError:
         pass  # What it refuses is its own affair; that it raises nothing else is what is tested.
-    whole, by_halves = _chunked([octets]), _chunked([octets[: len(octets) // 2], octets[len(octets) // 2 :]])
+    half = len(octets) // 2
+    agree([FILLED_TABLE, octets[:half], octets[half:]])
+    agree([FILLED_TABLE, octets])
+    whole, by_halves = _chunked([octets]), _chunked([octets[:half], octets[half:]])
     if whole != by_halves:
         raise WrongError(f"chunks depend on packets: {whole!r} or {by_halves!r}")
 

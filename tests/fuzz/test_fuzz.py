@@ -1,14 +1,18 @@
 """A short run of what ``make fuzz`` does for longer, and that it finds what is wrong."""
 
+from collections.abc import Callable
 from random import Random
 
 from attrs import evolve
 from twisted.logger import Logger
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.http2.field_decoder import FieldDecoder
 from tests.corpus.judge import WrongError
+from tests.fuzz import field_blocks
+from tests.fuzz.field_blocks import Field, agree, generated
 from tests.fuzz.mutations import WORDS, conversation, mutated
-from tests.fuzz.parsers import parse_one
+from tests.fuzz.parsers import FILLED_TABLE, parse_one
 from tests.fuzz.streams import check, fuzz_one, nothing_logged
 
 HALF = b"HTTP/1.1 200 OK\r\nServer: txingress\r\nContent-Length: 99\r\n\r\n"
@@ -29,6 +33,34 @@ class FuzzTests(SynchronousTestCase):
         for number in range(3000):
             octets = conversation(Random(number)).sent if number % 2 else random.randbytes(number % 97)
             parse_one(mutated(random, octets, WORDS))
+
+    def test_field_blocks(self) -> None:
+        """Decoders agree on blocks that were changed; many of them are read, and many are not."""
+        self.assertEqual(agree([FILLED_TABLE, b"\xbe\xbf\xc0", b"\xc1"]), 2)
+        read = refused = 0
+        for number in range(400):
+            blocks = generated(Random(number), 0.25)
+            known = agree(blocks)
+            read += known
+            refused += known < len(blocks)
+        self.assertGreater(read, 800)
+        self.assertGreater(refused, 160)
+
+    def test_field_blocks_differ(self) -> None:
+        """Decoders that do not agree are found: in a field, in what is too large, in what is refused."""
+
+        class Wrong(FieldDecoder[Field]):
+            def decode(self, block: bytes) -> list[Field]:
+                return [(name, value[:3]) for name, value in super().decode(block.rstrip(b"!"))]
+
+        class Small(FieldDecoder[Field]):
+            def __init__(self, read: Callable[[bytes, bytes], Field]) -> None:
+                super().__init__(read, most_bytes=41)
+
+        self.assertEqual(agree([b"\x82"]), 1)
+        for decoder, block in ((Wrong, b"\x87"), (Wrong, b"\x82!"), (Small, b"\x82")):
+            self.patch(field_blocks, "FieldDecoder", decoder)
+            self.assertRaises(WrongError, agree, [block])
 
     def test_same_again(self) -> None:
         """A number stands for one conversation."""
