@@ -34,7 +34,7 @@ from tests.fakes.http2_frames import (
     request_fields,
     settings,
 )
-from tests.fakes.transports import Peer
+from tests.fakes.transports import MemoryReactor, Peer
 
 
 class Wire(Protocol):
@@ -43,6 +43,9 @@ class Wire(Protocol):
     @property
     def closed(self) -> bool:
         """Whether the other side ended the connection."""
+
+    def seconds(self) -> float:
+        """Return what time it is there."""
 
     def send(self, octets: bytes) -> None:
         """Send; what nobody takes any more is lost without a word."""
@@ -57,14 +60,19 @@ class Wire(Protocol):
 class MemoryWire:
     """A wire to a protocol in memory; *serve* lets whoever is behind it answer."""
 
-    def __init__(self, peer: Peer, serve: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reactor: MemoryReactor, peer: Peer, serve: Callable[[], None] = lambda: None) -> None:
         self.peer = peer
+        self._reactor = reactor
         self._serve = serve
 
     @property
     def closed(self) -> bool:
         """Whether the protocol ended the connection."""
         return self.peer.closed or self.peer.saw_end
+
+    def seconds(self) -> float:
+        """Return what time it is there."""
+        return self._reactor.seconds()
 
     def send(self, octets: bytes) -> None:
         """Say *octets*, and let everything happen that follows."""
@@ -73,7 +81,12 @@ class MemoryWire:
             self._serve()
 
     def receive(self, seconds: float) -> bytes:
-        """Return what was sent; nobody ever has to wait."""
+        """Return what was sent; time passes only if nothing was."""
+        self._serve()
+        octets = self.peer.take()
+        if octets or not seconds:
+            return octets
+        self._reactor.pass_time(seconds)
         self._serve()
         return self.peer.take()
 
@@ -104,6 +117,10 @@ class SocketWire:
     def closed(self) -> bool:
         """Whether the server ended the connection."""
         return self._closed
+
+    def seconds(self) -> float:
+        """Return the time."""
+        return monotonic()
 
     def send(self, octets: bytes) -> None:
         """Send *octets*."""
@@ -179,7 +196,7 @@ class Http2Client:
 
     def until(self, condition: Callable[[], object], seconds: float = 2.0) -> bool:
         """Receive until *condition* holds, the connection is closed, or the time is over; return whether it does."""
-        until = monotonic() + seconds
+        until = self.wire.seconds() + seconds
         while True:
             octets = self.wire.receive(0)
             self._feed(octets)
@@ -187,9 +204,10 @@ class Http2Client:
                 return True
             if octets:
                 continue
-            if self.closed or isinstance(self.wire, MemoryWire) or monotonic() >= until:
+            left = until - self.wire.seconds()
+            if self.closed or left <= 0:
                 return False
-            self._feed(self.wire.receive(until - monotonic()))
+            self._feed(self.wire.receive(min(left, 1.0)))
 
     def look(self) -> None:
         """Take what is there."""
