@@ -4,6 +4,7 @@ Decoding takes one step for each byte: a row stands for the bits that are left o
 says for each next byte what comes out and which row is next.  Rows are filled when they are first needed.
 """
 
+from collections import defaultdict
 from functools import cache
 from typing import TypeAlias
 
@@ -63,7 +64,7 @@ _END = 256
 """In a row, behind the steps for all bytes: the step for the end of the string."""
 _START: _Row = []
 _FAILED: _Row = []
-_rows: dict[str, _Row] = {"": _START, _END_OF_STRING: _FAILED}
+_rows: defaultdict[str, _Row] = defaultdict(list, {"": _START, _END_OF_STRING: _FAILED})
 """By the bits that are left of the code under way; all are empty at first."""
 
 
@@ -99,7 +100,7 @@ def _fill(row: _Row) -> None:
     """Fill a row that is needed for the first time."""
     left = next(left for left, known in _rows.items() if known is row)
     steps = [
-        (first + second, _rows.setdefault(left_behind, []))
+        (first + second, _rows[left_behind])
         for first, left_between in _half(left)
         for second, left_behind in _half(left_between)
     ]
