@@ -126,6 +126,7 @@ class ApiServerSource:
             self._secrets,
             (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
             self._progressed,
+            soon=lambda deliver: self._reactor.callLater(0, deliver),
         )
         Thread(target=self._load, args=(started,), name="ingress credentials", daemon=True).start()
         return started

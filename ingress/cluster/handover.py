@@ -29,7 +29,9 @@ class Handover:
     """Takes changes in any thread, and gives them to *sink* in the reactor thread.
 
     *call_from_thread* is the reactor's.  *expected* names the lists that make up the first
-    complete content; *progressed* is called when ``missing`` became less.
+    complete content; *progressed* is called when ``missing`` became less.  *soon* has something
+    called in the next turn, from the reactor thread: waking the reactor, as *call_from_thread* does, is
+    some system calls for each portion, and each of them gives the interpreter away.
     """
 
     def __init__(
@@ -38,8 +40,10 @@ class Handover:
         sink: Sink,
         expected: Iterable[str],
         progressed: Callable[[], None] = lambda: None,
+        soon: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self._call_from_thread = call_from_thread
+        self._soon = soon
         self._sink = sink
         self._progressed = progressed
         # Guarded by the lock:
@@ -89,10 +93,17 @@ class Handover:
             wake = not self._awake
             self._awake = True
         if wake:
-            self._call_from_thread(self._deliver)
+            self._call_from_thread(self._awoken)
+
+    def _awoken(self) -> None:
+        if self._soon is None:
+            self._deliver()
+        else:
+            # What is asked for in a thread's call comes in the same turn, so this is not yet a portion.
+            self._soon(self._deliver)
 
     def _deliver(self) -> None:
-        """Give the sink one portion.  Reactor thread, called once for each wake-up."""
+        """Give the sink one portion.  Reactor thread."""
         with self._lock:
             if self._stopped:
                 return
@@ -146,4 +157,4 @@ class Handover:
             self._awake = self._delivering is not None or bool(self._waiting) or bool(self._markers)
             again = self._awake
         if again:
-            self._call_from_thread(self._deliver)
+            (self._soon or self._call_from_thread)(self._deliver)

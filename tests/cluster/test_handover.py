@@ -140,6 +140,20 @@ class HandoverTests(SynchronousTestCase):
         self.turn()
         self.assertEqual([len(batch) for batch in self.sink.batches], [25, 25, 10])
 
+    def test_one_wake_up_for_many_portions(self) -> None:
+        """The reactor is woken once, and asks itself for the rest: one portion for each later call."""
+        later: list[Callable[[], None]] = []
+        handover = Handover(self.calls.append, self.sink, ("Service",), soon=later.append)
+        handover.put({service_id(str(number)): projection("x") for number in range(450)})
+        handover.synced("Service")
+        self.turn()
+        self.assertEqual(self.sink.batches, [])
+        while later:
+            later.pop(0)()
+            self.assertLessEqual(len(later), 1)
+        self.assertEqual([len(batch) for batch in self.sink.batches], [200, 200, 50])
+        self.assertEqual((self.calls, self.sink.told[-1]), ([], "synced"))
+
     def test_behind(self) -> None:
         """It is behind while more than a few portions wait to be taken."""
         self.handover.put({service_id(str(number)): projection("x") for number in range(100)})
