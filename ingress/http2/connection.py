@@ -289,6 +289,9 @@ class Connection(FrameReader, Generic[S, F, M]):
         for name, value in unpack_setting(payload):
             self._set(name, value)
         self.write(SETTINGS_ACK)
+        if self.blocked:
+            # Not between two values (section 6.5.3): the first of them may have made room that the second takes back.
+            self.pump()
 
     def _set(self, name: int, value: int) -> None:
         if name == INITIAL_WINDOW_SIZE:
@@ -299,8 +302,6 @@ class Connection(FrameReader, Generic[S, F, M]):
                 stream.window += change
                 if stream.window > LARGEST_WINDOW:
                     raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "window too large")
-            if change > 0:
-                self.pump()
         elif name == MAX_FRAME_SIZE:
             # Section 6.5.2: none is below what we send.
             if not FRAME_BYTES <= value < 1 << 24:

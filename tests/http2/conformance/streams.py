@@ -123,7 +123,7 @@ IDENTIFIERS = (
         "5.1.1",
         "a stream below one that was opened is closed",
         (get(5), get(3)),
-        connection_fails(PROTOCOL_ERROR),
+        connection_fails(PROTOCOL_ERROR, STREAM_CLOSED),
     ),
     Row(
         "5.1.2",
