@@ -37,6 +37,8 @@ from ingress.model.balancing import Balancing
 from ingress.proxy.access_log import AccessLog, write_to
 from ingress.proxy.crowd import DEFAULT_CONNECTIONS
 from ingress.proxy.grounds import ground_for
+from ingress.proxy.http2.negotiating import SessionRules
+from ingress.proxy.http2.session import DownstreamSession
 from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.prefaces import PrefaceRules
@@ -201,11 +203,13 @@ class IngressService(Service):
             trusted_proxies=TrustedProxies(settings.trusted_proxies),
             limits=limits,
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
+            sessions=SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge),
         )
         self._contexts = ServerContexts(
             generate_certificate(_now()),
             least_version=VERSIONS[settings.tls_min_version],
             strict_sni=settings.strict_sni,
+            http2=settings.http2,
             seconds=reactor.seconds,
         )
         store = Store(_now)

@@ -94,6 +94,10 @@ class Settings:
     """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""
     strict_sni: bool = False
     """Whether a handshake must name a server that an Ingress serves."""
+    http2: bool = True
+    """Whether TLS connections of clients may agree on HTTP/2."""
+    http2_prior_knowledge: bool = False
+    """Whether plain connections may begin with it."""
     ssl_redirect: bool = True
     """Whether hosts with a certificate redirect to HTTPS, where an Ingress says nothing about it."""
     force_ssl_redirect: bool = False

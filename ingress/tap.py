@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 from twisted.python import usage
 
-from ingress.cli import https_options, limit_options, option_values, reporting_options
+from ingress.cli import http2_options, https_options, limit_options, option_values, reporting_options
 from ingress.cli.option_rows import parameter
 from ingress.settings import Settings
 
@@ -92,6 +92,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     https_options.GROUP,
+    http2_options.GROUP,
     limit_options.GROUP,
     reporting_options.GROUP,
     (
@@ -107,7 +108,12 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-class Options(reporting_options.ReportingOptions, https_options.HttpsOptions, limit_options.LimitOptions):
+class Options(
+    reporting_options.ReportingOptions,
+    https_options.HttpsOptions,
+    http2_options.Http2Options,
+    limit_options.LimitOptions,
+):
     """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
 
     synopsis = "[options]"
@@ -272,6 +278,7 @@ class Options(reporting_options.ReportingOptions, https_options.HttpsOptions, li
 
     def postOptions(self) -> None:
         """Refuse options that contradict each other."""
+        super().postOptions()
         if self._repeated["manifests"]:
             for name in ("kubeconfig", "context", "server"):
                 if self[name] is not None:
@@ -304,6 +311,8 @@ class Options(reporting_options.ReportingOptions, https_options.HttpsOptions, li
             default_ssl_certificate=self["default-ssl-certificate"],
             tls_min_version=self["tls-min-version"],
             strict_sni=bool(self["strict-sni"]),
+            http2=not self["no-http2"],
+            http2_prior_knowledge=bool(self["http2-prior-knowledge"]),
             ssl_redirect=not self["no-ssl-redirect"],
             force_ssl_redirect=bool(self["force-ssl-redirect"]),
             strict_transport=self.strict_transport(),

@@ -38,10 +38,10 @@ class Session(Connection, Protocol):
     It is among the site's connections when it begins, and says ``site.closed`` at its end.
     """
 
-    def makeConnection(self, transport: Any) -> None:
+    def makeConnection(self, transport: Any, /) -> None:
         """Begin; what was received so far comes afterwards."""
 
-    def dataReceived(self, octets: bytes) -> None:
+    def dataReceived(self, octets: bytes, /) -> None:
         """Take what has come, from the first byte of the preface on."""
 
 
@@ -70,8 +70,9 @@ class _ForegoingChannel(DownstreamChannel):
         """Put a session in the place of this channel, and return it."""
         site, transport = self._site, self.transport
         assert site.sessions is not None
-        session = site.sessions.new_session(site, self._secure)
+        # Whatever happens from here on, HTTP/1.1 is nothing that the peer would understand.
         self.state = CLOSED
+        session = site.sessions.new_session(site, self._secure)
         self._sweep.forget(self)
         transport.unregisterProducer()
         deliver_to(transport, session, self)
