@@ -79,7 +79,7 @@ class ManifestTests(EndToEndCase):
             ),
             strict=True,
         ):
-            self.assertRegex(line, b"^%b %b$" % (time, wanted))
+            self.assertRegex(line, rb"^%b %b HTTP/1\.1$" % (time, wanted))
         self.assertNotIn(b"/a?b=c", controller.output)
 
 
