@@ -39,7 +39,10 @@ for _index, (_name, _value) in enumerate(STATIC_TABLE, 1):
 
 
 def encode_field(name: bytes, value: bytes) -> bytes:
-    """Return a field as a block: *name* is in lower case, or that of a pseudo-header field."""
+    """Return a field as a block.
+
+    *name* is that of a pseudo-header field, or has no colon; white space around *value* is no part of it.
+    """
     return _lines[name + b":" + value]
 
 
