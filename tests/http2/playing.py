@@ -33,6 +33,14 @@ def usual_answer(request: Message) -> bytes | None:
     return head if method == b"HEAD" else head + body
 
 
+def may_be_whole(octets: bytes) -> bool:
+    """Whether it is worth while to read a request: uploads in small pieces would be read again and again."""
+    head, end, body = octets.partition(b"\r\n\r\n")
+    if not end or b"\r\ntransfer-encoding: chunked" not in head.lower():
+        return bool(end)
+    return body.endswith(b"\r\n\r\n")
+
+
 class Http2Stage(Stage):
     """A stage whose plain listener takes HTTP/2 by prior knowledge, with upstreams that answer."""
 
@@ -65,7 +73,10 @@ class Http2Stage(Stage):
                 if not received:
                     continue
                 busy = True
-                requests, self.unread[peer] = take_requests(self.unread.get(peer, b"") + received)
+                unread = self.unread[peer] = self.unread.get(peer, b"") + received
+                if not may_be_whole(unread):
+                    continue
+                requests, self.unread[peer] = take_requests(unread)
                 for request in requests:
                     self.requests.append(request)
                     answer = self.answer(request)
@@ -82,6 +93,11 @@ class Http2Stage(Stage):
         """The only one of these."""
         [session] = self.sessions
         return session
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What upstreams said and the proxy has not taken."""
+        return sum(peer.unread for peer in self.connector.peers)
 
     @property
     def open_upstreams(self) -> list[Peer]:
