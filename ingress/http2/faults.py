@@ -22,6 +22,14 @@ class ErrorCode(IntEnum):
     HTTP_1_1_REQUIRED = 0xD
 
 
+def name_of_code(code: int) -> str:
+    """Return what *code*, which a peer may have made up, is called."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"code {code}"
+
+
 class ConnectionFault(Exception):  # noqa: N818 - RFC 9113 calls an error what this causes
     """Nothing of this connection can be relied on any more (section 5.4.1)."""
 

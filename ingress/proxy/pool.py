@@ -1,16 +1,18 @@
 """The upstream pool: idle connections by endpoint, and the making of new ones.
 
+Those that speak HTTP/2 are never idle in this sense, but shared (``http2.shared_connections``).
+
 Deciding is synchronous: an exchange either gets an idle connection at once or
 is told later that a new one was made or could not be made.  Nothing here waits.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.attempting import Attempting
+from ingress.proxy.http2.shared_connections import Connect, SharedConnections
 from ingress.proxy.limits import (
     DISTRUST_SECONDS,
     FRESH_SECONDS,
@@ -20,9 +22,6 @@ from ingress.proxy.limits import (
 )
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
-
-Connect = Callable[[Endpoint, UpstreamConnection, Callable[[str], None], float], None]
-"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 MAX_DISTRUSTED = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
@@ -47,6 +46,8 @@ class UpstreamPool:
         self.sweep = sweep
         self.timeouts = timeouts
         self.most = most
+        self.shared = SharedConnections(connect, sweep, metrics, timeouts, most)
+        """Those of endpoints that speak HTTP/2."""
         self._counts: dict[Endpoint, int] = {}
         self._connect = connect
         self._metrics = metrics
@@ -60,7 +61,8 @@ class UpstreamPool:
     def __repr__(self) -> str:
         idle = sum(map(len, self._idle.values()))
         busy = len(self._connections) - idle
-        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting>"
+        shared = f", {self.shared.count} shared" if self.shared.count else ""
+        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting{shared}>"
 
     def acquire(self, endpoint: Endpoint, exchange: Attempting, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
@@ -83,7 +85,7 @@ class UpstreamPool:
             # None of these will do, and there is no room beside them.
             idle.pop(0).close()
         if endpoint.terms is not None and endpoint.terms.is_http2:
-            exchange.fail(502, "the endpoint speaks HTTP/2, and this pool has connections of HTTP/1.1")
+            self.shared.acquire(endpoint, exchange, reuse, fresh)
             return
         connection = UpstreamConnection(endpoint, self)
         self._waiting[connection] = exchange
@@ -93,7 +95,11 @@ class UpstreamPool:
 
     def has_room(self, endpoint: Endpoint) -> bool:
         """Whether another exchange may go to *endpoint*."""
-        if self._counts.get(endpoint, 0) < self.most or self._idle.get(endpoint):
+        if endpoint.terms is not None and endpoint.terms.is_http2:
+            has_room = self.shared.has_room(endpoint)
+        else:
+            has_room = self._counts.get(endpoint, 0) < self.most or bool(self._idle.get(endpoint))
+        if has_room:
             return True
         self._metrics.connections.endpoint_passed_over()
         return False
@@ -182,6 +188,7 @@ class UpstreamPool:
     def close(self) -> None:
         """Close what is idle now, and everything else as soon as its exchange is over."""
         self._closed = True
+        self.shared.close()
         idle, self._idle = self._idle, {}
         for connections in idle.values():
             for connection in connections:

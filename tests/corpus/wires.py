@@ -168,7 +168,7 @@ class CorpusCase(SocketsCase):
                 backend.transport.loseConnection()
         await self._reached(lambda: all(backend.lost for backend in self._backends))
         self._backends.clear()
-        await self.until(lambda: "0 busy, 0 idle, 0 connecting" in repr(self.pool))
+        await self.until(lambda: "0 busy, 0 idle, 0 connecting>" in repr(self.pool))
 
     async def _play(self, case: Case, secure: bool) -> Outcome:
         self._case = case

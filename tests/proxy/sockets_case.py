@@ -116,7 +116,7 @@ class SocketsCase(TestCase):
             if stopped is not None:
                 await stopped
         self.pool.close()
-        await self.until(lambda: "0 busy, 0 idle, 0 connecting" in repr(self.pool))
+        await self.until(lambda: "0 busy, 0 idle, 0 connecting>" in repr(self.pool))
         await self.until(lambda: not self.channels and all(each.lost for each in self.clients))
         await self.until(lambda: not self.upstream.open_wires)
         await self.ground.stop()

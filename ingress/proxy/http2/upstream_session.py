@@ -1,0 +1,231 @@
+"""A connection to an endpoint that speaks HTTP/2, shared by exchanges: a stream for each.
+
+What is on the wire is ``ingress.http2.client``; this joins it to transport, sweep and the connections of its
+endpoint.  The connection itself never waits for the endpoint: streams do, and one that was silent while
+nothing at all came tells that the connection may be dead.
+
+States::
+
+    open ──retire(), GOAWAY either way, numbers used up──▶ leaving: no more streams ──last one ends──▶ closing
+      └──the endpoint does what it must not──▶ failed: GOAWAY is sent, all streams end ──▶ closing ──▶ closed
+"""
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http2.client import ClientConnection
+from ingress.http2.faults import ErrorCode
+from ingress.model.backends import Endpoint
+from ingress.proxy.containing import contained
+from ingress.proxy.http2.upstream_stream import UpstreamStream
+from ingress.proxy.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
+from ingress.proxy.sweep import NEVER
+from ingress.proxy.transports import Transport
+from ingress.tls.upstream import words_of_error
+
+if TYPE_CHECKING:
+    from ingress.proxy.http2.shared_connections import SharedConnections
+
+log = Logger()
+
+_OTHER_PROTOCOL = b"HTTP/1."
+
+
+@implementer(IPushProducer)
+class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
+    """One connection to *endpoint*, with its streams."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    _is_closing = False
+    was_used = False
+    """Whether the endpoint has said anything about any request."""
+
+    def __init__(self, endpoint: Endpoint, shared: "SharedConnections", most_streams: int) -> None:
+        """*most_streams* is what the endpoint is taken to allow at once until it says so."""
+        self.sweep = shared.sweep
+        super().__init__(self._seconds, most_streams)
+        self.endpoint = endpoint
+        terms = endpoint.terms
+        self.scheme = b"http" if terms is None or terms.tls is None else b"https"
+        self.timeouts = shared.timeouts
+        self.deadline = NEVER
+        self.news: list[UpstreamStream] = []
+        """Streams with something to tell their exchanges."""
+        self._shared = shared
+        self._heard_at = 0.0
+
+    def __repr__(self) -> str:
+        return f"<UpstreamSession {self.endpoint} with {len(self.streams)} streams>"
+
+    def _seconds(self) -> float:
+        return self.sweep.now
+
+    def open(self, reuse: bool) -> UpstreamStream:
+        """Return a stream for one exchange to begin; without *reuse* it takes this for a connection of its own."""
+        return UpstreamStream(self, reuse and self.was_used, reuse and (self.was_used or bool(self.streams)))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the endpoint has said nothing since, not even goodbye, as far as is known."""
+        return bool(getattr(self.transport, "is_quiet", True))
+
+    # The connection
+
+    @contained
+    def connectionMade(self) -> None:
+        transport = self.transport
+        transport.setTcpNoDelay(True)
+        transport.setTcpKeepAlive(True)
+        transport.registerProducer(self, True)
+        self.write = transport.write
+        self._heard_at = self.sweep.now
+        self.greet()
+        self._rest()
+        self.sweep.watch(self)
+        self._shared.connected(self)
+
+    def dataReceived(self, received: bytes) -> None:
+        try:
+            self._heard_at = self.sweep.now
+            if not self._knows_settings and received.startswith(_OTHER_PROTOCOL):
+                self.fail(ErrorCode.PROTOCOL_ERROR, "the endpoint speaks HTTP/1.1")
+            else:
+                self.receive(received)
+        except Exception:
+            self.raised()
+        news = self.news
+        if news:
+            self.news = []
+            for stream in news:
+                stream.deliver()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.sweep.forget(self)
+        self._is_closing = self.has_failed = True
+        self._shared.lost(self)
+        is_clean = reason.check(ConnectionDone) is not None
+        why = "connection closed" if is_clean else "connection lost"
+        if self.scheme == b"https" and not is_clean:
+            # What ends TLS has more to say than a reset, such as that our certificate is not liked.
+            why = f"{why}: {words_of_error(reason.value)}"
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        for stream in streams.values():
+            stream.lost(why)
+
+    def raised(self) -> None:
+        """A bug was met outside of any exchange: nobody knows what the connection is worth."""
+        log.failure("A connection to an endpoint failed by a bug; it is the only one that ends")
+        self._shared.discard(self)
+        self.transport.abortConnection()
+
+    # ClientConnection
+
+    def stream_closed(self, stream: UpstreamStream) -> None:
+        """A stream is over; the last one leaves the connection at rest, or ends it."""
+        stream.deadline = NEVER
+        if self.streams:
+            return
+        if self.is_leaving:
+            self.close()
+        else:
+            self._rest()
+
+    def _rest(self) -> None:
+        self.deadline = self.sweep.now + UPSTREAM_IDLE_SECONDS
+
+    def begin(self, stream: UpstreamStream, block: bytes, piece: bytes, ended: bool) -> None:
+        """Send the head of a request."""
+        if not self.streams:
+            # From now on each tick looks at the streams.
+            self.deadline = self.sweep.now
+        self._shared.count_stream()
+        super().begin(stream, block, piece, ended)
+
+    def left(self) -> None:
+        """The endpoint takes no more: so nobody may ask here, and nobody has to."""
+        self._shared.discard(self)
+        if not self.streams:
+            self.close()
+
+    def most_streams_changed(self, count: int) -> None:
+        """The endpoint says how many streams it takes at once."""
+        super().most_streams_changed(count)
+        self._shared.learned(self.endpoint, count)
+
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """What came makes no sense: end everything."""
+        self._shared.failed(self)
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        for stream in streams.values():
+            stream.broken(code, why)
+        self.close()
+
+    # The end
+
+    def was_silent(self, seconds: float) -> None:
+        """A stream waited in vain for so long; if nothing else came either, nobody should ask here any more."""
+        if self.sweep.now - self._heard_at >= seconds - self.sweep.interval_seconds:
+            self.retire()
+
+    def retire(self) -> None:
+        """Begin no more streams, and close after the last one."""
+        self._shared.discard(self)
+        self.leave()
+        if not self.streams:
+            self.close()
+
+    def close(self) -> None:
+        """Close once everything is sent; a peer that does not take it has a while to do so."""
+        if not self._is_closing:
+            self.leave()
+            self._is_closing = self.has_failed = True
+            self.deadline = self.sweep.now + LINGER_SECONDS
+            self._shared.discard(self)
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def abort(self) -> None:
+        """End the connection at once; the exchanges are told when it is lost."""
+        self.transport.abortConnection()
+
+    # IPushProducer: the transport tells how full it is.
+
+    @contained
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: what streams have to send waits with them."""
+        self.is_full = True
+
+    @contained
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self.is_full = False
+        self.pump()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+    # Time
+
+    @contained
+    def expire(self) -> None:
+        """Called by the sweep: at rest or closing for too long, or streams are to be looked at."""
+        now = self.sweep.now
+        self.deadline = NEVER
+        if self._is_closing:
+            self.transport.abortConnection()
+        elif not self.streams:
+            self.retire()
+        else:
+            self.deadline = now
+            due = now + self.sweep.interval_seconds / 2
+            for stream in [each for each in self.streams.values() if each.deadline <= due]:
+                if stream.deadline <= due:
+                    stream.expire()

@@ -1,0 +1,44 @@
+"""Conversations in memory with endpoints that speak HTTP/2, as ``playing`` has them with others."""
+
+from __future__ import annotations
+
+from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import LinkTerms
+from ingress.proxy.http2.negotiating import SessionRules
+from ingress.proxy.http2.session import new_session
+from tests.fakes.http2_client import Http2Client, MemoryWire
+from tests.fakes.http2_server import Http2Server
+from tests.proxy.playing import ProxyCase
+
+HTTP_2 = LinkTerms(is_http2=True)
+ONE = Endpoint("10.0.0.1", 8000, HTTP_2)
+TWO = Endpoint("10.0.0.2", 8000, HTTP_2)
+
+
+class Http2UpstreamCase(ProxyCase):
+    """A stage whose endpoints speak HTTP/2."""
+
+    on_plane = True
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage.publish((ONE,))
+        self._servers: dict[int, Http2Server] = {}
+
+    def server(self, number: int = -1) -> Http2Server:
+        """Return the server's end of an upstream connection, by default of the one made last."""
+        number %= len(self.connector.peers)
+        server = self._servers.get(number)
+        if server is None:
+            wire = MemoryWire(self.reactor, self.connector.peers[number])
+            server = self._servers[number] = Http2Server(wire)
+            server.greet()
+        server.look()
+        return server
+
+    def client(self) -> Http2Client:
+        """Open a downstream connection that speaks HTTP/2, too."""
+        self.stage.site.sessions = SessionRules(new_session, by_prior_knowledge=True)
+        client = Http2Client(MemoryWire(self.reactor, self.stage.open()))
+        client.begin()
+        return client
