@@ -34,7 +34,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
@@ -70,8 +69,7 @@ def service(name: str) -> Service:
 
 
 def endpoint_slice(name: str, of: str, *addresses: str) -> EndpointSlice:
-    endpoints = tuple(SliceEndpoint((address,)) for address in addresses)
-    return EndpointSlice(key(name), key(of), ports=(SlicePort("http", 8080),), endpoints=endpoints)
+    return EndpointSlice(key(name), key(of), ports=(SlicePort("http", 8080),), ready=addresses)
 
 
 def batch(*values: ClusterObject) -> dict[ObjectId, Projection | None]:

@@ -6,6 +6,7 @@ found instead, and lets the caller decide how small a part is lost.  It knows
 nothing of kinds.  As in the API, ``null`` and absent mean the same.
 """
 
+from functools import lru_cache
 from sys import intern
 from typing import TypeGuard
 
@@ -84,7 +85,7 @@ class FieldReader:
         """Return the objects of a list field, each with its path; other entries are dropped."""
         found: list[tuple[str, RawObject]] = []
         for index, entry in enumerate(self.entries(parent, name, at)):
-            path = f"{at}.{name}[{index}]" if at else f"{name}[{index}]"
+            path = entry_path(at, name, index)
             if is_object(entry):
                 found.append((path, entry))
             else:
@@ -98,7 +99,7 @@ class FieldReader:
             if type(entry) is str and entry.isprintable() and len(entry) <= MAX_TEXT_CHARACTERS:
                 found.append(entry)
             else:
-                self._wrong_text(f"{path_of(at, name)}[{index}]", entry)
+                self._wrong_text(entry_path(at, name, index), entry)
         return tuple(found)
 
     def text(self, parent: RawObject, name: str, at: str, default: str = "") -> str | None:
@@ -117,7 +118,9 @@ class FieldReader:
 
     def word(self, parent: RawObject, name: str, at: str, default: str = "") -> str | None:
         """Do as ``text`` does, for values that many objects share: one copy is kept."""
-        value = self.text(parent, name, at, default)
+        value = parent.get(name)
+        if type(value) is not str or not value.isprintable() or len(value) > MAX_TEXT_CHARACTERS:
+            value = self.text(parent, name, at, default)
         return value if value is None else intern(value)
 
     def _wrong_text(self, field: str, value: object) -> None:
@@ -157,6 +160,13 @@ class FieldReader:
             self.wrong_shape(field, wanted, value)
 
 
+@lru_cache(maxsize=4096)
 def path_of(at: str, name: str) -> str:
     """Return the path of the field *name* of the object at *at*."""
     return f"{at}.{name}" if at else name
+
+
+@lru_cache(maxsize=4096)
+def entry_path(at: str, name: str, index: int) -> str:
+    """Return the path of an entry of the list *name* of the object at *at*: most objects have the same few."""
+    return f"{at}.{name}[{index}]" if at else f"{name}[{index}]"

@@ -74,7 +74,7 @@ class ObjectChanges:
 
     def _projection(self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]) -> Projection:
         try:
-            return project(self._kind, event.raw, self._annotations_prefix, secret_keys)[1]
+            return project(self._kind, event.raw, self._annotations_prefix, secret_keys, key)[1]
         except Exception as error:
             # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
             log.critical(

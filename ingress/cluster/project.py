@@ -13,9 +13,10 @@ Sources: ``networking.k8s.io/v1``, ``discovery.k8s.io/v1`` and core ``v1``, and 
 
 import binascii
 import re
+from functools import lru_cache
 from sys import intern
 
-from ingress.cluster.fields import FieldReader, RawObject, is_object, shape_of
+from ingress.cluster.fields import FieldReader, RawObject, entry_path, is_object, shape_of
 from ingress.cluster.project_ingress import project_ingress
 from ingress.cluster.standing import standing_of
 from ingress.model.objects import (
@@ -28,7 +29,6 @@ from ingress.model.objects import (
     Secret,
     Service,
     ServicePort,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.problems import Reason
@@ -36,6 +36,8 @@ from ingress.model.secrets import TLS_KEYS
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
+
+_CONDITIONS = ("ready", "serving", "terminating")
 
 MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 """The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
@@ -55,7 +57,8 @@ _DEPRECATED = frozenset(version for version, _ in _KINDS if version.endswith("be
 
 # What can stand in a key without ambiguity.  The API is stricter (lower case, no
 # underscores); a manifest that it would refuse can still be tried out.
-_OBJECT_NAME = re.compile(r"[-A-Za-z0-9._]{1,253}")
+_MOST_CHARACTERS = 253
+_OBJECT_NAME = re.compile(rf"[-A-Za-z0-9._]{{1,{_MOST_CHARACTERS}}}")
 
 
 def kind_of(api_version: str, kind: str) -> Kind | None:
@@ -64,11 +67,16 @@ def kind_of(api_version: str, kind: str) -> Kind | None:
 
 
 def project(
-    kind: Kind, raw: object, annotations_prefix: str, secret_keys: frozenset[str] = TLS_KEYS
+    kind: Kind,
+    raw: object,
+    annotations_prefix: str,
+    secret_keys: frozenset[str] = TLS_KEYS,
+    known_as: ObjectKey | None = None,
 ) -> tuple[ObjectKey | None, Projection]:
     """Project *raw*, an object of *kind*; never raises.
 
-    Of a Secret, only the content of *secret_keys* is kept.
+    Of a Secret, only the content of *secret_keys* is kept.  *known_as* is the key that the caller keeps
+    already: if it is that of the object, no other is made.
 
     *raw* without ``apiVersion``, as in the lists of an API server, is taken for the
     present version.  The key is None when the object does not say its name, or its
@@ -81,7 +89,7 @@ def project(
     key = _key(metadata, reader)
     if key is None:
         return None, Projection(None, tuple(reader.problems))
-    reader.key = key
+    reader.key = key = known_as if key == known_as else key
     version = raw.get("apiVersion")
     old = isinstance(version, str) and version in _DEPRECATED
     if old:
@@ -116,15 +124,25 @@ def _key(metadata: RawObject, reader: FieldReader) -> ObjectKey | None:
     name = _name(metadata, "name", reader)
     if reader.kind is Kind.INGRESS_CLASS:
         return None if name is None else ObjectKey("", name)
-    if name is not None:
-        reader.key = ObjectKey("", name)
-    namespace = _name(metadata, "namespace", reader)
+    namespace = metadata.get("namespace")
+    if type(namespace) is not str or len(namespace) > _MOST_CHARACTERS or not _is_name(namespace):
+        reader.key = ObjectKey("", name or "")
+        namespace = _name(metadata, "namespace", reader)
     if name is None or namespace is None:
         return None
-    return ObjectKey(intern(namespace), name)
+    # Others name a Service, so that text is there already.
+    return ObjectKey(intern(namespace), intern(name) if reader.kind is Kind.SERVICE else name)
+
+
+@lru_cache(maxsize=4096)
+def _is_name(text: str) -> bool:
+    return _OBJECT_NAME.fullmatch(text) is not None
 
 
 def _name(metadata: RawObject, field: str, reader: FieldReader) -> str | None:
+    name = metadata.get(field)
+    if type(name) is str and _OBJECT_NAME.fullmatch(name) is not None:
+        return name
     name = reader.text(metadata, field, "metadata")
     if name is None:
         return None
@@ -166,17 +184,31 @@ def _service(raw: RawObject, reader: FieldReader) -> Service | None:
             reader.report(f"{at}.port", "is missing")
         elif name is not None and number is not None and protocol is not None:
             target = reader.port_or_name(entry, "targetPort", at)
-            ports.append(
-                ServicePort(name, number, target, protocol, reader.word(entry, "appProtocol", at) or "")
-            )
+            app_protocol = reader.word(entry, "appProtocol", at) or ""
+            ports.append(_service_port(name, number, target, protocol, app_protocol))
     cluster_ips = reader.texts(spec, "clusterIPs", "spec")
     return Service(
         key=reader.key,
         type=reader.word(spec, "type", "spec", "ClusterIP") or "ClusterIP",
         cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
         external_name=reader.text(spec, "externalName", "spec") or "",
-        ports=tuple(ports),
+        ports=_service_ports(*ports),
     )
+
+
+# Most Services have the same ports as many others, and so have most slices: one copy is kept.
+_service_port = lru_cache(maxsize=1024)(ServicePort)
+_slice_port = lru_cache(maxsize=1024)(SlicePort)
+
+
+@lru_cache(maxsize=1024)
+def _service_ports(*ports: ServicePort) -> tuple[ServicePort, ...]:
+    return ports
+
+
+@lru_cache(maxsize=1024)
+def _slice_ports(*ports: SlicePort) -> tuple[SlicePort, ...]:
+    return ports
 
 
 def _endpoint_slice(raw: RawObject, metadata: RawObject, reader: FieldReader) -> EndpointSlice | None:
@@ -191,38 +223,47 @@ def _endpoint_slice(raw: RawObject, metadata: RawObject, reader: FieldReader) ->
         number = reader.port(entry, "port", at)
         protocol = reader.word(entry, "protocol", at, "TCP")
         if name is not None and number is not None and protocol is not None:
-            ports.append(SlicePort(name, None if entry.get("port") is None else number, protocol))
-    endpoints: list[SliceEndpoint] = []
-    for at, entry in reader.objects(raw, "endpoints", ""):
-        endpoint = _slice_endpoint(entry, at, reader)
+            ports.append(_slice_port(name, None if entry.get("port") is None else number, protocol))
+    ready: list[str] = []
+    draining: list[str] = []
+    unready: list[str] = []
+    for index, one in enumerate(reader.entries(raw, "endpoints", "")):
+        endpoint = _slice_endpoint(one, index, reader)
         if endpoint is not None:
-            endpoints.append(endpoint)
+            address, is_ready, is_draining = endpoint
+            (ready if is_ready else draining if is_draining else unready).append(address)
     return EndpointSlice(
         key=reader.key,
         service=ObjectKey(reader.key.namespace, service),
         address_type=reader.word(raw, "addressType", "", "IPv4") or "IPv4",
-        ports=tuple(ports),
-        endpoints=tuple(endpoints),
+        ports=_slice_ports(*ports),
+        ready=tuple(ready),
+        draining=tuple(draining),
+        unready=tuple(unready),
     )
 
 
-def _slice_endpoint(raw: RawObject, at: str, reader: FieldReader) -> SliceEndpoint | None:
-    """Project an endpoint; one whose conditions cannot be read gets no traffic."""
+def _slice_endpoint(raw: object, index: int, reader: FieldReader) -> tuple[str, bool, bool] | None:
+    """Return the address of an endpoint, whether it is ready, and whether it terminates and still serves.
+
+    None for one whose address or conditions cannot be read: it gets no traffic.
+    """
+    at = entry_path("", "endpoints", index)
+    if not is_object(raw):
+        reader.wrong_shape(at, "an object", raw)
+        return None
     addresses = reader.texts(raw, "addresses", at)
     conditions = reader.mapping(raw, "conditions", at)
     if conditions is None or not addresses:
         return None
-    ready = conditions.get("ready")
-    serving = conditions.get("serving")
-    terminating = conditions.get("terminating")
-    for name, value in (("ready", ready), ("serving", serving), ("terminating", terminating)):
-        if value is not None and not isinstance(value, bool):
+    for name in _CONDITIONS:
+        value = conditions.get(name)
+        if value is not None and value is not True and value is not False:
             reader.wrong_shape(f"{at}.conditions.{name}", "a boolean", value)
             return None
-    is_ready = ready is not False
-    return SliceEndpoint(
-        addresses, is_ready, is_ready if serving is None else bool(serving), bool(terminating)
-    )
+    if conditions.get("ready") is not False:
+        return addresses[0], True, False
+    return addresses[0], False, bool(conditions.get("serving") and conditions.get("terminating"))
 
 
 def _secret(raw: RawObject, reader: FieldReader, keys: frozenset[str]) -> Secret:

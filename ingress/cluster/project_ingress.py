@@ -11,7 +11,10 @@ Source: ``networking.k8s.io/v1`` and ``v1beta1``, ``IngressSpec``.
 """
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from sys import intern
+from types import MappingProxyType
 
 from ingress.cluster.fields import FieldReader, RawObject, is_object
 from ingress.model.objects import (
@@ -32,6 +35,11 @@ MAX_ANNOTATION_CHARACTERS = 64 * 1024
 _NOT_IN_ANNOTATIONS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,5}")
+
+# Most Ingresses have none, a few ports serve them all, and the paths of one lead to the same: one copy is kept.
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+_port_reference = lru_cache(maxsize=1024)(ServicePortReference)
+_ingress_backend = lru_cache(maxsize=1024)(IngressBackend)
 
 
 def project_ingress(
@@ -67,10 +75,16 @@ def _created(metadata: RawObject, reader: FieldReader) -> str:
     if created and _UTC_TIME.fullmatch(created) is None:
         reader.report("metadata.creationTimestamp", "is not a time in the form 2006-01-02T15:04:05Z")
         return ""
-    return created or ""
+    return _shared(created or "")
 
 
-def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> dict[str, str] | None:
+@lru_cache(maxsize=1024)
+def _shared(text: str) -> str:
+    """Return an equal text that was seen lately: many Ingresses are made in the same second."""
+    return text
+
+
+def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> Mapping[str, str] | None:
     """Return the annotations that matter; None when the class annotation cannot be read."""
     kept: dict[str, str] = {}
     below = prefix + "/"
@@ -94,7 +108,7 @@ def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> dict[
             reader.report(field, fault)
             return None
         reader.report(field, fault, Reason.INVALID_ANNOTATION)
-    return kept
+    return kept or _NO_ANNOTATIONS
 
 
 def _rules(spec: RawObject, reader: FieldReader, old: bool) -> tuple[IngressRule, ...]:
@@ -152,15 +166,15 @@ def _backend(
         resource_name = reader.text(resource, "name", f"{at}.resource") or ""
     elif resource is not None:
         reader.wrong_shape(f"{at}.resource", "an object", resource)
-    return IngressBackend(service_name, port, resource_kind, resource_name)
+    return _ingress_backend(service_name, port, resource_kind, resource_name)
 
 
 def _port(service: RawObject, at: str, reader: FieldReader) -> ServicePortReference:
     port = reader.mapping(service, "port", at)
     if not port:
-        return ServicePortReference()
+        return _port_reference()
     at = f"{at}.port"
-    return ServicePortReference(reader.word(port, "name", at) or "", reader.port(port, "number", at) or 0)
+    return _port_reference(reader.word(port, "name", at) or "", reader.port(port, "number", at) or 0)
 
 
 def _old_backend(raw: RawObject, at: str, reader: FieldReader) -> IngressBackend:

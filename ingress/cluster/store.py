@@ -13,6 +13,7 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from ingress.cluster.secret_parts import has_good_part, refusal
+from ingress.cluster.standings import Standings
 from ingress.model.objects import (
     Batch,
     ClusterObject,
@@ -27,7 +28,7 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
-from ingress.model.standing import NO_STANDING, Standing
+from ingress.model.standing import NO_STANDING
 from ingress.model.state import ClusterState
 
 _K = TypeVar("_K")
@@ -64,7 +65,7 @@ class Store:
         # The slices of each Service, sorted by name.
         self._slices_of: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
         self._changed_services: set[ObjectKey] = set()
-        self._standings: dict[ObjectId, Standing] = {}
+        self._standings = Standings()
 
     def changed(self, batch: Batch) -> Changes:
         """Apply *batch*; return what is different now."""
@@ -135,7 +136,7 @@ class Store:
         ):
             # There are many slices, each with a uid, and a problem of one is rare.
             standing = None
-        return _replace(self._standings, object_id, standing)
+        return self._standings.put(object_id, standing)
 
     def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> None:
         before = self._slices.get(key)

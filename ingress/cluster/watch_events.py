@@ -5,6 +5,7 @@ events of a streaming list is ``k8s.io/initial-events-end`` (KEP-3157).  Resourc
 opaque: they are compared for equality only.
 """
 
+from sys import intern
 from typing import Any
 
 from attrs import frozen
@@ -100,7 +101,7 @@ def _object_event(raw: object, *, deleted: bool) -> ObjectEvent:
     namespace = metadata.get("namespace")
     key = None
     if isinstance(name, str) and name:
-        key = ObjectKey(namespace if isinstance(namespace, str) else "", name)
+        key = ObjectKey(intern(namespace) if type(namespace) is str else "", name)
     return ObjectEvent(key, _resource_version(metadata), deleted, raw)
 
 

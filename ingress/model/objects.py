@@ -45,7 +45,7 @@ class ObjectKey(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class ServicePortReference:
     """``service.port`` of an Ingress backend: exactly one of *name* and *number* is set.
 
@@ -117,7 +117,7 @@ class IngressClass:
     is_default: bool = False
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class ServicePort:
     """One entry of ``spec.ports`` of a Service."""
 
@@ -140,7 +140,7 @@ class Service:
     ports: tuple[ServicePort, ...] = ()
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class SlicePort:
     """One entry of ``ports`` of an EndpointSlice; *number* None means "not stated"."""
 
@@ -150,28 +150,23 @@ class SlicePort:
 
 
 @frozen(weakref_slot=False)
-class SliceEndpoint:
-    """One entry of ``endpoints``, with the API's meaning of unset conditions applied.
-
-    ``ready: null`` means ready; ``serving: null`` follows ready; ``terminating:
-    null`` means not terminating.
-    """
-
-    addresses: tuple[str, ...]
-    ready: bool = True
-    serving: bool = True
-    terminating: bool = False
-
-
-@frozen(weakref_slot=False)
 class EndpointSlice:
-    """An EndpointSlice of the Service that its ``kubernetes.io/service-name`` label names."""
+    """An EndpointSlice of the Service that its ``kubernetes.io/service-name`` label names.
+
+    Each of its endpoints is here as its first address, since all addresses of one are the same pod.
+    The API's meaning of unset conditions is applied: ``ready: null`` means ready; ``serving: null``
+    follows ready; ``terminating: null`` means not terminating.
+    """
 
     key: ObjectKey
     service: ObjectKey
     address_type: str = "IPv4"
     ports: tuple[SlicePort, ...] = ()
-    endpoints: tuple[SliceEndpoint, ...] = ()
+    ready: tuple[str, ...] = ()
+    draining: tuple[str, ...] = ()
+    """Those which are not ready, but terminate and still serve."""
+    unready: tuple[str, ...] = ()
+    """All others."""
 
 
 @frozen(weakref_slot=False)

@@ -4,7 +4,6 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 
 - the port of a slice is the one with the *name* of the Service port, over TCP; its
   number is the slice's own, and may differ from slice to slice;
-- all addresses of an endpoint are the same pod, so the first stands for it;
 - an endpoint may be in several slices while slices are rewritten, and counts once;
 - ready endpoints are used; when there are none, those which terminate but still
   serve, so that a rollout of a single pod drops nothing;
@@ -16,10 +15,11 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 from ingress.model.backends import BackendState, Endpoint
-from ingress.model.objects import EndpointSlice, Service, ServicePort, SliceEndpoint
+from ingress.model.objects import EndpointSlice, Service, ServicePort
 from ingress.policy.values import quoted
 
 _ADDRESS_TYPES = ("IPv4", "IPv6")
@@ -27,6 +27,9 @@ _HIGHEST_PORT = 65535
 # An IPv4 address as ``ipaddress`` would spell it, which takes ten times as long to say so.
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _PLAIN_IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+
+_READY: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("ready")
+_DRAINING: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("draining")
 
 
 def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[EndpointSlice]) -> BackendState:
@@ -45,17 +48,17 @@ def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[Endpoi
             [pair for pair in with_port if pair[0].address_type == preferred],
             [pair for pair in with_port if pair[0].address_type != preferred],
         ]
-    for is_usable in (_is_ready, _still_serves):
+    for usable_of in (_READY, _DRAINING):
         for group in groups:
             endpoints = {
                 Endpoint(address, number)
                 for one, number in group
-                for endpoint in one.endpoints
-                if is_usable(endpoint) and (address := _address(one, endpoint)) is not None
+                for text in usable_of(one)
+                if (address := _address(one, text)) is not None
             }
             if endpoints:
                 return BackendState(tuple(sorted(endpoints)))
-    count = len({endpoint.addresses for one, _ in with_port for endpoint in one.endpoints})
+    count = len({text for one, _ in with_port for text in (*one.ready, *one.draining, *one.unready)})
     if not count:
         return BackendState(reason=f"Service {service.key} has no endpoints")
     return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
@@ -85,19 +88,8 @@ def _family(address: str) -> str | None:
         return None
 
 
-def _is_ready(endpoint: SliceEndpoint) -> bool:
-    return endpoint.ready
-
-
-def _still_serves(endpoint: SliceEndpoint) -> bool:
-    return endpoint.serving and endpoint.terminating
-
-
-def _address(one: EndpointSlice, endpoint: SliceEndpoint) -> str | None:
+def _address(one: EndpointSlice, text: str) -> str | None:
     """Return the address to connect to, spelled in one way; None when it is not of the slice's type."""
-    if not endpoint.addresses:
-        return None
-    text = endpoint.addresses[0]
     if _PLAIN_IPV4.fullmatch(text):
         return text if one.address_type == "IPv4" else None
     try:

@@ -24,7 +24,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
@@ -540,13 +539,14 @@ class ServiceTests(SynchronousTestCase):
 class EndpointSliceTests(SynchronousTestCase):
     """EndpointSlices."""
 
-    def projected_endpoints(self, *endpoints: object) -> tuple[SliceEndpoint, ...]:
-        """The endpoints that a slice with these raw ones has."""
+    def projected_endpoints(self, *endpoints: object) -> dict[str, tuple[str, ...]]:
+        """The endpoints that a slice with these raw ones has, by what may be done with them."""
         raw = good(Kind.ENDPOINT_SLICE)
         raw["endpoints"] = list(endpoints)
         value = projected(Kind.ENDPOINT_SLICE, raw).value
         assert isinstance(value, EndpointSlice)
-        return value.endpoints
+        found = {"ready": value.ready, "draining": value.draining, "unready": value.unready}
+        return {sort: addresses for sort, addresses in found.items() if addresses}
 
     def test_whole(self) -> None:
         """A slice belongs to the Service that its label names, in its own namespace."""
@@ -554,23 +554,32 @@ class EndpointSliceTests(SynchronousTestCase):
             key=ObjectKey("web", "cart-abc"),
             service=ObjectKey("web", "cart"),
             ports=(SlicePort("http", 8080),),
-            endpoints=(SliceEndpoint(("10.1.0.1",)),),
+            ready=("10.1.0.1",),
         )
         self.assertEqual(projected(Kind.ENDPOINT_SLICE, good(Kind.ENDPOINT_SLICE)), Projection(expected))
 
     def test_unset_conditions(self) -> None:
         """Unset ready means ready, unset serving follows ready, unset terminating means no."""
         addresses = ["10.1.0.1"]
-        for conditions, ready, serving, terminating in (
-            (None, True, True, False),
-            ({}, True, True, False),
-            ({"ready": None, "serving": None, "terminating": None}, True, True, False),
-            ({"ready": False}, False, False, False),
-            ({"ready": False, "serving": True, "terminating": True}, False, True, True),
-            ({"serving": False}, True, False, False),
+        for conditions, sort in (
+            (None, "ready"),
+            ({}, "ready"),
+            ({"ready": None, "serving": None, "terminating": None}, "ready"),
+            ({"ready": True, "serving": True, "terminating": True}, "ready"),
+            ({"ready": False}, "unready"),
+            ({"ready": False, "terminating": True}, "unready"),
+            ({"ready": False, "serving": False, "terminating": True}, "unready"),
+            ({"ready": False, "serving": True}, "unready"),
+            ({"ready": False, "serving": True, "terminating": True}, "draining"),
+            ({"serving": False}, "ready"),
         ):
             found = self.projected_endpoints({"addresses": addresses, "conditions": conditions})
-            self.assertEqual(found, (SliceEndpoint(("10.1.0.1",), ready, serving, terminating),), conditions)
+            self.assertEqual(found, {sort: ("10.1.0.1",)}, conditions)
+
+    def test_first_address(self) -> None:
+        """All addresses of an endpoint are the same pod, so the others make no difference."""
+        found = self.projected_endpoints({"addresses": ["10.1.0.1", "10.1.0.2"]}, {"addresses": ["10.1.0.3"]})
+        self.assertEqual(found, {"ready": ("10.1.0.1", "10.1.0.3")})
 
     def test_unreadable_conditions(self) -> None:
         """An endpoint whose conditions cannot be read gets no traffic; the others do."""
@@ -581,7 +590,7 @@ class EndpointSliceTests(SynchronousTestCase):
             {"addresses": None},
             None,
         )
-        self.assertEqual(found, (SliceEndpoint(("10.1.0.3",)),))
+        self.assertEqual(found, {"ready": ("10.1.0.3",)})
 
     def test_null_fields(self) -> None:
         """Null endpoints and ports are empty; a port without a number or name says so."""
@@ -589,7 +598,7 @@ class EndpointSliceTests(SynchronousTestCase):
         raw.update(endpoints=None, ports=None)
         value = projected(Kind.ENDPOINT_SLICE, raw).value
         assert isinstance(value, EndpointSlice)
-        self.assertEqual((value.endpoints, value.ports), ((), ()))
+        self.assertEqual((value.ready, value.ports), ((), ()))
         raw["ports"] = [{"name": None, "port": None, "protocol": None}, {"port": 0}]
         value = projected(Kind.ENDPOINT_SLICE, raw).value
         assert isinstance(value, EndpointSlice)

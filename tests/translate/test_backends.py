@@ -4,7 +4,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SliceEndpoint, SlicePort
+from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.settings import ManualEndpoint
@@ -19,8 +19,7 @@ MANIFESTS = TranslateOptions(from_manifests=True)
 
 def slice_of(*addresses: str) -> EndpointSlice:
     """Return a slice of ``demo/web`` with *addresses*, all ready."""
-    endpoints = tuple(SliceEndpoint((address,)) for address in addresses)
-    return EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("http", 8080),), endpoints)
+    return EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("http", 8080),), addresses)
 
 
 def cluster(*addresses: str) -> ClusterState:

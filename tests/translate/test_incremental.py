@@ -30,7 +30,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
@@ -272,7 +271,7 @@ def tls_secret(name: str, *hosts: str) -> Secret:
 
 
 SERVICE = Service(DEMO, ports=(ServicePort("http", 80),))
-SLICE = EndpointSlice(DEMO, DEMO, ports=(SlicePort("http", 8080),), endpoints=(SliceEndpoint(("10.0.0.1",)),))
+SLICE = EndpointSlice(DEMO, DEMO, ports=(SlicePort("http", 8080),), ready=("10.0.0.1",))
 
 
 class ConcernTests(SynchronousTestCase):
@@ -340,7 +339,7 @@ class ConcernTests(SynchronousTestCase):
         """Endpoints change backends and nothing else."""
         before = self.start(SERVICE, SLICE, asking("a", "a.test"))
         follower = self.follower
-        follower.change(batch(evolve(SLICE, endpoints=(SliceEndpoint(("10.0.0.2",)),))))
+        follower.change(batch(evolve(SLICE, ready=("10.0.0.2",))))
         after = follower.translation.snapshot
         assert after is not None
         self.assertIsNot(after, before)

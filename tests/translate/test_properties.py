@@ -24,7 +24,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
@@ -154,7 +153,9 @@ slices = st.builds(
     st.sampled_from(["IPv4", "IPv6", "FQDN", ""]),
     st.just((SlicePort("", 8080), SlicePort("http", 8081)))
     | tuples(st.builds(SlicePort, port_names, st.none() | numbers, protocols)),
-    tuples(st.builds(SliceEndpoint, tuples(addresses), st.booleans(), st.booleans(), st.booleans())),
+    tuples(addresses),
+    tuples(addresses),
+    tuples(addresses),
 )
 contents = st.sampled_from([("a.com",), ("*.a.com", "b.a.com"), (), None]).map(
     lambda covered: (

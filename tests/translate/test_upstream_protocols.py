@@ -19,7 +19,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, UpstreamTls
@@ -53,9 +52,7 @@ def service(app_protocol: str = "", external_name: str = "") -> Service:
     return Service(WEB, kind, external_name=external_name, ports=ports)
 
 
-SLICE = EndpointSlice(
-    ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("http", 8080),), (SliceEndpoint(("10.0.0.1",)),)
-)
+SLICE = EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("http", 8080),), ("10.0.0.1",))
 
 
 class UpstreamProtocolTests(SynchronousTestCase):
@@ -115,7 +112,7 @@ class UpstreamProtocolTests(SynchronousTestCase):
         """Endpoints that come outside of a round are on the same terms."""
         self.begin(service(HTTP2_IN_THE_CLEAR), SLICE, ingress("a"))
         self.endpoint()
-        moved = evolve(SLICE, endpoints=(SliceEndpoint(("10.0.0.2",)),))
+        moved = evolve(SLICE, ready=("10.0.0.2",))
         self.follower.change({(Kind.ENDPOINT_SLICE, SLICE.key): Projection(moved)})
         snapshot = self.follower.translation.snapshot
         assert snapshot is not None

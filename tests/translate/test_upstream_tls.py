@@ -19,7 +19,6 @@ from ingress.model.objects import (
     Service,
     ServicePort,
     ServicePortReference,
-    SliceEndpoint,
     SlicePort,
 )
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
@@ -59,9 +58,7 @@ def secret(ca: bytes | None = CA, *, pair: bool = False) -> Secret:
 
 
 SERVICE = Service(WEB, ports=(ServicePort("", 443),))
-SLICE = EndpointSlice(
-    ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("", 8443),), (SliceEndpoint(("10.0.0.1",)),)
-)
+SLICE = EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", (SlicePort("", 8443),), ("10.0.0.1",))
 VERIFYING = {"backend_protocol": "HTTPS", "proxy_ssl_secret": "demo/trust", "proxy_ssl_verify": "on"}
 
 
@@ -183,7 +180,7 @@ class UpstreamTlsTests(SynchronousTestCase):
         """Endpoints that come outside of a round have the terms, too."""
         self.begin(ingress("a", **VERIFYING), secret())
         terms = self.endpoint().terms
-        moved = evolve(SLICE, endpoints=(SliceEndpoint(("10.0.0.2",)),))
+        moved = evolve(SLICE, ready=("10.0.0.2",))
         self.follower.change({(Kind.ENDPOINT_SLICE, SLICE.key): Projection(moved)})
         assert self.follower.translation.snapshot is not None
         states = self.follower.translation.snapshot.backends.values()
