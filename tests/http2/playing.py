@@ -116,3 +116,24 @@ class SessionCase(SynchronousTestCase):
         self.assertEqual(self.stage.site._channels, set())
         self.assertIn(" 0 busy", repr(self.stage.pool))
         self.assertIn(" 0 connecting", repr(self.stage.pool))
+
+
+class MessageCase(SessionCase):
+    """A client, and upstreams that say what a test has for them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage.answer = lambda request: None
+        self.client: Http2Client = self.stage.client()
+
+    @property
+    def upstream(self) -> Peer:
+        """The upstream that was connected to last."""
+        return self.stage.connector.peers[-1]
+
+    def fields(self, stream: int = 1, which: int = -1) -> dict[bytes, bytes]:
+        """Return a head of an answer, or its trailers; each name may come once."""
+        self.client.look()
+        head = self.client.heads(stream)[which]
+        self.assertEqual(len(dict(head)), len(head), head)
+        return dict(head)
