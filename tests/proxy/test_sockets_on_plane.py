@@ -3,6 +3,7 @@
 from tests.proxy import (
     test_sockets_client_certificates,
     test_sockets_downstreams,
+    test_sockets_http2_upstreams,
     test_sockets_negotiating,
     test_sockets_passthrough,
     test_sockets_proxy_header,
@@ -22,6 +23,7 @@ def _on_plane() -> None:
     modules = (
         test_sockets_client_certificates,
         test_sockets_downstreams,
+        test_sockets_http2_upstreams,
         test_sockets_negotiating,
         test_sockets_passthrough,
         test_sockets_proxy_header,
