@@ -24,6 +24,10 @@ class BodyPace:
         self._taken += count
         self._moved_at = now
 
+    def rests_for(self, now: float) -> float:
+        """Return for how many seconds nothing has come."""
+        return now - self._moved_at
+
     def is_overdue(self, now: float, coming: int = 0) -> bool:
         """Whether its sender, which only the sweep looks at meanwhile, lets others wait for too long."""
         return now - self._moved_at >= self._limits.body_seconds or self.is_too_slow(now, coming)

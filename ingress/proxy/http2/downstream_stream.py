@@ -64,7 +64,15 @@ def web_socket_key(digits: bytes) -> WebSocketKey:
 class DownstreamStream(Stream):
     """One stream of *session*, and the half of its exchange."""
 
-    __slots__ = ("_ahead", "_is_tunnel", "_key", "_pace", "_progress", "_session", "exchange")
+    __slots__ = (
+        "_ahead",
+        "_is_tunnel",
+        "_key",
+        "_pace",
+        "_progress",
+        "_session",
+        "exchange",
+    )
 
     protocol = b"HTTP/2.0"
 
@@ -254,6 +262,10 @@ class DownstreamStream(Stream):
             return
         if self.is_paused:
             pace.restart_window(now)
+        elif exchange.rest_seconds is not None:
+            # A conversation may rest for longer, and be as slow as it likes.
+            if pace.rests_for(now) >= exchange.rest_seconds:
+                exchange.request_broken(408, "request body rests for too long")
         elif pace.is_overdue(now, _KEPT if self.connection.unread else 0):
             exchange.request_broken(408, "request body not complete in time")
 
