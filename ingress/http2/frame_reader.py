@@ -85,6 +85,11 @@ class FrameReader(ABC):
         """The connection is of no use any more; GOAWAY is sent."""
 
     @property
+    def last_named(self) -> int:
+        """The last stream of the peer's that is looked at, as GOAWAY names it."""
+        return self.last_id
+
+    @property
     def is_amid(self) -> bool:
         """Whether something has begun that must soon be whole: settings, a field block, a frame but DATA."""
         return bool(
@@ -215,7 +220,7 @@ class FrameReader(ABC):
             self.has_failed = True
             self._unread = b""
             self._block.clear()
-            self.write(goaway_frame(self.last_id, code, why))
+            self.write(goaway_frame(self.last_named, code, why))
             self.failed(code, why)
 
 

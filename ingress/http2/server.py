@@ -72,6 +72,8 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         self.leaving = Leaving.OPEN
         self.requests = 0
         """How many there were."""
+        self._last_taken = LAST_STREAM
+        """The last stream that is looked at."""
         self._preface = PREFACE
         """What of it is still to come."""
 
@@ -125,7 +127,8 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         """Take no more requests."""
         if self.leaving is not Leaving.LEFT and not self.has_failed:
             self.leaving = Leaving.LEFT
-            self.write(goaway_frame(self.last_id, ErrorCode.NO_ERROR))
+            self._last_taken = self.last_id
+            self.write(goaway_frame(self._last_taken, ErrorCode.NO_ERROR))
             self.left()
 
     def answered(self, payload: bytes) -> None:
@@ -136,6 +139,18 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def peer_leaves(self, last: int, code: int) -> None:
         """The client begins no more requests."""
         self.leave_now()
+
+    @property
+    def last_named(self) -> int:
+        """The last stream that is looked at; what was said once is not taken back (section 6.8)."""
+        return min(self._last_taken, self.last_id)
+
+    def stray(self, stream_id: int, stream: S | None) -> None:
+        """A frame came for a stream that takes none, perhaps because it came too late to be looked at."""
+        if stream_id > self._last_taken and not self.is_idle(stream_id):
+            self.spend()
+        else:
+            super().stray(stream_id, stream)
 
     def is_idle(self, stream_id: int) -> bool:
         """Whether the client has not begun this stream; it never begins even ones (section 5.1.1)."""
