@@ -10,7 +10,7 @@ States::
       └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
@@ -310,8 +310,3 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
         self.deadline = self._resting_since + self.limits.keep_alive_seconds
         if self.deadline <= now + self.sweep.interval_seconds / 2:
             self.leave()
-
-
-def new_session(site: "ProxySite", secure: bool) -> Any:
-    """Make the session of a connection that a channel gives up."""
-    return DownstreamSession(site, secure)
