@@ -11,7 +11,7 @@ from collections.abc import Callable
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.http2.session import DownstreamSession, new_session
+from ingress.proxy.http2.session import DownstreamSession
 from tests.corpus.judge import take_requests
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.transports import Peer
@@ -46,7 +46,7 @@ class Http2Stage(Stage):
 
     def __init__(self, on_plane: bool = False) -> None:
         super().__init__(on_plane=on_plane)
-        self.site.sessions = SessionRules(new_session, by_prior_knowledge=True)
+        self.site.sessions = SessionRules(DownstreamSession, by_prior_knowledge=True)
         self.answer: Callable[[Message], bytes | None] = usual_answer
         self.requests: list[Message] = []
         """The whole requests that reached upstreams, in their order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms
 from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.http2.session import new_session
+from ingress.proxy.http2.session import DownstreamSession
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_server import Http2Server
 from tests.proxy.playing import ProxyCase
@@ -38,7 +38,7 @@ class Http2UpstreamCase(ProxyCase):
 
     def client(self) -> Http2Client:
         """Open a downstream connection that speaks HTTP/2, too."""
-        self.stage.site.sessions = SessionRules(new_session, by_prior_knowledge=True)
+        self.stage.site.sessions = SessionRules(DownstreamSession, by_prior_knowledge=True)
         client = Http2Client(MemoryWire(self.reactor, self.stage.open()))
         client.begin()
         return client
