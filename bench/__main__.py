@@ -17,6 +17,7 @@ from typing import Any
 from bench import install, machine, pages, results, tables
 from bench.campaign import Campaign, Plan, fresh_folder
 from bench.errors import BenchError
+from bench.idle import IDLE_KINDS
 from bench.loads import LOADS
 from bench.measure import Place
 from bench.processes import Processes
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.machine(load_cpu, proxy_cpu),
         "python": found_python,
-        "programs": machine.program_versions(_paths(programs)),
+        "programs": machine.program_versions(_paths(programs)) | machine.distribution_versions(("grpcio",)),
     }
     plan = Plan(
         loads,
@@ -118,11 +119,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     found = results.document(command, loads, targets, campaign.measured, setting)
     if is_whole:
         # By other processes: these would have memory left to reuse, and the others a peak of no load.
-        folder = fresh_folder(FOLDER, "idle")
-        fresh = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
-        with Processes.logging_to(folder) as processes:
-            fresh.run_idle(fresh.start(processes))
-        found["idle"] = results.idle_results(fresh.measured.idle)
+        for kind in IDLE_KINDS:
+            folder = fresh_folder(FOLDER, kind.name)
+            fresh = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
+            with Processes.logging_to(folder) as processes:
+                fresh.run_idle(fresh.start(processes), kind)
+            found[kind.name] = results.idle_results(kind, fresh.measured.idle)
         install.say("finding routes among 10 to 100,000 hosts")
         found["lookup"] = results.lookup_results(route_lookups(proxy_cpu))
     return found
@@ -155,13 +157,14 @@ def _paths(programs: dict[str, str]) -> dict[str, str]:
 def show(found: dict[str, Any]) -> None:
     """Print the tables."""
     for load in found["loads"].values():
-        print(f"\n{load['title']} ({load['connections']} connections)")
+        print(f"\n{load['title']} ({tables.how_many(load)})")
         print(tables.text_table(tables.load_rows(load, found["targets"])))
     print("\nGoals (ratios of ours)")
     print(tables.text_table(tables.figure_rows(found["figures"], found["loads"])))
-    if "idle" in found:
-        print("\nIdle keep-alive connections")
-        print(tables.text_table(tables.idle_rows(found["idle"], found["targets"])))
+    if "lookup" in found:
+        for kind in IDLE_KINDS:
+            print(f"\n{kind.title}")
+            print(tables.text_table(tables.idle_rows(found[kind.name], found["targets"])))
         print("\nFinding a route")
         print(tables.text_table(tables.lookup_rows(found["lookup"])))
         print()
@@ -186,7 +189,7 @@ def main() -> int:
     try:
         results.write(found, arguments.output or results.RESULTS)
         # A part of the benchmark does not make a page.
-        if arguments.output is None and "idle" in found and arguments.targets is None:
+        if arguments.output is None and "lookup" in found and arguments.targets is None:
             pages.write(found)
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)

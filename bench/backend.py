@@ -1,9 +1,10 @@
-"""The backend behind every proxy: an nginx that answers from memory, on the generator's CPU.
+"""The backends behind every proxy, on the generator's CPU: an nginx that answers from memory; for gRPC, grpcio.
 
 Bodies of requests are read to their end before the answer is given, so that a proxy
 has to move all of them.
 """
 
+import sys
 from pathlib import Path
 
 from bench.loads import BODY_BYTES
@@ -54,6 +55,22 @@ http {{
             proxy_pass_request_body off;
         }}
     }}
+    # What a server of gRPC answers, as far as a proxy can tell.
+    server {{
+        listen 127.0.0.1:{h2c} http2 backlog=4096;
+        default_type application/grpc;
+        add_trailer grpc-status 0;
+        location / {{ return 200 "{answer}"; }}
+        location = /bench.Bench/Post {{
+            proxy_pass http://swallow;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Content-Length "";
+            proxy_pass_request_body off;
+            proxy_hide_header Content-Type;
+            add_header Content-Type application/grpc;
+        }}
+    }}
     server {{
         listen unix:{folder}/swallow.sock;
         return 200 "{answer}";
@@ -62,11 +79,20 @@ http {{
 """
 
 
-def backend_command(folder: Path, port: int) -> list[str]:
-    """Write configuration and files of the backend into *folder*; return its command."""
+def backend_command(folder: Path, port: int, h2c: int) -> list[str]:
+    """Write configuration and files of the backend into *folder*; return its command.
+
+    It speaks HTTP/1.1 at *port*, and HTTP/2 without TLS at *h2c*.
+    """
     files = folder / "files" / "download"
     files.mkdir(parents=True)
     (files / "body").write_bytes(bytes(range(256)) * (BODY_BYTES // 256) + bytes(BODY_BYTES % 256))
     config = folder / "backend.conf"
-    config.write_text(_CONFIG.format(folder=folder, port=port, answer=ANSWER, body_buffer=BODY_BYTES + 4096))
+    text = _CONFIG.format(folder=folder, port=port, h2c=h2c, answer=ANSWER, body_buffer=BODY_BYTES + 4096)
+    config.write_text(text)
     return ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(config)]
+
+
+def grpc_command(port: int) -> list[str]:
+    """The command of the server of gRPC."""
+    return [sys.executable, "-P", str(Path(__file__).with_name("grpc_server.py")), str(port)]

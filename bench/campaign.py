@@ -14,11 +14,11 @@ from time import perf_counter
 from attrs import define, field, frozen
 
 from bench import measure
-from bench.backend import backend_command
+from bench.backend import backend_command, grpc_command
 from bench.certificate import write_key_pair
-from bench.idle import idle_bytes
-from bench.loads import PLAIN_HOST, SECURE_HOST, UPLOAD_HOST, Load
-from bench.processes import Processes, free_ports, wait_until_it_answers
+from bench.idle import IdleKind, idle_bytes
+from bench.loads import HOSTS, PLAIN_HOST, Load, Protocol
+from bench.processes import Processes, free_ports, wait_until_it_answers, wait_until_it_listens
 from bench.summary import Sample, value
 from bench.targets import Site, Target
 
@@ -38,6 +38,19 @@ class Plan:
     """Instead of what the loads say."""
     time_limit_seconds: float | None = None
     """No round is begun that would end later, but two are measured in any case."""
+
+    def loads_of_round(self, number: int) -> list[Load]:
+        """What is asked in round *number*; 0 is the warm-up."""
+        return [load for load in self.loads if load.most_rounds is None or number <= load.most_rounds]
+
+    def cells(self) -> int:
+        """How many measurements there are in all rounds, the warm-up included."""
+        return sum(
+            load.protocol in target.protocols
+            for number in range(self.rounds + 1)
+            for load in self.loads_of_round(number)
+            for target in self.targets
+        )
 
 
 @define
@@ -72,16 +85,19 @@ class Campaign:
     _done: int = 0
 
     def start(self, processes: Processes) -> list[measure.Started]:
-        """Start the backend and all targets, and wait until they answer.  Raises BenchError."""
+        """Start the backends and all targets, and wait until they answer.  Raises BenchError."""
         folder, place = self.place.folder, self.place
-        pair = write_key_pair(folder, (SECURE_HOST, PLAIN_HOST, UPLOAD_HOST))
-        backend, *ports = free_ports(1 + 3 * len(self.plan.targets))
-        running = processes.start("backend", backend_command(folder, backend), place.load_cpu)
+        pair = write_key_pair(folder, HOSTS)
+        backend, h2c, grpc, *ports = free_ports(3 + 3 * len(self.plan.targets))
+        running = processes.start("backend", backend_command(folder, backend, h2c), place.load_cpu)
         wait_until_it_answers(running, backend, PLAIN_HOST)
+        if any(load.protocol is Protocol.GRPC for load in self.plan.loads):
+            running = processes.start("grpc", grpc_command(grpc), place.load_cpu)
+            wait_until_it_listens(running, grpc)
         started = []
         for number, target in enumerate(self.plan.targets):
             http, https, admin = ports[3 * number : 3 * number + 3]
-            site = Site(folder, http, https, admin, backend, pair, self.programs)
+            site = Site(folder, http, https, admin, backend, h2c, grpc, pair, self.programs)
             self.say(f"starting {target.title}")
             running = processes.start(target.name, target.command(site), place.proxy_cpu, target.environment)
             started.append(measure.Started(target, site, running))
@@ -89,17 +105,19 @@ class Campaign:
             wait_until_it_answers(one.running, one.site.http, PLAIN_HOST)
         return started
 
-    def run_idle(self, started: Sequence[measure.Started]) -> None:
+    def run_idle(self, started: Sequence[measure.Started], kind: IdleKind) -> None:
         """Measure idle connections; to be called while the targets are fresh, so that nothing is left to reuse."""
         for one in started:
+            if kind.protocol not in one.target.protocols:
+                continue
             try:
-                grown = idle_bytes(one)
+                grown = idle_bytes(one, kind)
             except measure.LoadFailed as failure:
                 self.measured.idle[one.target.name] = str(failure)
-                self.say(f"idle connections: {one.target.name} {failure}")
+                self.say(f"{kind.title}: {one.target.name} {failure}")
             else:
                 self.measured.idle[one.target.name] = grown
-                self.say(f"idle connections: {one.target.name} {grown / 1024:.1f} KiB each")
+                self.say(f"{kind.title}: {one.target.name} {grown / 1024:.1f} KiB each")
 
     def run(self, started: Sequence[measure.Started]) -> None:
         """Measure all rounds.  What a target cannot do is noted, and the others go on."""
@@ -117,8 +135,10 @@ class Campaign:
 
     def _round(self, number: int, started: Sequence[measure.Started]) -> None:
         turn = number % len(started)
-        for load in self.plan.loads:
+        for load in self.plan.loads_of_round(number):
             for one in [*started[turn:], *started[:turn]]:
+                if load.protocol not in one.target.protocols:
+                    continue
                 if not self.measured.has_failed(load, one.target):
                     self._measure(number, load, one)
                 self._done += 1
@@ -140,8 +160,7 @@ class Campaign:
         self.say(f"{self._progress()} round {number}/{self.plan.rounds} {name} {result}")
 
     def _progress(self) -> str:
-        cells = (self.plan.rounds + 1) * len(self.plan.loads) * len(self.plan.targets)
-        share = (self._done + 1) / cells
+        share = (self._done + 1) / self.plan.cells()
         spent = perf_counter() - self._begun
         return f"[{share:4.0%}, {spent:4.0f} s, about {spent / share - spent:4.0f} s left]"
 

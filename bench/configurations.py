@@ -1,14 +1,9 @@
-"""The configurations of the proxies, as they are written to their files.
+"""The configurations of the proxies, as they are written to their files; that of Envoy is in ``envoy``.
 
 All of them pass the client's Host on, add ``X-Forwarded-*`` fields, keep connections to
 the backend open, and send no session tickets' worth of resumption to the generators,
 which never resume anyway.  Everything else is a default unless a comment says why not.
 """
-
-from typing import Any
-
-from bench.certificate import KeyPair
-from bench.processes import HOST
 
 # The forwarding fields are those of Debian's /etc/nginx/proxy_params.
 NGINX = """
@@ -27,6 +22,8 @@ http {{
     uwsgi_temp_path {folder}/{name}-uwsgi;
     scgi_temp_path {folder}/{name}-scgi;
     upstream backend {{ server 127.0.0.1:{backend}; keepalive 320; keepalive_requests 100000000; }}
+    upstream h2c {{ server 127.0.0.1:{h2c}; keepalive 320; keepalive_requests 100000000; }}
+    upstream grpc {{ server 127.0.0.1:{grpc}; keepalive 320; keepalive_requests 100000000; }}
     ssl_certificate {certificate};
     ssl_certificate_key {key};
     ssl_protocols TLSv1.2 TLSv1.3;
@@ -38,7 +35,7 @@ http {{
     proxy_set_header X-Forwarded-Proto $scheme;
     server {{
         listen 127.0.0.1:{http} backlog=4096 default_server;
-        listen 127.0.0.1:{https} ssl backlog=4096 default_server;
+        listen 127.0.0.1:{https} ssl http2 backlog=4096 default_server;
         location / {{ proxy_pass http://backend; }}
         # By default nginx moves 4 KiB at a time here and spills into files: 64 KiB buffers are the
         # harder reference.
@@ -51,11 +48,22 @@ http {{
     }}
     server {{
         listen 127.0.0.1:{http};
-        server_name {upload_host};
+        listen 127.0.0.1:{https} ssl http2;
+        server_name {upload_host} {secure_upload_host};
         client_max_body_size 20m;
         client_body_buffer_size 64k;
         proxy_request_buffering off;
         location / {{ proxy_pass http://backend; }}
+    }}
+    server {{
+        listen 127.0.0.1:{https} ssl http2;
+        server_name {h2c_host};
+        location / {{ grpc_pass grpc://h2c; }}
+    }}
+    server {{
+        listen 127.0.0.1:{https} ssl http2;
+        server_name {grpc_host};
+        location / {{ grpc_pass grpc://grpc; }}
     }}
 }}
 """
@@ -76,12 +84,18 @@ defaults
     timeout server 60s
 frontend all
     bind 127.0.0.1:{http} backlog 4096
-    bind 127.0.0.1:{https} backlog 4096 ssl crt {pem} alpn http/1.1
+    bind 127.0.0.1:{https} backlog 4096 ssl crt {pem} alpn h2,http/1.1
     http-request set-header X-Forwarded-Proto http if !{{ ssl_fc }}
     http-request set-header X-Forwarded-Proto https if {{ ssl_fc }}
+    use_backend h2c if {{ hdr(host) -i {h2c_host} }}
+    use_backend grpc if {{ hdr(host) -i {grpc_host} }}
     default_backend only
 backend only
     server one 127.0.0.1:{backend}
+backend h2c
+    server one 127.0.0.1:{h2c} proto h2
+backend grpc
+    server one 127.0.0.1:{grpc} proto h2
 """
 
 CADDY = """
@@ -100,6 +114,16 @@ https://:{https} {{
     bind 127.0.0.1
     tls {certificate} {key}
     reverse_proxy 127.0.0.1:{backend}
+}}
+https://{h2c_host}:{https} {{
+    bind 127.0.0.1
+    tls {certificate} {key}
+    reverse_proxy h2c://127.0.0.1:{h2c}
+}}
+https://{grpc_host}:{https} {{
+    bind 127.0.0.1
+    tls {certificate} {key}
+    reverse_proxy h2c://127.0.0.1:{grpc}
 }}
 """
 
@@ -137,9 +161,49 @@ spec:
   - host: {secure_host}
     http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
 ---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: secure-upload
+  namespace: bench
+  annotations: {{nginx.ingress.kubernetes.io/proxy-body-size: 20m}}
+spec:
+  ingressClassName: nginx
+  tls:
+  - {{hosts: [{secure_upload_host}], secretName: certificate}}
+  rules:
+  - host: {secure_upload_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: grpc
+  namespace: bench
+  annotations: {{nginx.ingress.kubernetes.io/backend-protocol: GRPC}}
+spec:
+  ingressClassName: nginx
+  tls:
+  - {{hosts: [{h2c_host}, {grpc_host}], secretName: certificate}}
+  rules:
+  - host: {h2c_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: h2c, port: {{number: 80}}}}}}}}]}}
+  - host: {grpc_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: grpc, port: {{number: 80}}}}}}}}]}}
+---
 apiVersion: v1
 kind: Service
 metadata: {{name: backend, namespace: bench}}
+spec: {{ports: [{{port: 80}}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: h2c, namespace: bench}}
+spec: {{ports: [{{port: 80}}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: grpc, namespace: bench}}
 spec: {{ports: [{{port: 80}}]}}
 ---
 apiVersion: v1
@@ -148,69 +212,3 @@ metadata: {{name: certificate, namespace: bench}}
 type: kubernetes.io/tls
 data: {{tls.crt: {certificate}, tls.key: {key}}}
 """
-
-
-def _address(port: int) -> dict[str, Any]:
-    return {"socket_address": {"address": HOST, "port_value": port}}
-
-
-def envoy_listener(port: int, pair: KeyPair | None = None) -> dict[str, Any]:
-    """A listener of Envoy on *port*, with TLS if there is a *pair*."""
-    connection = {
-        "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-        "stat_prefix": "bench",
-        "use_remote_address": True,
-        "route_config": {
-            "virtual_hosts": [
-                {
-                    "name": "all",
-                    "domains": ["*"],
-                    "routes": [{"match": {"prefix": "/"}, "route": {"cluster": "backend"}}],
-                }
-            ]
-        },
-        "http_filters": [
-            {
-                "name": "router",
-                "typed_config": {
-                    "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"
-                },
-            }
-        ],
-    }
-    chain: dict[str, Any] = {"filters": [{"name": "http", "typed_config": connection}]}
-    if pair is not None:
-        chain["transport_socket"] = {
-            "name": "tls",
-            "typed_config": {
-                "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-                "common_tls_context": {
-                    "tls_certificates": [
-                        {
-                            "certificate_chain": {"filename": str(pair.certificate_path)},
-                            "private_key": {"filename": str(pair.key_path)},
-                        }
-                    ]
-                },
-            },
-        }
-    return {"name": str(port), "address": _address(port), "filter_chains": [chain]}
-
-
-def envoy_bootstrap(backend: int, listeners: list[dict[str, Any]]) -> dict[str, Any]:
-    """The bootstrap of Envoy."""
-    return {
-        "static_resources": {
-            "listeners": listeners,
-            "clusters": [
-                {
-                    "name": "backend",
-                    "type": "STATIC",
-                    "load_assignment": {
-                        "cluster_name": "backend",
-                        "endpoints": [{"lb_endpoints": [{"endpoint": {"address": _address(backend)}}]}],
-                    },
-                }
-            ],
-        }
-    }

@@ -1,16 +1,18 @@
-"""The load generators h2load and wrk: their command lines, and what their output says.
+"""The load generators: h2load, wrk, and two programs of this folder; their command lines, and what they print.
 
 Pure, but for ``latencies``, which reads the log that h2load wrote.
 """
 
+import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from bench.errors import BenchError
-from bench.loads import Generator, Load
+from bench.loads import Generator, Load, Protocol
 from bench.processes import HOST
 
 SCRIPTS = Path(__file__).parent / "wrk"
@@ -22,30 +24,57 @@ class Outcome:
 
     succeeded: int
     failed: int
+    reason: str = ""
+    """Why something failed, where the generator says it."""
+    protocol: Protocol | None = None
+    """What was spoken, where that was agreed on and the generator says it."""
 
 
-def command(load: Load, port: int, requests: int, seconds: int, body: Path, log: Path) -> list[str]:
+def command(
+    load: Load, port: int, requests: int, seconds: int, body: Path, log: Path, certificate: Path
+) -> list[str]:
     """The command that sends *load* to *port*.
 
     h2load sends *requests*, with *body* as the content of each if the load uploads,
     and logs every request of a load of fixed rate to *log*.  wrk runs for *seconds*.
+    grpcio trusts *certificate*; the others trust whomever they meet.
     """
-    if load.generator is Generator.WRK:
-        return [
-            "wrk",
-            "--threads=1",
-            f"--connections={load.connections}",
-            f"--duration={seconds}s",
-            f"--script={SCRIPTS / load.script}",
-            f"{load.scheme}://{load.host}:{port}{load.path}",
-        ]
+    match load.generator:
+        case Generator.WRK:
+            return [
+                "wrk",
+                "--threads=1",
+                f"--connections={load.connections}",
+                f"--duration={seconds}s",
+                f"--script={SCRIPTS / load.script}",
+                f"{load.scheme}://{load.host}:{port}{load.path}",
+            ]
+        case Generator.UNIQUE:
+            counts = f"{load.connections} {load.streams} {requests}".split()
+            return [*_program("unique_client"), str(port), load.host, *counts]
+        case Generator.GRPC_UNARY | Generator.GRPC_BIDI:
+            kind = load.generator.value.split()[-1]
+            counts = [str(load.streams), str(requests)]
+            return [*_program("grpc_client"), kind, str(port), load.host, str(certificate), *counts]
+        case Generator.H2LOAD:
+            return _h2load(load, port, requests, body, log)
+
+
+def _program(name: str) -> list[str]:
+    return [sys.executable, "-m", f"bench.{name}"]
+
+
+def _h2load(load: Load, port: int, requests: int, body: Path, log: Path) -> list[str]:
     words = [
         "h2load",
-        "--h1",
+        # Nothing else is offered, so that no load changes its protocol with what a proxy can do.
+        "--h1" if load.protocol is Protocol.HTTP1 else "--npn-list=h2",
         "--threads=1",
         f"--clients={load.connections}",
+        f"--max-concurrent-streams={load.streams}",
         f"--requests={requests}",
         f"--connect-to={HOST}:{port}",
+        *(f"--header={name}: {value}" for name, value in load.fields),
     ]
     if load.upload_bytes:
         words.append(f"--data={body}")
@@ -56,7 +85,22 @@ def command(load: Load, port: int, requests: int, seconds: int, body: Path, log:
 
 def outcome(generator: Generator, output: str) -> Outcome:
     """Read what *generator* printed.  Raises BenchError when the counts are not there."""
-    return _h2load_outcome(output) if generator is Generator.H2LOAD else _wrk_outcome(output)
+    match generator:
+        case Generator.H2LOAD:
+            return _h2load_outcome(output)
+        case Generator.WRK:
+            return _wrk_outcome(output)
+        case _:
+            return _own_outcome(output)
+
+
+def _own_outcome(output: str) -> Outcome:
+    """Of the programs of this folder; before their last line anything may stand that libraries print."""
+    try:
+        counted = json.loads(output.strip().splitlines()[-1])
+        return Outcome(counted["succeeded"], counted["failed"], counted["reason"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise BenchError(f"a generator printed no counts: {output.strip()[-200:]}") from None
 
 
 def _h2load_outcome(output: str) -> Outcome:
@@ -65,7 +109,11 @@ def _h2load_outcome(output: str) -> Outcome:
     if total is None or good is None:
         raise BenchError("h2load printed no counts")
     succeeded = int(good[1])
-    return Outcome(succeeded, int(total[1]) - succeeded)
+    agreed = re.search(r"^Application protocol: (\S+)", output, re.MULTILINE)
+    known = {one.value: one for one in Protocol}
+    return Outcome(
+        succeeded, int(total[1]) - succeeded, protocol=known.get(agreed[1]) if agreed is not None else None
+    )
 
 
 def _wrk_outcome(output: str) -> Outcome:

@@ -4,17 +4,27 @@ Plain values.  ``generators`` makes commands of them.
 """
 
 from enum import Enum
+from typing import Any
 
 from attrs import frozen
 
 PLAIN_HOST = "plain.bench.test"
 UPLOAD_HOST = "upload.bench.test"
 SECURE_HOST = "secure.bench.test"
+SECURE_UPLOAD_HOST = "secure-upload.bench.test"
+GRPC_HOST = "grpc.bench.test"
+"""Goes to a server of grpcio, over HTTP/2 in the clear."""
+H2C_HOST = "h2c.bench.test"
+"""Goes to the nginx behind the others, over HTTP/2 in the clear."""
+HOSTS = (SECURE_HOST, PLAIN_HOST, UPLOAD_HOST, SECURE_UPLOAD_HOST, GRPC_HOST, H2C_HOST)
 
 MIB = 1024 * 1024
 BODY_BYTES = 10_000_000
 """The large bodies: 10 MB."""
 POST_BYTES = 1024
+GRPC_BYTES = 105
+"""A message of 100 bytes, as large as it goes over the wire."""
+GRPCIO_ROUNDS = 3
 FIXED_RATE = 2000
 """Requests a second of the latency load, over all of its connections."""
 
@@ -39,6 +49,48 @@ class Generator(Enum):
     """A fixed number of requests, all alike."""
     WRK = "wrk"
     """Requests by a script, for a fixed time."""
+    UNIQUE = "unique_client"
+    """A fixed number of requests over HTTP/2 that all differ; a program of this folder."""
+    GRPC_UNARY = "grpc_client unary"
+    """A fixed number of calls by grpcio; a program of this folder."""
+    GRPC_BIDI = "grpc_client bidi"
+    """The same number of messages within a few calls."""
+
+
+class Protocol(Enum):
+    """What downstream speaks; the values are what h2load calls them."""
+
+    HTTP1 = "http/1.1"
+    HTTP2 = "h2"
+    GRPC = "h2 to h2c"
+    """HTTP/2 on both sides of the proxy."""
+
+    @property
+    def downstream(self) -> "Protocol":
+        """What is agreed on with the proxy."""
+        return Protocol.HTTP1 if self is Protocol.HTTP1 else Protocol.HTTP2
+
+
+BROWSER_FIELDS: tuple[tuple[str, str], ...] = (
+    ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
+    ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
+    ("accept-language", "en-US,en;q=0.5"),
+    ("accept-encoding", "gzip, deflate, br"),
+    ("referer", f"https://{SECURE_HOST}/catalog/"),
+    ("cookie", "theme=light; session=0123456789abcdef0123456789abcdef"),
+    ("sec-fetch-dest", "document"),
+    ("sec-fetch-mode", "navigate"),
+    ("cache-control", "max-age=0"),
+)
+"""Nine fields such as a browser sends them."""
+GRPC_FIELDS: tuple[tuple[str, str], ...] = (
+    ("user-agent", "grpc-python/1.85.1 grpc-c/56.0.0 (linux; chttp2)"),
+    ("content-type", "application/grpc"),
+    ("te", "trailers"),
+    ("grpc-accept-encoding", "identity, deflate, gzip"),
+    ("grpc-timeout", "20S"),
+)
+"""The fields of a call of gRPC."""
 
 
 @frozen
@@ -52,7 +104,12 @@ class Load:
     scheme: str = "http"
     host: str = PLAIN_HOST
     path: str = "/"
+    protocol: Protocol = Protocol.HTTP1
     connections: int = 32
+    streams: int = 1
+    """Requests that are under way at the same time on each connection."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """What h2load sends besides the fields of its own."""
     requests: int = 20_000
     seconds: int = 2
     script: str = ""
@@ -61,7 +118,30 @@ class Load:
     """Bytes of body that one request moves, one way or the other; for megabytes per CPU-second."""
     rate: int = 0
     """Requests a second; 0 is as fast as it goes."""
+    most_rounds: int | None = None
+    """It is left out of later rounds."""
     is_quick: bool = False
+
+
+def _secure(name: str, title: str, **settings: Any) -> Load:
+    """A load over HTTP/2 and TLS."""
+    return Load(
+        name, title, **{"scheme": "https", "host": SECURE_HOST, "protocol": Protocol.HTTP2, **settings}
+    )
+
+
+def _grpc(name: str, title: str, **settings: Any) -> Load:
+    """A load over HTTP/2 and TLS to a backend that speaks HTTP/2 in the clear."""
+    return Load(
+        name,
+        title,
+        **{
+            "scheme": "https",
+            "host": GRPC_HOST,
+            "protocol": Protocol.GRPC,
+            **settings,
+        },
+    )
 
 
 LOADS: tuple[Load, ...] = (
@@ -117,6 +197,96 @@ LOADS: tuple[Load, ...] = (
         requests=4000,
         rate=FIXED_RATE,
     ),
+    # No more than 900 requests on a connection: after 1000, ours and nginx end it by default.
+    _secure(
+        "h2-10x10",
+        "HTTP/2, small GET, repeating headers, 10 x 10",
+        connections=10,
+        streams=10,
+        fields=BROWSER_FIELDS,
+        requests=9000,
+    ),
+    _secure(
+        "h2-32x1", "HTTP/2, small GET, repeating headers, 32 x 1", fields=BROWSER_FIELDS, requests=16_000
+    ),
+    _secure(
+        "h2-unique",
+        "HTTP/2, small GET, unique headers, 10 x 10",
+        generator=Generator.UNIQUE,
+        connections=10,
+        streams=10,
+        requests=9000,
+    ),
+    _secure(
+        "h2-post-1k",
+        "HTTP/2, POST 1 KiB, 10 x 10",
+        path="/post",
+        connections=10,
+        streams=10,
+        requests=9000,
+        upload_bytes=POST_BYTES,
+    ),
+    _secure(
+        "h2-download",
+        "HTTP/2, download of 10 MB, 4 x 2",
+        unit=Unit.MEGABYTES,
+        path="/download/body",
+        connections=4,
+        streams=2,
+        requests=64,
+        body_bytes=BODY_BYTES,
+    ),
+    _secure(
+        "h2-upload",
+        "HTTP/2, upload of 10 MB, 4 x 2",
+        unit=Unit.MEGABYTES,
+        host=SECURE_UPLOAD_HOST,
+        path="/upload",
+        connections=4,
+        streams=2,
+        requests=48,
+        upload_bytes=BODY_BYTES,
+        body_bytes=BODY_BYTES,
+    ),
+    _grpc(
+        "grpc-h2load",
+        "HTTP/2 to HTTP/2, GET with the headers of gRPC, 10 x 10",
+        host=H2C_HOST,
+        path="/bench.Bench/Unary",
+        connections=10,
+        streams=10,
+        requests=9000,
+        fields=GRPC_FIELDS,
+    ),
+    _grpc(
+        "grpc-post",
+        "HTTP/2 to HTTP/2, POST with the headers of gRPC, 10 x 10",
+        host=H2C_HOST,
+        path="/bench.Bench/Post",
+        connections=10,
+        streams=10,
+        requests=9000,
+        fields=GRPC_FIELDS,
+        upload_bytes=GRPC_BYTES,
+    ),
+    _grpc(
+        "grpc-unary",
+        "gRPC, unary calls by grpcio, 50 at a time",
+        generator=Generator.GRPC_UNARY,
+        connections=1,
+        streams=50,
+        requests=3000,
+        most_rounds=GRPCIO_ROUNDS,
+    ),
+    _grpc(
+        "grpc-bidi",
+        "gRPC, messages back and forth in 10 calls of grpcio",
+        generator=Generator.GRPC_BIDI,
+        connections=1,
+        streams=10,
+        requests=5000,
+        most_rounds=GRPCIO_ROUNDS,
+    ),
 )
 
 
@@ -141,8 +311,15 @@ GOALS: tuple[Goal, ...] = (
     Goal("tls-keep-alive", "nginx", 2.0, 1.4),
     Goal("tls-handshake", "nginx", 1.5, 1.2),
     Goal("latency", "nginx", 1.3, 1.0),
+    Goal("h2-10x10", "nginx", 1.5, 1.0),
+    Goal("h2-10x10", "go", 0.35),
+    Goal("h2-32x1", "nginx", 1.9, 1.3),
+    Goal("h2-32x1", "go", 0.6),
+    Goal("h2-unique", "nginx", 3.2, 2.0),
+    Goal("h2-unique", "go", 0.8),
+    Goal("grpc-h2load", "nginx", 1.8, 1.1),
 )
-IDLE_MUST_BYTES = 3 * 1024
-IDLE_AIM_BYTES = 1536
+IDLE_GOALS = {"idle": (3 * 1024, 1536), "idle_h2": (26 * 1024, 22 * 1024)}
+"""What ours must need for an idle connection, and may aim at, in bytes."""
 LOOKUP_MUST = 1.2
 """A lookup among the most hosts, divided by one among the fewest."""

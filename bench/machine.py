@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,7 @@ def build_options(arguments: str) -> dict[str, Any]:
 
 def python() -> dict[str, Any]:
     """The interpreter that runs ours: the one that made this environment."""
-    packages = {}
-    for name in _DISTRIBUTIONS:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = "not installed"
+    packages = dict.fromkeys(_DISTRIBUTIONS, "not installed") | distribution_versions(_DISTRIBUTIONS)
     return {
         "version": platform.python_version(),
         "implementation": platform.python_implementation(),
@@ -77,6 +72,17 @@ def machine(load_cpu: int, proxy_cpu: int) -> dict[str, Any]:
         "congestion_control": congestion.read_text().strip() if congestion.exists() else "",
         "load_average": os.getloadavg()[0],
     }
+
+
+def distribution_versions(names: Sequence[str]) -> dict[str, str]:
+    """The versions of the distributions that are installed of *names*."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 _VERSION_COMMANDS = {

@@ -19,6 +19,7 @@ SETTLE_SECONDS = 0.1
 MAX_FAILED_SHARE = 0.01
 """Of all requests.  wrk cuts what is under way when its time is over."""
 LEAST_REQUESTS = 8
+REPOSITORY = Path(__file__).parents[1]
 
 
 @frozen
@@ -54,12 +55,13 @@ def measure(
     port = site.https if load.scheme == "https" else site.http
     # At a fixed rate everybody gets the same.
     speed = 1.0 if load.rate else started.target.speed
-    requests = max(LEAST_REQUESTS, load.connections, int(load.requests * speed * scale))
+    requests = max(LEAST_REQUESTS, load.connections * load.streams, int(load.requests * speed * scale))
     body, log = place.folder / f"body-{load.name}", place.folder / "requests.log"
     if load.upload_bytes and not body.exists():
         body.write_bytes(b"\0" * load.upload_bytes)
     log.unlink(missing_ok=True)
-    command = generators.command(load, port, requests, seconds or load.seconds, body, log)
+    certificate = site.pair.certificate_path
+    command = generators.command(load, port, requests, seconds or load.seconds, body, log, certificate)
 
     gauges.reset_peak(pid)
     user, system = gauges.user_and_system_seconds(pid)
@@ -73,8 +75,11 @@ def measure(
     started.running.check()
 
     outcome = generators.outcome(load.generator, output)
+    if outcome.protocol not in (None, load.protocol.downstream):
+        raise LoadFailed(f"{outcome.protocol.value} was spoken")
     if outcome.failed > MAX_FAILED_SHARE * max(outcome.succeeded, 1) or not outcome.succeeded:
-        raise LoadFailed(f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed")
+        count = f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed"
+        raise LoadFailed(f"{count}: {outcome.reason}" if outcome.reason else count)
     p50 = p99 = None
     if load.rate:
         took = generators.latencies(log.read_text().splitlines())
@@ -103,7 +108,7 @@ def _run(place: Place, generator: Generator, command: list[str]) -> str:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            cwd=place.folder,
+            cwd=REPOSITORY,  # the programs of this folder are found from there
             timeout=GENERATOR_SECONDS,
         )
     except subprocess.TimeoutExpired:

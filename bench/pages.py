@@ -10,6 +10,7 @@ from typing import Any
 
 from bench import machine, tables
 from bench.errors import BenchError
+from bench.idle import IDLE_KINDS
 from bench.plots import Bar, bar_chart
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -34,14 +35,14 @@ def load_plot(load: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
     return bar_chart(load["title"], f"{tables.UNITS[load['unit']]}; {better} is better", bars)
 
 
-def idle_plot(idle: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
+def idle_plot(title: str, idle: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
     """The bar chart of the memory of idle connections."""
     bars = [
         Bar(targets[name]["title"], max(0.0, kib), f"{kib:.1f}", is_ours=name == "ours")
         for name, found in idle["targets"].items()
         if (kib := found.get("kib_per_connection")) is not None
     ]
-    return bar_chart("memory of an idle keep-alive connection", "KiB; less is better", bars)
+    return bar_chart(f"memory of {title}", "KiB for each; less is better", bars)
 
 
 def lookup_plot(lookup: Mapping[str, Any]) -> str:
@@ -62,8 +63,9 @@ def lookup_plot(lookup: Mapping[str, Any]) -> str:
 def plots(found: Mapping[str, Any]) -> dict[str, str]:
     """All plots by the name of their file."""
     made = {f"{name}.svg": load_plot(load, found["targets"]) for name, load in found["loads"].items()}
-    if "idle" in found:
-        made["idle.svg"] = idle_plot(found["idle"], found["targets"])
+    for kind in IDLE_KINDS:
+        if kind.name in found:
+            made[f"{kind.name}.svg"] = idle_plot(kind.title, found[kind.name], found["targets"])
     if "lookup" in found:
         made["lookup.svg"] = lookup_plot(found["lookup"])
     return made
@@ -89,16 +91,17 @@ def figures_text(found: Mapping[str, Any]) -> str:
     for name, load in found["loads"].items():
         parts += [
             f"### {load['title']}",
-            f"{load['connections']} connections.",
+            f"{tables.how_many(load)}{in_rounds(load, found['rounds'])}.",
             tables.markdown_table(tables.load_rows(load, found["targets"])),
             f"![{load['title']}](performance/{name}.svg)",
         ]
-    if "idle" in found:
-        parts += [
-            "### idle keep-alive connections",
-            tables.markdown_table(tables.idle_rows(found["idle"], found["targets"])),
-            "![memory of an idle connection](performance/idle.svg)",
-        ]
+    for kind in IDLE_KINDS:
+        if kind.name in found:
+            parts += [
+                f"### {kind.title}",
+                tables.markdown_table(tables.idle_rows(found[kind.name], found["targets"])),
+                f"![memory of {kind.title}](performance/{kind.name}.svg)",
+            ]
     if "lookup" in found:
         parts += [
             "### route lookup",
@@ -106,6 +109,11 @@ def figures_text(found: Mapping[str, Any]) -> str:
             "![finding a route](performance/lookup.svg)",
         ]
     return "\n\n".join(parts)
+
+
+def in_rounds(load: Mapping[str, Any], usual: int) -> str:
+    """In how many rounds a load was measured, if they are not as many as *usual*."""
+    return "" if load["rounds"] == usual else f", in {load['rounds']} rounds"
 
 
 def noise(found: Mapping[str, Any]) -> float:

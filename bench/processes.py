@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -136,10 +136,28 @@ def answers(port: int, host: str, path: str = "/") -> bool:
         return False
 
 
+def listens(port: int) -> bool:
+    """Whether a connection to *port* can be made."""
+    try:
+        socket.create_connection((HOST, port), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
 def wait_until_it_answers(running: Running, port: int, host: str) -> None:
     """Wait for the first 200.  Raises BenchError when *running* ends, or takes too long."""
+    _wait(running, lambda: answers(port, host))
+
+
+def wait_until_it_listens(running: Running, port: int) -> None:
+    """Wait for the first connection.  Raises BenchError when *running* ends, or takes too long."""
+    _wait(running, lambda: listens(port))
+
+
+def _wait(running: Running, is_up: Callable[[], bool]) -> None:
     for _ in range(int(READY_SECONDS / POLL_SECONDS)):
-        if answers(port, host):
+        if is_up():
             return
         running.check()
         pause(POLL_SECONDS)

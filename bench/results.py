@@ -7,9 +7,11 @@ The keys, which ``docs/performance.md`` describes for readers:
 - ``machine``, ``python``, ``programs``: what it was measured with;
 - ``rounds``: how many were measured;
 - ``targets``: by name, ``title`` and ``access_log``;
-- ``loads``: by name, ``title``, ``unit``, ``connections``, and ``targets`` by name (below);
+- ``loads``: by name, ``title``, ``unit``, ``protocol`` (``http/1.1``, ``h2``, or ``h2 to h2c``: HTTP/2 on both
+  sides of the proxy), ``connections``, ``streams`` on each, ``rounds``, and ``targets`` by name (below);
 - ``figures``: one for each goal: ``load``, ``reference``, ``ratio``, ``must``, ``aim``, ``met``;
-- ``idle``, only after ``bench``: ``connections``, ``targets`` with ``kib_per_connection`` or ``failure``, ``goal``;
+- ``idle`` and, of HTTP/2 over TLS, ``idle_h2``, only after ``bench``: ``connections``, ``targets`` with
+  ``kib_per_connection`` or ``failure``, ``goal``;
 - ``lookup``, only after ``bench``: ``hosts``, by their number ``ten_hosts_ns`` and ``all_hosts_ns``, and ``goal``.
 
 Each ``goal`` has ``measured``, ``must``, ``aim`` and ``met``.
@@ -26,8 +28,8 @@ from statistics import fmean, median
 from typing import Any
 
 from bench.campaign import Measured
-from bench.idle import COUNTED
-from bench.loads import GOALS, IDLE_AIM_BYTES, IDLE_MUST_BYTES, LOOKUP_MUST, Load
+from bench.idle import IdleKind
+from bench.loads import GOALS, IDLE_GOALS, LOOKUP_MUST, Load
 from bench.summary import Sample, is_met, ratio, user_share, value
 from bench.targets import Target
 
@@ -72,7 +74,10 @@ def load_results(load: Load, measured: Measured) -> dict[str, Any]:
     return {
         "title": load.title,
         "unit": load.unit.value,
+        "protocol": load.protocol.value,
         "connections": load.connections,
+        "streams": load.streams,
+        "rounds": min(measured.rounds, load.most_rounds or measured.rounds),
         "targets": targets,
     }
 
@@ -123,16 +128,16 @@ def _goal(measured: float | None, must: float, aim: float | None) -> dict[str, A
     return {"measured": _rounded(measured), "must": must, "aim": aim, "met": met}
 
 
-def idle_results(found: Mapping[str, float | str]) -> dict[str, Any]:
-    """The memory of idle connections; *found* has bytes by target, or why there are none."""
+def idle_results(kind: IdleKind, found: Mapping[str, float | str]) -> dict[str, Any]:
+    """The memory of idle connections of *kind*; *found* has bytes by target, or why there are none."""
     targets = {
         name: {"failure": one} if isinstance(one, str) else {"kib_per_connection": _rounded(one / 1024)}
         for name, one in found.items()
     }
     ours = found.get("ours")
     kib = ours / 1024 if isinstance(ours, float) else None
-    goal = _goal(kib, IDLE_MUST_BYTES / 1024, IDLE_AIM_BYTES / 1024)
-    return {"connections": COUNTED, "targets": targets, "goal": goal}
+    must, aim = IDLE_GOALS[kind.name]
+    return {"connections": kind.counted, "targets": targets, "goal": _goal(kib, must / 1024, aim / 1024)}
 
 
 def lookup_results(hosts: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:

@@ -47,6 +47,15 @@ def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[
     return rows
 
 
+def how_many(load: Mapping[str, Any]) -> str:
+    """How many connections and streams a load has."""
+    count, streams = load["connections"], load["streams"]
+    text = "1 connection" if count == 1 else f"{count} connections"
+    if streams == 1:
+        return text
+    return f"{text} with {streams} streams" if count == 1 else f"{text} with {streams} streams each"
+
+
 def figure_rows(found: Sequence[Mapping[str, Any]], loads: Mapping[str, Any]) -> list[list[str]]:
     """Head and rows of the goals."""
     rows = [["load", "compared with", "ours", "must", "aim", "met"]]
@@ -105,6 +114,7 @@ def memory_and_lookup_rows(found: Mapping[str, Any]) -> list[list[str]]:
     rows = [["", "ours", "must", "aim", "met"]]
     for name, what in (
         ("idle", "idle keep-alive connection, KiB"),
+        ("idle_h2", "idle connection of HTTP/2 over TLS, KiB"),
         ("lookup", "route lookup, 100,000 hosts to 10"),
     ):
         goal = found.get(name, {}).get("goal")

@@ -13,8 +13,17 @@ from pathlib import Path
 from attrs import field, frozen
 
 from bench.certificate import KeyPair
-from bench.configurations import CADDY, HAPROXY, MANIFESTS, NGINX, envoy_bootstrap, envoy_listener
-from bench.loads import PLAIN_HOST, SECURE_HOST, UPLOAD_HOST
+from bench.configurations import CADDY, HAPROXY, MANIFESTS, NGINX
+from bench.envoy import envoy_bootstrap, envoy_cluster, envoy_listener
+from bench.loads import (
+    GRPC_HOST,
+    H2C_HOST,
+    PLAIN_HOST,
+    SECURE_HOST,
+    SECURE_UPLOAD_HOST,
+    UPLOAD_HOST,
+    Protocol,
+)
 from bench.processes import HOST
 
 
@@ -27,6 +36,9 @@ class Site:
     https: int
     admin: int
     backend: int
+    h2c: int
+    """The same backend, over HTTP/2 in the clear."""
+    grpc: int
     pair: KeyPair = field(repr=False)
     programs: Mapping[str, str]
     """Where the programs are that are not on the path: ``envoy`` and ``goproxy``."""
@@ -42,6 +54,8 @@ class Target:
     command: Callable[[Site], list[str]]
     speed: float = 1.0
     environment: Mapping[str, str] = {}
+    protocols: frozenset[Protocol] = frozenset(Protocol)
+    """What it is asked in."""
     is_quick: bool = False
 
 
@@ -61,7 +75,12 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
             http=site.http,
             https=site.https,
             backend=site.backend,
+            h2c=site.h2c,
+            grpc=site.grpc,
             upload_host=UPLOAD_HOST,
+            secure_upload_host=SECURE_UPLOAD_HOST,
+            h2c_host=H2C_HOST,
+            grpc_host=GRPC_HOST,
             certificate=site.pair.certificate_path,
             key=site.pair.key_path,
         )
@@ -71,7 +90,16 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
 
 
 def _haproxy(site: Site) -> list[str]:
-    text = HAPROXY.format(http=site.http, https=site.https, backend=site.backend, pem=site.pair.both_path)
+    text = HAPROXY.format(
+        http=site.http,
+        https=site.https,
+        backend=site.backend,
+        h2c=site.h2c,
+        grpc=site.grpc,
+        h2c_host=H2C_HOST,
+        grpc_host=GRPC_HOST,
+        pem=site.pair.both_path,
+    )
     return ["haproxy", "-db", "-f", _write(site, "haproxy.cfg", text)]
 
 
@@ -80,6 +108,10 @@ def _caddy(site: Site) -> list[str]:
         http=site.http,
         https=site.https,
         backend=site.backend,
+        h2c=site.h2c,
+        grpc=site.grpc,
+        h2c_host=H2C_HOST,
+        grpc_host=GRPC_HOST,
         certificate=site.pair.certificate_path,
         key=site.pair.key_path,
     )
@@ -87,9 +119,14 @@ def _caddy(site: Site) -> list[str]:
 
 
 def _envoy(site: Site) -> list[str]:
-    plain = envoy_listener(site.http)
-    secure = envoy_listener(site.https, site.pair)
-    text = json.dumps(envoy_bootstrap(site.backend, [plain, secure]), indent=1)
+    clusters = [
+        envoy_cluster("backend", site.backend),
+        envoy_cluster("h2c", site.h2c, is_http2=True),
+        envoy_cluster("grpc", site.grpc, is_http2=True),
+    ]
+    plain = envoy_listener(site.http, {})
+    secure = envoy_listener(site.https, {H2C_HOST: "h2c", GRPC_HOST: "grpc"}, site.pair)
+    text = json.dumps(envoy_bootstrap(clusters, [plain, secure]), indent=1)
     config = _write(site, "envoy.json", text)
     return [
         site.programs["envoy"],
@@ -111,6 +148,8 @@ def _go(site: Site) -> list[str]:
         f"-cert={site.pair.certificate_path}",
         f"-key={site.pair.key_path}",
         f"-backend=http://{HOST}:{site.backend}",
+        f"-h2c={H2C_HOST}=http://{HOST}:{site.h2c}",
+        f"-h2c={GRPC_HOST}=http://{HOST}:{site.grpc}",
     ]
 
 
@@ -132,6 +171,9 @@ def _ours(site: Site) -> list[str]:
         plain_host=PLAIN_HOST,
         upload_host=UPLOAD_HOST,
         secure_host=SECURE_HOST,
+        secure_upload_host=SECURE_UPLOAD_HOST,
+        h2c_host=H2C_HOST,
+        grpc_host=GRPC_HOST,
         certificate=b64encode(site.pair.certificate_pem).decode("ascii"),
         key=b64encode(site.pair.key_pem).decode("ascii"),
     )
@@ -143,7 +185,9 @@ def _ours(site: Site) -> list[str]:
         "--pidfile=",
         "ingress",
         f"--manifests={_write(site, 'manifests.yaml', text)}",
-        f"--endpoint=*={HOST}:{site.backend}",
+        f"--endpoint=bench/backend={HOST}:{site.backend}",
+        f"--endpoint=bench/h2c={HOST}:{site.h2c}",
+        f"--endpoint=bench/grpc={HOST}:{site.grpc}",
         f"--http=tcp:{site.http}:interface={HOST}",
         f"--https=tcp:{site.https}:interface={HOST}",
         f"--admin=tcp:{site.admin}:interface={HOST}",
@@ -155,11 +199,13 @@ def _ours(site: Site) -> list[str]:
 
 _ONE_CORE = {"GOMAXPROCS": "1"}
 _FILE = "file"
+# Who has no HTTP/2 of its own; and where another row would tell nothing new.
+_HTTP1 = frozenset({Protocol.HTTP1})
 
 TARGETS: tuple[Target, ...] = (
     Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True),
     Target("nginx", "nginx", _FILE, _nginx("on"), is_quick=True),
-    Target("nginx-no-log", "nginx, access log off", "off", _nginx("")),
+    Target("nginx-no-log", "nginx, access log off", "off", _nginx(""), protocols=_HTTP1),
     Target("haproxy", "HAProxy", _FILE, _haproxy),
     Target("go", "Go net/http/httputil", "none", _go, 0.5, _ONE_CORE, is_quick=True),
     Target("envoy", "Envoy", "off by default", _envoy, 0.4),
@@ -172,5 +218,5 @@ TARGETS: tuple[Target, ...] = (
         # Otherwise it would keep its state in the home directory.  All run in a folder of their own.
         {**_ONE_CORE, "XDG_DATA_HOME": "caddy", "XDG_CONFIG_HOME": "caddy"},
     ),
-    Target("stock", "stock ReverseProxyResource", _FILE, _stock, 0.08),
+    Target("stock", "stock ReverseProxyResource", _FILE, _stock, 0.08, protocols=_HTTP1),
 )

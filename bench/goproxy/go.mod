@@ -1,3 +1,3 @@
 module txingress.example/goproxy
 
-go 1.22
+go 1.24

@@ -6,28 +6,18 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 )
 
-func main() {
-	plain := flag.String("http", "", "address for HTTP")
-	secure := flag.String("https", "", "address for HTTPS")
-	certificate := flag.String("cert", "", "certificate chain, PEM")
-	key := flag.String("key", "", "private key, PEM")
-	backend := flag.String("backend", "", "URL of the backend")
-	flag.Parse()
-
-	target, err := url.Parse(*backend)
-	if err != nil {
-		log.Fatal(err)
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+func newProxy(target *url.URL, transport *http.Transport) *httputil.ReverseProxy {
 	transport.MaxIdleConns = 1024
 	transport.MaxIdleConnsPerHost = 1024
-	proxy := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(request *httputil.ProxyRequest) {
 			request.SetURL(target)
@@ -35,6 +25,41 @@ func main() {
 			request.Out.Host = request.In.Host
 		},
 	}
-	go func() { log.Fatal(http.ListenAndServeTLS(*secure, *certificate, *key, proxy)) }()
-	log.Fatal(http.ListenAndServe(*plain, proxy))
+}
+
+func main() {
+	plain := flag.String("http", "", "address for HTTP")
+	secure := flag.String("https", "", "address for HTTPS")
+	certificate := flag.String("cert", "", "certificate chain, PEM")
+	key := flag.String("key", "", "private key, PEM")
+	backend := flag.String("backend", "", "URL of the backend")
+	proxies := make(map[string]http.Handler)
+	flag.Func("h2c", "HOST=URL of a backend that speaks HTTP/2 without TLS; repeatable", func(text string) error {
+		host, address, found := strings.Cut(text, "=")
+		target, err := url.Parse(address)
+		if !found || err != nil {
+			return fmt.Errorf("not of the form HOST=URL")
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		proxies[host] = newProxy(target, transport)
+		return nil
+	})
+	flag.Parse()
+
+	target, err := url.Parse(*backend)
+	if err != nil {
+		log.Fatal(err)
+	}
+	usual := newProxy(target, http.DefaultTransport.(*http.Transport).Clone())
+	byHost := http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if proxy, found := proxies[request.Host]; found {
+			proxy.ServeHTTP(writer, request)
+		} else {
+			usual.ServeHTTP(writer, request)
+		}
+	})
+	go func() { log.Fatal(http.ListenAndServeTLS(*secure, *certificate, *key, byHost)) }()
+	log.Fatal(http.ListenAndServe(*plain, usual))
 }

@@ -1,4 +1,4 @@
-"""What h2load and wrk are asked to do, and how their output is read."""
+"""What the generators are asked to do, and how their output is read."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench import generators
 from bench.errors import BenchError
 from bench.generators import Outcome
-from bench.loads import LOADS, Generator, Load
+from bench.loads import LOADS, Generator, Load, Protocol
 
 H2LOAD = """\
 starting benchmark...
@@ -32,7 +32,7 @@ Running 2s test @ http://plain.bench.test:40001/
 
 def command(load: Load) -> list[str]:
     """The command of *load* with numbers that can be told apart."""
-    return generators.command(load, 4001, 500, 7, Path("/body"), Path("/log"))
+    return generators.command(load, 4001, 500, 7, Path("/body"), Path("/log"), Path("/certificate"))
 
 
 class OutcomeTests(SynchronousTestCase):
@@ -46,6 +46,19 @@ class OutcomeTests(SynchronousTestCase):
         """Requests that never got an answer have failed."""
         text = H2LOAD.replace("19990 2xx, 0 3xx, 4 4xx, 6 5xx", "15000 2xx, 0 3xx, 0 4xx, 0 5xx")
         self.assertEqual(generators.outcome(Generator.H2LOAD, text), Outcome(15000, 5000))
+
+    def test_protocol(self) -> None:
+        """What was agreed on by ALPN is told; without TLS nothing is."""
+        self.assertIsNone(generators.outcome(Generator.H2LOAD, H2LOAD).protocol)
+        for protocol in (Protocol.HTTP1, Protocol.HTTP2):
+            text = f"Application protocol: {protocol.value}\n{H2LOAD}"
+            self.assertIs(generators.outcome(Generator.H2LOAD, text).protocol, protocol)
+
+    def test_own(self) -> None:
+        """The programs of this repository end with their counts as JSON, whatever was printed before."""
+        text = 'a warning\n{"succeeded": 7, "failed": 2, "reason": "GOAWAY"}\n'
+        for generator in (Generator.UNIQUE, Generator.GRPC_UNARY, Generator.GRPC_BIDI):
+            self.assertEqual(generators.outcome(generator, text), Outcome(7, 2, "GOAWAY"))
 
     def test_wrk(self) -> None:
         """Without complaints, all requests have succeeded."""
@@ -61,7 +74,8 @@ class OutcomeTests(SynchronousTestCase):
     def test_no_counts(self) -> None:
         """Output without counts is an error, not a load of nothing."""
         for generator in Generator:
-            self.assertRaises(BenchError, generators.outcome, generator, "unable to connect\n")
+            for text in ("unable to connect\n", "", "7\n", '{"succeeded": 7}\n'):
+                self.assertRaises(BenchError, generators.outcome, generator, text)
 
     def test_latencies(self) -> None:
         """The third column of h2load's log is the time of a request; an empty line is none."""
@@ -81,6 +95,32 @@ class CommandTests(SynchronousTestCase):
             set(words),
         )
         self.assertFalse([word for word in words if word.startswith(("--data", "--rps", "--log-file"))])
+
+    def test_h2load_http2(self) -> None:
+        """Over HTTP/2 nothing else is offered, and streams and fields are told; over HTTP/1.1 nothing but that."""
+        words = command(
+            Load("x", "x", protocol=Protocol.HTTP2, streams=10, fields=(("te", "trailers"),), scheme="https")
+        )
+        self.assertLessEqual(
+            {"--npn-list=h2", "--max-concurrent-streams=10", "--header=te: trailers"}, set(words)
+        )
+        self.assertNotIn("--h1", words)
+        for load in LOADS:
+            if load.generator is Generator.H2LOAD:
+                offered = "--h1" if load.protocol is Protocol.HTTP1 else "--npn-list=h2"
+                self.assertIn(offered, command(load), load.name)
+
+    def test_own(self) -> None:
+        """The programs of this repository exist, and are told what they need."""
+        for load in LOADS:
+            if load.generator in (Generator.UNIQUE, Generator.GRPC_UNARY, Generator.GRPC_BIDI):
+                words = command(load)
+                module = words[words.index("-m") + 1]
+                self.assertTrue((generators.SCRIPTS.parent / f"{module.removeprefix('bench.')}.py").is_file())
+                self.assertLessEqual({"4001", load.host, str(load.streams), "500"}, set(words))
+        unary = Load("x", "x", generator=Generator.GRPC_UNARY)
+        self.assertEqual(command(unary)[3], "unary")
+        self.assertIn("/certificate", command(unary))
 
     def test_upload(self) -> None:
         """A load that uploads sends the body."""

@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench import machine, pages, results, tables
 from bench.campaign import Measured
 from bench.errors import BenchError
+from bench.idle import IDLE_KINDS
 from bench.loads import LOADS
 from bench.summary import Sample
 from bench.targets import TARGETS
@@ -42,7 +43,9 @@ def measured(ours: float = 30e-6) -> Measured:
 def document() -> dict[str, Any]:
     """A whole document."""
     found = results.document("bench", LOADS, TARGETS, measured(), SETTING)
-    found["idle"] = results.idle_results({"ours": 2048.0, "nginx": 512.0, "stock": "is not kept open"})
+    idle: dict[str, float | str] = {"ours": 2048.0, "nginx": 512.0, "stock": "is not kept open"}
+    for kind in IDLE_KINDS:
+        found[kind.name] = results.idle_results(kind, idle)
     hosts = {
         "10": {"ten_hosts_ns": 600.0, "all_hosts_ns": 601.0},
         "100000": {"ten_hosts_ns": 660.0, "all_hosts_ns": 1500.0},
@@ -88,13 +91,23 @@ class DocumentTests(SynchronousTestCase):
         self.assertTrue(judged["get-repeating", "go"])
         self.assertFalse(judged["download", "nginx"])
 
+    def test_what_was_asked(self) -> None:
+        """A load says its protocol, how much was under way, and in how many rounds, of which some have fewer."""
+        found = measured()
+        found.rounds = 5
+        made = results.document("bench", LOADS, TARGETS, found, SETTING)["loads"]
+        keys = ("protocol", "connections", "streams", "rounds")
+        self.assertEqual([made["h2-10x10"][key] for key in keys], ["h2", 10, 10, 5])
+        self.assertEqual([made["tls-keep-alive"][key] for key in keys], ["http/1.1", 32, 1, 5])
+        self.assertEqual([made["grpc-unary"][key] for key in keys], ["h2 to h2c", 1, 50, 3])
+
     def test_part(self) -> None:
         """A part of the loads has the same keys and the goals of that part only."""
         part = tuple(load for load in LOADS if load.is_quick)
         found = results.document("bench-quick", part, TARGETS, measured(), SETTING)
         self.assertEqual(list(found["loads"]), ["get-repeating", "get-unique"])
         self.assertEqual({one["load"] for one in found["figures"]}, {"get-repeating", "get-unique"})
-        self.assertEqual(set(document()) - set(found), {"idle", "lookup"})
+        self.assertEqual(set(document()) - set(found), {"idle", "idle_h2", "lookup"})
 
     def test_without_reference(self) -> None:
         """Without nginx there is no ratio, and the goal is not met."""
@@ -109,6 +122,7 @@ class DocumentTests(SynchronousTestCase):
         """Idle connections are judged in KiB, route lookups by the most hosts against the fewest."""
         found = document()
         self.assertEqual(found["idle"]["goal"], {"measured": 2.0, "must": 3.0, "aim": 1.5, "met": True})
+        self.assertEqual(found["idle_h2"]["goal"], {"measured": 2.0, "must": 26.0, "aim": 22.0, "met": True})
         self.assertEqual(found["lookup"]["goal"], {"measured": 1.1, "must": 1.2, "aim": None, "met": True})
 
     def test_written_whole(self) -> None:
@@ -165,6 +179,18 @@ class PageTests(SynchronousTestCase):
     def test_page_has_marks(self) -> None:
         """The page of this repository can be written."""
         self.assertIn("text", pages.with_figures(pages.PAGE.read_text("utf-8"), "text"))
+
+    def test_how_much_and_how_often(self) -> None:
+        """Above each table stands what was under way, and the rounds where they are not those of the others."""
+        load = {"connections": 10, "streams": 1, "rounds": 5}
+        self.assertEqual(tables.how_many(load), "10 connections")
+        self.assertEqual(tables.how_many({**load, "streams": 3}), "10 connections with 3 streams each")
+        self.assertEqual(tables.how_many({**load, "connections": 1}), "1 connection")
+        self.assertEqual(
+            tables.how_many({**load, "connections": 1, "streams": 3}), "1 connection with 3 streams"
+        )
+        self.assertEqual(pages.in_rounds(load, 5), "")
+        self.assertEqual(pages.in_rounds(load, 6), ", in 5 rounds")
 
     def test_every_plot_is_shown(self) -> None:
         """Every plot is well-formed and has its place on the page, and no other picture is named there."""
