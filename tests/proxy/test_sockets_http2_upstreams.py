@@ -40,7 +40,7 @@ class Http2UpstreamsCase(SocketsCase):
         return upstream
 
 
-class ClearTests(Http2UpstreamsCase):
+class InTheClearTests(Http2UpstreamsCase):
     """In the clear, by prior knowledge."""
 
     async def test_get(self) -> None:
@@ -148,7 +148,7 @@ class ClearTests(Http2UpstreamsCase):
         self.assertEqual(len(self.h2.wires), 2)
 
 
-class SecureTests(Http2UpstreamsCase):
+class OverTlsTests(Http2UpstreamsCase):
     """Over TLS, by ALPN."""
 
     async def setUp(self) -> None:  # type: ignore[override]

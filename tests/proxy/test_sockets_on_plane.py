@@ -3,6 +3,7 @@
 from tests.proxy import (
     test_sockets_client_certificates,
     test_sockets_downstreams,
+    test_sockets_grpc,
     test_sockets_http2_upstreams,
     test_sockets_negotiating,
     test_sockets_passthrough,
@@ -23,6 +24,7 @@ def _on_plane() -> None:
     modules = (
         test_sockets_client_certificates,
         test_sockets_downstreams,
+        test_sockets_grpc,
         test_sockets_http2_upstreams,
         test_sockets_negotiating,
         test_sockets_passthrough,
