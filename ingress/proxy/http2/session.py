@@ -148,7 +148,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
                 self._site.resource_for(exchange).render(exchange)
         except Exception:
             stream.raised()
-        if self.sweep.now >= self._old_at:
+        if self._site.draining or self.sweep.now >= self._old_at:
             self.leave()
 
     def unreadable(self, stream_id: int, status: int, why: str, ended: bool) -> None:
