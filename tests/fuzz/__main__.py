@@ -13,6 +13,7 @@ from tests.corpus.judge import WrongError
 from tests.fuzz.field_blocks import agree, generated
 from tests.fuzz.mutations import conversation
 from tests.fuzz.parsers import parse_one
+from tests.fuzz.sessions import acts_of, fuzz_session
 from tests.fuzz.streams import fuzz_one
 
 _TOLD_SECONDS = 5.0
@@ -46,14 +47,17 @@ def _play(number: int, shows: bool = False) -> int:
         case, outcome = fuzz_one(number)
         parse_one(case.sent)
         agree(generated(Random(number), 0.25))
+        told = fuzz_session(number)
     except WrongError as error:
         case = conversation(Random(number))
         sys.stdout.write(
             f"conversation {number} is wrong: {error}\nsent: {case.sent!r}\nanswers: {case.answers!r}\n"
+            f"session: {acts_of(number)!r}\n"
         )
         return 1
     if shows:
         sys.stdout.write(f"sent: {case.sent!r}\nanswers: {case.answers!r}\n{outcome}\n")
+        sys.stdout.write(f"session: {acts_of(number)!r}\n{told}\n")
     return 0
 
 
