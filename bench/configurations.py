@@ -2,7 +2,7 @@
 
 All of them pass the client's Host on, add ``X-Forwarded-*`` fields, keep connections to
 the backend open, and send no session tickets' worth of resumption to the generators,
-which never resume anyway.  Everything else is a default unless a comment says why not.
+which never resume anyway.  All offer HTTP/2 with TLS.  Everything else is a default unless a comment says why not.
 """
 
 # The forwarding fields are those of Debian's /etc/nginx/proxy_params.

@@ -19,6 +19,8 @@ SETTLE_SECONDS = 0.1
 MAX_FAILED_SHARE = 0.01
 """Of all requests.  wrk cuts what is under way when its time is over."""
 LEAST_REQUESTS = 8
+LONGEST_REASON = 100
+"""Of what a generator says; it has to fit into a cell of a table."""
 REPOSITORY = Path(__file__).parents[1]
 
 
@@ -79,7 +81,8 @@ def measure(
         raise LoadFailed(f"{outcome.protocol.value} was spoken")
     if outcome.failed > MAX_FAILED_SHARE * max(outcome.succeeded, 1) or not outcome.succeeded:
         count = f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed"
-        raise LoadFailed(f"{count}: {outcome.reason}" if outcome.reason else count)
+        reason = " ".join(outcome.reason.split())[:LONGEST_REASON]
+        raise LoadFailed(f"{count}: {reason}" if reason else count)
     p50 = p99 = None
     if load.rate:
         took = generators.latencies(log.read_text().splitlines())
