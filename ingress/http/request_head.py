@@ -114,7 +114,8 @@ class RequestHead:
     that body bytes follow.  Only requests of HTTP/2 say that they accept trailers in
     *accepts_trailers*, and which protocol an extended CONNECT is for in *connect_protocol*
     (RFC 8441 section 4).  *destination* is for whoever routes the request to note host
-    and path in their normal forms: a head that comes again has them already.
+    and path in their normal forms, *block* the field block that HTTP/2 makes of the head:
+    one that comes again has them already.
     """
 
     method: bytes
@@ -135,12 +136,14 @@ class RequestHead:
     accepts_trailers = False
     connect_protocol = b""
     destination: tuple[bytes, bytes] | None = None
+    block: bytes | None = None
 
     def with_line(self, line: bytes) -> "RequestHead":
         """Return the same head with one more field that goes on; *line* has its CRLF."""
         head = RequestHead()
         head.__dict__.update(self.__dict__)
         head.forward += line
+        head.block = None
         return head
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """Field blocks of what we send: heads and trailers as HPACK has them, from the lines that HTTP/1.1 has.
 
-What depends on an answer's head alone is kept with that head, so an answer that was seen
+What depends on a head alone is kept with that head, so a request or an answer that was seen
 before costs one look.  Nothing here can hold a field that belongs to one connection
 (RFC 9113 section 8.2.2): no head keeps one that was read, in whatever protocol it came.
 """
@@ -11,10 +11,11 @@ from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead, without_strict_transport
-from ingress.http2.field_encoder import encode_field, encode_lines, encode_status
+from ingress.http2.field_encoder import encode_field, encode_lines, encode_news, encode_status
 
 _SCHEMES = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
 _TE_TRAILERS = encode_field(b"te", b"trailers")
+_REQUEST_ID = b"X-Request-ID: "
 _EXPECT_CONTINUE = encode_field(b"expect", b"100-continue")
 
 
@@ -72,14 +73,27 @@ def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
     """Return the block for *head* for upstream.
 
     *scheme* is that of the connection to the endpoint.  *fields* are the lines of all the fields that go on,
-    the request's own and what the proxy adds, each with its CRLF.
+    each with its CRLF: the request's own first, and then what the proxy adds.
     """
+    own = head.block
+    if own is None:
+        own = head.block = _request_block(head)
+    added = fields[len(head.forward) :]
+    if added.startswith(_REQUEST_ID):
+        # It is another one each time, and all that follows is the same for a client.
+        end = added.index(b"\r\n")
+        request_id = encode_news(b"x-request-id", added[len(_REQUEST_ID) : end])
+        return b"%b%b%b%b" % (_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :]))
+    return b"%b%b%b" % (_SCHEMES[scheme], own, encode_lines(added))
+
+
+def _request_block(head: RequestHead) -> bytes:
+    """Return what depends on *head* alone; the scheme comes before it."""
     parts = [
         encode_field(b":method", head.method),
-        _SCHEMES[scheme],
         encode_field(b":path", head.target),
         encode_field(b":authority", head.authority),
-        encode_lines(fields),
+        encode_lines(head.forward),
     ]
     if head.accepts_trailers:
         parts.append(_TE_TRAILERS)

@@ -46,6 +46,11 @@ def encode_field(name: bytes, value: bytes) -> bytes:
     return _lines[name + b":" + value]
 
 
+def encode_news(name: bytes, value: bytes) -> bytes:
+    """Return a field as a block, as ``encode_field`` does, where its value never comes again."""
+    return _once(name).encode(value, is_kept=False)
+
+
 def encode_lines(lines: bytes) -> bytes:
     """Return a block for the field lines of an HTTP/1.1 head, each with its CRLF; names become lower case."""
     block = _blocks.get(lines)
@@ -90,6 +95,9 @@ class _Name:
             return self._literal + _string(value)
         length = len(value)
         return self._literal + (_LENGTHS[length] if length < 0x7F else _integer(length, 0x7F, 0)) + value
+
+
+_once = lru_cache(maxsize=16)(_Name)
 
 
 class _Lines(dict[bytes, bytes]):

@@ -164,6 +164,25 @@ class Stream:
 
     def send(self, piece: bytes, ended: bool, final: bytes = b"") -> None:
         """Send more of the body, as far as the windows allow."""
+        connection = self.connection
+        size = len(piece)
+        if (
+            not final
+            and not self._waiting
+            and (size or ended)
+            and size <= self.window
+            and size <= connection.window
+            and size <= FRAME_BYTES
+            and not connection.is_full
+        ):
+            # Nearly every piece.
+            self.window -= size
+            connection.window -= size
+            connection.budget.sent(size)
+            connection.write(pack_head(0, size, DATA, END_STREAM if ended else 0, self.id) + piece)
+            if ended:
+                self._ended()
+            return
         if ended:
             self._is_ending = True
             self._final = final

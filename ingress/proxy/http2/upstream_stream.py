@@ -32,54 +32,37 @@ log = Logger()
 class UpstreamStream(ClientStream):
     """One request to an endpoint, and its answer."""
 
-    __slots__ = (
-        "_exchange",
-        "_fault",
-        "_has_news",
-        "_head",
-        "_interim_heads",
-        "_is_full",
-        "_is_over",
-        "_is_whole",
-        "_pieces",
-        "_progress",
-        "_request_sent",
-        "_timeouts",
-        "_touched",
-        "_trailers",
-        "deadline",
-        "is_reused",
-        "is_shared",
-    )
-
+    # What most streams leave as it is stands here, and costs each of them nothing.
     connection: "UpstreamSession"
-    _timeouts: "Timeouts"
     may_decline = True
     may_rest = True
+    deadline = NEVER
+    _exchange: Exchange | None = None
+    _timeouts: "Timeouts"
+    _request_sent = False
+    _is_full = False
+    """Whether some of the request waits to be taken, which is looked at."""
+    _progress: Progress | None = None
+    _touched = False
+    """Whether anything of an answer has come."""
+    _is_over = False
+    """Whether nothing more can be sent or will come."""
+    # The news that the exchange does not know yet
+    _has_news = False
+    _interim_heads: list[ResponseHead] | None = None
+    _head: ResponseHead | None = None
+    _piece = b""
+    _pieces: list[bytes] | None = None
+    """What came behind the first piece."""
+    _is_whole = False
+    _trailers: list[bytes] | None = None
+    _fault: tuple[str, Fault] | None = None
 
     def __init__(self, session: "UpstreamSession", is_reused: bool, is_shared: bool) -> None:
         """*is_reused* says that the connection was used before, *is_shared* that others at least use it, too."""
         super().__init__(session)
         self.is_reused = is_reused
         self.is_shared = is_shared
-        self.deadline = NEVER
-        self._exchange: Exchange | None = None
-        self._request_sent = False
-        self._is_full = False
-        """Whether some of the request waits to be taken, which is looked at."""
-        self._progress: Progress | None = None
-        self._touched = False
-        """Whether anything of an answer has come."""
-        self._is_over = False
-        """Whether nothing more can be sent or will come."""
-        # The news that the exchange does not know yet
-        self._has_news = False
-        self._interim_heads: list[ResponseHead] | None = None
-        self._head: ResponseHead | None = None
-        self._pieces: list[bytes] = []
-        self._is_whole = False
-        self._trailers: list[bytes] = []
-        self._fault: tuple[str, Fault] | None = None
 
     # UpstreamHalf
 
@@ -162,7 +145,11 @@ class UpstreamStream(ClientStream):
 
     def body(self, piece: bytes, ended: bool) -> None:
         """A piece of the body came, or its end."""
-        if piece:
+        if not self._piece:
+            self._piece = piece
+        elif self._pieces is None:
+            self._pieces = [self._piece, piece]
+        else:
             self._pieces.append(piece)
         self._note()
         if ended:
@@ -215,24 +202,26 @@ class UpstreamStream(ClientStream):
                 self._crash(exchange)
 
     def _tell(self, exchange: Exchange) -> None:
-        heads, self._interim_heads = self._interim_heads, None
-        for interim in heads or ():
-            exchange.upstream_interim(interim)
-            if self._exchange is not exchange:
-                return
-        head, self._head = self._head, None
-        pieces = self._pieces
-        piece = b""
-        if pieces:
-            piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            self._pieces = []
+        if self._interim_heads is not None:
+            heads, self._interim_heads = self._interim_heads, None
+            for interim in heads:
+                exchange.upstream_interim(interim)
+                if self._exchange is not exchange:
+                    return
+        piece = self._piece
+        if piece:
+            self._piece = b""
+            if self._pieces is not None:
+                piece, self._pieces = b"".join(self._pieces), None
+        head = self._head
         is_whole = self._is_whole
         if is_whole:
             self._exchange = None
         if head is not None:
-            exchange.upstream_head(head, piece, is_whole, self._trailers)
+            self._head = None
+            exchange.upstream_head(head, piece, is_whole, self._trailers or [])
         elif piece or is_whole:
-            exchange.upstream_body(piece, is_whole, self._trailers)
+            exchange.upstream_body(piece, is_whole, self._trailers or [])
         if self._fault is not None and self._exchange is exchange:
             self._exchange = None
             exchange.upstream_lost(*self._fault)
