@@ -183,9 +183,11 @@ class Controller:
         try:
             if self._round is None:
                 self._round = self._begin()
+            seconds = self._clock.seconds
             for _ in self._round:
-                if not 0 <= self._clock.seconds() - started < SLICE_SECONDS:
-                    self._round_seconds += max(self._clock.seconds() - started, 0)
+                spent = seconds() - started
+                if not 0 <= spent < SLICE_SECONDS:
+                    self._round_seconds += max(spent, 0)
                     self._round_call = self._clock.callLater(0, self._work)
                     return
             self._round = None

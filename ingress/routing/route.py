@@ -54,5 +54,7 @@ class Route:
     @property
     def backends(self) -> tuple[BackendReference, ...]:
         """All that it may lead to."""
+        if self.secure_backend is None and self.passthrough is None:
+            return (self.backend,)
         others = (self.secure_backend, self.passthrough)
         return (self.backend, *(one for one in others if one is not None))

@@ -241,14 +241,21 @@ def _says_http2(reference: BackendReference, state: ClusterState) -> bool:
 def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
     if reference.kind == INVALID_KIND:
         return BackendState(reason="the Ingress names no usable backend")
-    fault = backend_fault(reference, state, options)
     key = service_key(reference)
     service = state.services.get(key)
+    port = None if service is None or reference.kind != SERVICE_KIND else _find_port(service, reference.port)
+    if (
+        service is not None
+        and port is not None
+        and service.type != "ExternalName"
+        and not options.from_manifests
+    ):
+        return _in_cluster(service, port, state, options)
+    fault = backend_fault(reference, state, options)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
             return BackendState(reason=_no_slice(key, options))
         return BackendState(reason=fault.message)
-    port = _port_of(reference, state)
     manual = _manual_endpoints(reference, port, state, options)
     if manual:
         return BackendState(manual)
@@ -257,6 +264,14 @@ def _resolve(reference: BackendReference, state: ClusterState, options: Translat
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
         return BackendState((Endpoint(name, port.number, _EXTERNAL),))
+    return _in_cluster(service, port, state, options)
+
+
+def _in_cluster(
+    service: Service, port: ServicePort, state: ClusterState, options: TranslateOptions
+) -> BackendState:
+    """Return where *port* of *service*, which has nothing strange about it, leads."""
+    key = service.key
     if options.service_upstream and is_address(service.cluster_ip):
         return BackendState((Endpoint(service.cluster_ip, port.number),))
     slices = state.slices.get(key, ())

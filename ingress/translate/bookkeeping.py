@@ -40,8 +40,9 @@ class Draft(Generic[K, V, P]):
 
     def get(self, key: K) -> V | None:
         """Return what *key* has in the next version as it stands."""
-        if key in self._changes:
-            return self._changes[key]
+        changes = self._changes
+        if changes and key in changes:
+            return changes[key]
         found: V | None = self._base.get(key)
         return found
 
@@ -120,6 +121,8 @@ class ProblemLedger:
         self._draft: Draft[Hashable, tuple[Problem, ...], SharedMap[Hashable, tuple[Problem, ...]]] = Draft(
             SharedMap()
         )
+        # Those which bring up any: nearly all that is asked about brings up none, and never did.
+        self._sources: set[Hashable] = set()
         self._counts: Counter[Problem] = Counter()
         self._reasons: Counter[Reason] = Counter()
         self._news: dict[Problem, bool] = {}
@@ -130,9 +133,15 @@ class ProblemLedger:
 
     def put(self, source: Hashable, problems: tuple[Problem, ...]) -> None:
         """Note that *source* brings up *problems*, and none but these."""
+        if not problems and source not in self._sources:
+            return
         before = self.of(source)
         if problems == before:
             return
+        if not problems:
+            self._sources.discard(source)
+        elif not before:
+            self._sources.add(source)
         for problem in problems:
             self._counts[problem] += 1
             if self._counts[problem] == 1:

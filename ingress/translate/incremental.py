@@ -33,6 +33,7 @@ whoever runs the round has to begin anew with another ``Translation``.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from operator import attrgetter
 
 from attrs import evolve
 
@@ -61,6 +62,8 @@ from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
 from ingress.translate.terms import host_terms
 from ingress.translate.upstream_tls import upstream_problems
+
+_LEADS = attrgetter("backends", "ingress")
 
 
 class Translation:
@@ -329,6 +332,9 @@ class Translation:
         if routes == before:
             return
         self._table.put(host, HostRoutes(routes) if routes else None)
+        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
+            # Another path, or another policy: what is used, and by whom, is the same.
+            return
         for route in routes:
             for backend in route.backends:
                 self._backends.use(backend, state)

@@ -41,8 +41,9 @@ def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[Endpoi
     if not with_port:
         name = f"named {quoted(port.name)}" if port.name else "without a name"
         return BackendState(reason=f"no EndpointSlice of Service {service.key} has a TCP port {name}")
-    preferred = _family(service.cluster_ip)
     groups = [with_port]
+    # One slice has one family.
+    preferred = _family(service.cluster_ip) if len(with_port) > 1 else None
     if preferred is not None:
         groups = [
             [pair for pair in with_port if pair[0].address_type == preferred],
@@ -54,7 +55,7 @@ def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[Endpoi
                 Endpoint(address, number)
                 for one, number in group
                 for text in usable_of(one)
-                if (address := _address(one, text)) is not None
+                if (address := _address(one.address_type, text)) is not None
             }
             if endpoints:
                 return BackendState(tuple(sorted(endpoints)))
@@ -88,12 +89,12 @@ def _family(address: str) -> str | None:
         return None
 
 
-def _address(one: EndpointSlice, text: str) -> str | None:
+def _address(address_type: str, text: str) -> str | None:
     """Return the address to connect to, spelled in one way; None when it is not of the slice's type."""
     if _PLAIN_IPV4.fullmatch(text):
-        return text if one.address_type == "IPv4" else None
+        return text if address_type == "IPv4" else None
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    return str(address) if f"IPv{address.version}" == one.address_type else None
+    return str(address) if f"IPv{address.version}" == address_type else None
