@@ -25,7 +25,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers docs bench bench-quick bench-watch bench-tls sslyze faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls sslyze faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -53,6 +53,9 @@ fuzz: $(dev_environment) ## throw mutated conversations at the proxy, for FUZZ_S
 
 fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SECONDS=60
 	$(VENV)-fuzz/bin/python -m tests.fuzz.parsers -max_total_time=$(FUZZ_SECONDS)
+
+http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
+	$(bin)/python -m tests.http2
 
 docs: $(dev_environment) ## write docs/options.md anew from the options
 	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
