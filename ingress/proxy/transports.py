@@ -106,6 +106,13 @@ def unsent(transport: object) -> int:
     return waiting + in_kernel(getattr(transport, "socket", None)) if waiting else 0
 
 
+def gather_writes(transport: object) -> None:
+    """Have *transport* send as seldom as it can, if it knows how: for a connection with many exchanges."""
+    gather = getattr(transport, "gather_writes", None)
+    if gather is not None:
+        gather()
+
+
 def is_held_up(source: object) -> bool:
     """Whether the kernel moves what comes to *source*, and waits for whom it is to go to."""
     return bool(getattr(source, "is_held_up", False))

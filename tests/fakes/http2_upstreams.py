@@ -112,10 +112,13 @@ class Http2Wire(Protocol):
             self.transport.write(octets)
 
     def dataReceived(self, data: bytes) -> None:
+        has_ended = self.h2.state_machine.state is h2.connection.ConnectionState.CLOSED
         try:
             events = self.h2.receive_data(data)
         except h2.exceptions.ProtocolError as error:
-            self.faults.append(str(error))
+            if not has_ended:
+                # What was on its way when the package said goodbye is nobody's fault, though it complains.
+                self.faults.append(str(error))
             self.flush()
             self.transport.loseConnection()
             return

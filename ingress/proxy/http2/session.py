@@ -29,7 +29,7 @@ from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.security import Security
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport, peer_address, unsent
+from ingress.proxy.transports import Transport, gather_writes, peer_address, unsent
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
@@ -75,6 +75,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
 
     def connectionMade(self) -> None:
         transport = self.transport
+        gather_writes(transport)
         self.write = transport.write
         transport.registerProducer(self, True)
         peer = peer_address(transport.getPeer())

@@ -26,7 +26,7 @@ from ingress.proxy.containing import contained
 from ingress.proxy.http2.upstream_stream import UpstreamStream
 from ingress.proxy.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport
+from ingress.proxy.transports import Transport, gather_writes
 from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
         transport.registerProducer(self, True)
+        gather_writes(transport)
         self.write = transport.write
         self._heard_at = self.sweep.now
         self.greet()

@@ -85,6 +85,7 @@ class Plane:
         self.in_batch = False
         """Whether events are being told: what is written meanwhile is sent afterwards."""
         self._marked: list[Sender] = []
+        self._marked_for_turn: list[Sender] = []
         self._closing: list[socket.socket] = []
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
@@ -143,6 +144,10 @@ class Plane:
         """
         self._marked.append(sender)
 
+    def mark_for_turn(self, sender: Sender) -> None:
+        """Have *sender* send when all batches of this turn have been told."""
+        self._marked_for_turn.append(sender)
+
     def later(self, call: Callable[[], None], of: Descriptor | None = None) -> None:
         """Call back when the present call is over: after this batch, or in the next reactor turn.
 
@@ -171,6 +176,8 @@ class Plane:
     def _call_later(self) -> None:
         self._is_called_later = False
         self._work([])
+        if self._marked_for_turn:
+            self._end_turn()
 
     # IReadDescriptor
 
@@ -191,6 +198,8 @@ class Plane:
             self._work(events)
             if len(events) < BATCH:
                 break
+        if self._marked_for_turn:
+            self._end_turn()
         right_of_way.is_serving = False
 
     def connectionLost(self, reason: Failure) -> None:
@@ -222,6 +231,14 @@ class Plane:
                 sock.close()
             if self._later:
                 self._call_soon()
+
+    def _end_turn(self) -> None:
+        """Send what was gathered; what that brings about, such as an end, follows as after any batch."""
+        self._marked.extend(self._marked_for_turn)
+        self._marked_for_turn.clear()
+        self._work([])
+        if self._marked_for_turn:
+            self._call_soon()
 
     def _send_marked(self) -> None:
         while self._marked:

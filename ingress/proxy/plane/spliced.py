@@ -3,10 +3,14 @@
 import socket
 from abc import abstractmethod
 
+from twisted.internet import error, main
 from twisted.internet.interfaces import IAddress
+from twisted.python.failure import Failure
 
 from ingress.proxy.plane.sockets import ConnectedSocket
 from ingress.proxy.plane.splice import Splice
+
+DONE = Failure(main.CONNECTION_DONE)
 
 
 class SplicedSocket(ConnectedSocket):
@@ -25,6 +29,14 @@ class SplicedSocket(ConnectedSocket):
     def update(self) -> None:
         """Ask the plane for exactly the events that matter now."""
 
+    @abstractmethod
+    def _end(self, reason: Failure) -> None:
+        """Leave the plane, close, and tell the protocol."""
+
+    @abstractmethod
+    def _end_of_input(self) -> None:
+        """The peer sends no more."""
+
     @property
     def _takes_more(self) -> bool:
         """Whether what comes can be taken now: a splice waits until its target has what came before."""
@@ -42,3 +54,11 @@ class SplicedSocket(ConnectedSocket):
         if self._splice_out is splice:
             self._splice_out = None
         self.update()
+
+    def splice_ended(self) -> None:
+        """The socket ended while it was spliced, and may do so."""
+        self._end_of_input()
+
+    def splice_failed(self, problem: OSError | None) -> None:
+        """The socket failed, or ended too soon, while it was spliced."""
+        self._end(DONE if problem is None else Failure(error.ConnectionLost(str(problem))))

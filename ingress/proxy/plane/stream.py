@@ -14,7 +14,7 @@ import socket
 from collections import deque
 from itertools import islice
 
-from twisted.internet import error, main
+from twisted.internet import error
 from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 from ingress.proxy.plane.plane import BROKEN, ERROR, READ, WRITE, Plane
 from ingress.proxy.plane.sockets import has_unread, reset_on_close
 from ingress.proxy.plane.splice import Splice
-from ingress.proxy.plane.spliced import SplicedSocket
+from ingress.proxy.plane.spliced import DONE, SplicedSocket
 from ingress.proxy.transports import KernelCopy, in_kernel
 
 HIGH_WATER = 64 * 1024
@@ -31,7 +31,6 @@ LOW_WATER = 16 * 1024
 _SMALL_READ = 16 * 1024
 _LARGE_READ = 256 * 1024
 _MAX_PIECES = 32
-DONE = Failure(main.CONNECTION_DONE)
 
 
 class StreamTransport(SplicedSocket):
@@ -43,6 +42,7 @@ class StreamTransport(SplicedSocket):
         "_ending",
         "_events",
         "_fresh",
+        "_mark",
         "_out",
         "_out_size",
         "_plane",
@@ -70,7 +70,8 @@ class StreamTransport(SplicedSocket):
         self._out: deque[memoryview] = deque()
         self._out_size = 0
         self._fresh = b""
-        """Written in this batch of events, and sent at its end."""
+        """Written in this batch of events (or turn), and sent at its end."""
+        self._mark = plane.mark
         self._producer: IPushProducer | None = None
         self._producer_paused = False
         self._shutting = False
@@ -280,14 +281,6 @@ class StreamTransport(SplicedSocket):
         """Whether written bytes still wait to be sent."""
         return bool(self._out or self._fresh)
 
-    def splice_ended(self) -> None:
-        """The socket ended while it was spliced, and may do so."""
-        self._end_of_input()
-
-    def splice_failed(self, problem: OSError | None) -> None:
-        """The socket failed, or ended too soon, while it was spliced."""
-        self._end(DONE if problem is None else Failure(error.ConnectionLost(str(problem))))
-
     # Transport
 
     def write(self, octets: bytes) -> None:
@@ -306,10 +299,14 @@ class StreamTransport(SplicedSocket):
                 self.send_fresh()
         else:
             self._fresh = octets
-            self._plane.mark(self)
+            self._mark(self)
+
+    def gather_writes(self) -> None:
+        """Send what is written in one turn at once: for who writes a little for many, and lets them wait for it."""
+        self._mark = self._plane.mark_for_turn
 
     def send_fresh(self) -> None:
-        """Send what was written in this batch."""
+        """Send what was written in this batch, or turn."""
         octets = self._fresh
         if octets:
             self._fresh = b""

@@ -17,7 +17,8 @@ from twisted.python.failure import Failure
 
 from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.plane.plane import READ, WRITE, Plane
-from ingress.proxy.plane.stream import DONE, StreamTransport
+from ingress.proxy.plane.spliced import DONE
+from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.transports import KernelCopy
 from ingress.tls.binding import return_after_each_record
 from ingress.tls.upstream import words_of_error
