@@ -18,27 +18,36 @@ PATIENCE = 20.0
 """Seconds after which a wait is a failure."""
 OPTIONS = (
     ("grpc.enable_http_proxy", 0),
+    # What fails is to be seen, and not asked again behind the test's back.
+    ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", -1),
     ("grpc.use_local_subchannel_pool", 1),
 )
 
 
 class GrpcUpstream:
-    """Serves ``shop.Cart`` on a loopback port; over TLS with an *identity*, chain and key.
+    """Serves ``shop.Cart`` on a loopback port, a free one unless it is given; over TLS with an *identity*, chain and key.
 
     *Echo* gives a message back with trailing metadata, *Refuse* fails without one, *Chat* echoes
     messages as they come, *Give* sends as many bytes as it is asked for, *Take* counts those that it
     is sent, *Wait* waits until its caller is gone.
     """
 
-    def __init__(self, identity: tuple[bytes, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        identity: tuple[bytes, bytes] | None = None,
+        port: int = 0,
+        options: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        """*options* are those of grpcio."""
         self.cancelled = Event()
         """Set once a call of *Wait* was cancelled."""
         self.waiting = Event()
         """Set once a call of *Wait* has come."""
         self.metadata: list[tuple[str, str]] = []
         """What came with the last call of *Echo*."""
-        self._server = grpc.server(ThreadPoolExecutor(32), options=(("grpc.max_receive_message_length", -1),))
+        options = (("grpc.max_receive_message_length", -1), ("grpc.so_reuseport", 0), *options)
+        self._server = grpc.server(ThreadPoolExecutor(32), options=options)
         methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
             "Echo": grpc.unary_unary_rpc_method_handler(self._echo),
             "Refuse": grpc.unary_unary_rpc_method_handler(self._refuse),
@@ -49,11 +58,11 @@ class GrpcUpstream:
         }
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
         if identity is None:
-            self.port = self._server.add_insecure_port("127.0.0.1:0")
+            self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         else:
             chain, key = identity
             credentials = grpc.ssl_server_credentials([(key, chain)])
-            self.port = self._server.add_secure_port("127.0.0.1:0", credentials)
+            self.port = self._server.add_secure_port(f"127.0.0.1:{port}", credentials)
         self._server.start()
 
     def stop(self, grace: float | None = None) -> Event:

@@ -47,7 +47,7 @@ def free_port() -> int:
 
 class ControllerProcess(ProcessProtocol):
     """
-    One run of ``twistd -n --pidfile= ingress`` with these options.
+    One run of ``twistd -n --pidfile= ingress`` in *directory* with these options.
 
     *status* is the exit status, or minus the signal, once it ended; *output* and
     *errors* what it wrote so far.
@@ -66,8 +66,11 @@ class ControllerProcess(ProcessProtocol):
             "PYTHONPATH": str(ROOT),
             "HOME": directory,
         }
-        command = [sys.executable, "-c", TWISTD, "--nodaemon", "--pidfile=", "ingress", *options]
-        reactor.spawnProcess(self, sys.executable, command, env=environment, path=directory)
+        # The process goes to its directory itself: then none of the threads here, such as those
+        # of grpcio, are forked with it.
+        arguments = ["--nodaemon", "--pidfile=", f"--rundir={directory}", "ingress", *options]
+        command = [sys.executable, "-c", TWISTD, *arguments]
+        reactor.spawnProcess(self, sys.executable, command, env=environment)
 
     @property
     def pid(self) -> int:
