@@ -96,6 +96,11 @@ class Exchange(Attempting):
         return b"" if fields is None else fields.line_for(self.host)
 
     @property
+    def sent(self) -> int:
+        """How many bytes of the body of the answer went downstream so far."""
+        return self._sent
+
+    @property
     def client(self) -> bytes:
         """The address of the client."""
         return self._origin.address

@@ -388,6 +388,22 @@ class TimeTests(Http2UpstreamCase):
         self.reactor.pass_time(20)
         self.assertEqual(codes(server), [(1, CANCEL)])
 
+    def test_listening(self) -> None:
+        """A call in which the endpoint alone speaks goes on, though its request side is open all the while."""
+        self.stage.publish((ONE,), timeouts=AskedTimeouts(read_seconds=20.0))
+        client = self.client()
+        client.send(client.request(1, ended=False, method=b"POST", more=CALL), data(1, b"ping"))
+        server = self.server()
+        server.send(headers(1, HEAD, ended=False))
+        for _ in range(10):
+            self.reactor.pass_time(15)
+            server.send(data(1, b"news"))
+        client.look()
+        self.assertEqual(client.body(1), b"news" * 10)
+        self.assertEqual(codes(server), [])
+        self.reactor.pass_time(23)
+        self.assertEqual(codes(server), [(1, CANCEL)])
+
     def test_idle(self) -> None:
         """A connection that nobody used for a while is closed with a goodbye."""
         down = self.stage.open()

@@ -71,6 +71,7 @@ class DownstreamStream(Stream):
         "_pace",
         "_progress",
         "_session",
+        "_told",
         "exchange",
     )
 
@@ -92,6 +93,8 @@ class DownstreamStream(Stream):
         self._progress: Progress | None = None
         self._key = key
         self._is_tunnel = False
+        self._told = 0
+        """How much of a conversation's answer there was at the last look."""
         self._ahead: list[bytes] = []
         """What came for a tunnel that is not open yet."""
 
@@ -263,8 +266,11 @@ class DownstreamStream(Stream):
         if self.is_paused:
             pace.restart_window(now)
         elif exchange.rest_seconds is not None:
-            # A conversation may rest for longer, and be as slow as it likes.
-            if pace.rests_for(now) >= exchange.rest_seconds:
+            # A conversation may rest for longer, and be as slow as it likes; whoever speaks keeps it alive.
+            if exchange.sent != self._told:
+                self._told = exchange.sent
+                pace.restart_window(now)
+            elif pace.rests_for(now) >= exchange.rest_seconds:
                 exchange.request_broken(408, "request body rests for too long")
         elif pace.is_overdue(now, _KEPT if self.connection.unread else 0):
             exchange.request_broken(408, "request body not complete in time")
