@@ -97,7 +97,7 @@ class Store:
         value = projection.value if projection is not None else None
         problems = projection.problems if projection is not None else ()
         changed = False
-        if problems != self._problems.get(object_id, ()):
+        if (problems or self._problems) and problems != self._problems.get(object_id, ()):
             changed = True
             if problems:
                 self._problems[object_id] = problems
@@ -142,7 +142,7 @@ class Store:
         before = self._slices.get(key)
         if not _replace(self._slices, key, value):
             return
-        if before is not None:
+        if before is not None and (value is None or value.service != before.service):
             self._changed_services.add(before.service)
             self._group_slices(before.service, key, None)
         if value is not None:
@@ -151,7 +151,11 @@ class Store:
 
     def _group_slices(self, service: ObjectKey, key: ObjectKey, value: EndpointSlice | None) -> None:
         """Put *value* among the EndpointSlices of *service* in place of the one of that *key*."""
-        siblings = [one for one in self._slices_of.get(service, ()) if one.key != key]
+        known = self._slices_of.get(service, ())
+        if value is not None and (not known or (len(known) == 1 and known[0].key == key)):
+            self._slices_of[service] = (value,)
+            return
+        siblings = [one for one in known if one.key != key]
         if value is not None:
             siblings.append(value)
             siblings.sort(key=lambda one: one.key)

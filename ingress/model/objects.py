@@ -20,7 +20,12 @@ from ingress.model.standing import NO_STANDING, Standing
 
 
 class Kind(StrEnum):
-    """The kinds of objects that are read, by their Kubernetes names."""
+    """The kinds of objects that are read, by their Kubernetes names.
+
+    They are in the keys of most books, and the hash that enumerations have is a function in Python.
+    """
+
+    __hash__ = str.__hash__
 
     INGRESS = "Ingress"
     INGRESS_CLASS = "IngressClass"

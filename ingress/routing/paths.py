@@ -91,7 +91,7 @@ def rule_path(path: str) -> bytes:
     A rule's path is written like that of a URL, or with the characters as they
     are: ``/a%20b`` and ``/a b`` mean the same.
     """
-    return unquote_to_bytes(path)
+    return unquote_to_bytes(path) if "%" in path else path.encode()
 
 
 def check_rule_path(path: str, match: Match) -> str | None:
@@ -109,6 +109,9 @@ def check_rule_path(path: str, match: Match) -> str | None:
         return "is no valid Unicode text"
     except PathError as error:
         return f"can match no request: {error}"
+    if normal is raw:
+        # Nothing about it is unusual.
+        return None
     plain = unquote_to_bytes(raw)
     if _PARAMETERS.search(plain):
         return "can match no request: what follows ';', '?' or '#' in a segment is not matched"

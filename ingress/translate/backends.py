@@ -213,8 +213,9 @@ def resolve_backend(
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
     tls: UpstreamTls | None = None
+    port = _port_of(reference, state)
     if protocol is None:
-        is_http2 = _says_http2(reference, state)
+        is_http2 = port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
     else:
         is_http2 = protocol.is_http2
         if protocol.tls is not None:
@@ -222,7 +223,7 @@ def resolve_backend(
             if not isinstance(completed, UpstreamTls):
                 return BackendState(reason=completed.message)
             tls = completed
-    found = _resolve(reference, state, options)
+    found = _resolve(reference, port, state, options)
     if tls is not None:
         ours, external = LinkTerms(tls, False, is_http2), LinkTerms(tls, True, is_http2)
     elif is_http2:
@@ -233,23 +234,15 @@ def resolve_backend(
     return evolve(found, endpoints=tuple(on_terms))
 
 
-def _says_http2(reference: BackendReference, state: ClusterState) -> bool:
-    port = _port_of(reference, state)
-    return port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
-
-
-def _resolve(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> BackendState:
+def _resolve(
+    reference: BackendReference, port: ServicePort | None, state: ClusterState, options: TranslateOptions
+) -> BackendState:
     if reference.kind == INVALID_KIND:
         return BackendState(reason="the Ingress names no usable backend")
     key = service_key(reference)
     service = state.services.get(key)
-    port = None if service is None or reference.kind != SERVICE_KIND else _find_port(service, reference.port)
-    if (
-        service is not None
-        and port is not None
-        and service.type != "ExternalName"
-        and not options.from_manifests
-    ):
+    is_usual = reference.kind == SERVICE_KIND and not options.from_manifests
+    if is_usual and service is not None and port is not None and service.type != "ExternalName":
         return _in_cluster(service, port, state, options)
     fault = backend_fault(reference, state, options)
     if fault is not None:

@@ -22,7 +22,7 @@ from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import UpstreamProtocol
-from ingress.policy.annotations import AnnotationReader, IngressPolicySettings
+from ingress.policy.annotations import DEFAULTS, AnnotationReader, IngressPolicySettings
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
@@ -79,7 +79,7 @@ def read_ingress(
 ) -> IngressReading:
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
-    settings = _shared(settings)
+    settings = settings if settings is DEFAULTS else _shared(settings)
     protocols = read_protocols(ingress, settings.upstreams, annotations)
     reader = _RulesReader(ingress, protocols.usual)
     reader.problems += problems
