@@ -5,7 +5,17 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha1
 
-from tests.fakes.http2_frames import CANCEL, block, data, headers, reset
+from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from tests.fakes.http2_frames import (
+    CANCEL,
+    FLOW_CONTROL_ERROR,
+    RST_STREAM,
+    WINDOW_UPDATE,
+    block,
+    data,
+    headers,
+    reset,
+)
 from tests.http.strict import read_request
 from tests.http2.playing import MessageCase
 
@@ -99,3 +109,44 @@ class WebSocketTests(MessageCase):
         self.assertNotIn(b"smuggled", self.upstream.received)
         self.accept()
         self.assertIn(b"smuggled", self.upstream.received)
+
+    def test_much_before_yes(self) -> None:
+        """Until upstream has said yes a client gets no credit, so that the window is all that is kept of it."""
+        self.stage.serve = lambda: None  # type: ignore[method-assign]
+        self.client = self.stage.client()
+        self.ask()
+        self.client.look()
+        before = len(self.client.of(WINDOW_UPDATE))
+        self.client.send(*[data(1, b"x" * 16_384) for _ in range(STREAM_WINDOW // 16_384)])
+        self.client.look()
+        self.assertEqual(len(self.client.of(WINDOW_UPDATE)), before)
+        self.accept()
+        self.client.look()
+        self.assertEqual(len(self.upstream.take()), STREAM_WINDOW)
+        self.assertEqual([each.increment for each in self.client.of(WINDOW_UPDATE, 1)], [STREAM_WINDOW])
+
+    def test_much_before_yes(self) -> None:
+        """Before the yes a client may send as much as a window holds; with the yes it gets credit again."""
+        self.stage.serve = lambda: None  # type: ignore[method-assign]
+        self.client = self.stage.client()
+        self.ask()
+        for _ in range(STREAM_WINDOW // 16_384):
+            self.client.send(data(1, b"x" * 16_384))
+        self.client.look()
+        self.assertEqual(self.client.of(WINDOW_UPDATE, 1), [])
+        self.accept()
+        self.assertEqual(len(self.upstream.take()), STREAM_WINDOW)
+        self.client.look()
+        self.assertEqual(sum(each.increment for each in self.client.of(WINDOW_UPDATE, 1)), STREAM_WINDOW)
+        self.client.send(data(1, b"more"))
+        self.assertEqual(self.upstream.take(), b"more")
+
+    def test_too_much_before_yes(self) -> None:
+        """Who sends more than that loses the stream, and its credit is not lost."""
+        self.ask()
+        for _ in range(STREAM_WINDOW // 16_384 + 1):
+            self.client.send(data(1, b"x" * 16_384))
+        self.client.look()
+        self.assertEqual([each.code for each in self.client.of(RST_STREAM, 1)], [FLOW_CONTROL_ERROR])
+        session = self.stage.session
+        self.assertEqual(session._room + session._owed, CONNECTION_WINDOW)

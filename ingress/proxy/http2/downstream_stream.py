@@ -95,7 +95,7 @@ class DownstreamStream(Stream):
         self._is_tunnel = False
         self._told = 0
         """How much of a conversation's answer there was at the last look."""
-        self._ahead: list[bytes] = []
+        self._ahead = b""
         """What came for a tunnel that is not open yet."""
 
     @property
@@ -115,6 +115,8 @@ class DownstreamStream(Stream):
                 self._take_from_tunnel(exchange, piece, ended)
             elif self._key is not None:
                 self._ahead.append(piece)
+                # Until the tunnel is open nobody takes it: the client may send a window's worth, and no more.
+                self.pause()
                 if ended:
                     exchange.downstream_lost()
             else:
@@ -202,6 +204,8 @@ class DownstreamStream(Stream):
         line = exchange.secure_line if self._session.security is not None else b""
         self.send_head(tunnel_block(head, line, self._session.sweep.date), first, False)
         ahead, self._ahead = self._ahead, []
+        if self.is_paused:
+            self.resume()
         for piece in ahead:
             exchange.tunnel_from_downstream(piece)
         self._tell_if_full(False)
