@@ -13,8 +13,16 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from ingress.http.grammar import Sightings
 from ingress.http.response_head import ResponseHead
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, Connection
+from ingress.http2.connection import (
+    CONNECTION_WINDOW,
+    MEMO_BLOCK_BYTES,
+    MEMO_BLOCKS,
+    MEMO_LIST_BYTES,
+    STREAM_WINDOW,
+    Connection,
+)
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
 from ingress.http2.frames import (
     ENABLE_PUSH,
@@ -142,6 +150,9 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         self.is_leaving = False
         """Whether no stream may be begun any more."""
         self._next_id = 1
+        self._repeats: dict[bytes, tuple[Meaning, list[tuple[ResponseField, int, bytes]]]] = {}
+        """What blocks mean whatever the table has, and what they put into it."""
+        self._seen = Sightings(MEMO_BLOCKS)
 
     @abstractmethod
     def left(self) -> None:
@@ -179,7 +190,7 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
         """An answer or its trailers came."""
-        meaning = self.memo.get(block)
+        meaning = self.memo.get(block) or self._repeated(block)
         changes = self.table_changes
         fields = None if meaning is not None else self.decode(block)
         stream = self.streams.get(stream_id)
@@ -192,7 +203,26 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
                 response_head(fields) if fields and fields[0][1] == b":status" else trailer_lines(fields)
             )
             self.remember(block, changes, meaning)
+            if changes != self.table_changes and len(block) <= MEMO_BLOCK_BYTES and self._seen.again(block):
+                self._learn(block, meaning)
         stream.block_received(meaning, ended)
+
+    def _learn(self, block: bytes, meaning: Meaning) -> None:
+        """Keep what *block* means and does to the table, if neither depends on the blocks before."""
+        entries = self._decoder.entries_of(block)
+        if entries is not None and self.list_bytes <= MEMO_LIST_BYTES:
+            if len(self._repeats) >= MEMO_BLOCKS:
+                self._repeats.clear()
+            self._repeats[block] = (meaning, entries)
+
+    def _repeated(self, block: bytes) -> Meaning | None:
+        """Return what *block* means if that is known, and do to the table what it does."""
+        repeat = self._repeats.get(block)
+        if repeat is None:
+            return None
+        self._decoder.insert(repeat[1])
+        self.memo.clear()
+        return repeat[0]
 
     def answer_ended(self, stream: ClientStream) -> None:
         """An answer is whole; of a request that goes on nobody wants the rest (section 8.1)."""

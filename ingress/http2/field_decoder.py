@@ -147,6 +147,29 @@ class FieldDecoder(Generic[F]):
         self.list_size = self._most_bytes - room
         return fields
 
+    def entries_of(self, block: bytes) -> list[tuple[F, int, bytes]] | None:
+        """Return what *block* puts into any table, oldest first; None if it needs what others have put there.
+
+        To be asked after it was decoded.  Some peers send the same literals again and again, each to be put into the table, and never
+        make use of that.
+        """
+        alone: FieldDecoder[F] = FieldDecoder(self._read, self._table_size, self._most_bytes)
+        try:
+            alone.decode(block)
+        except ConnectionFault:
+            return None
+        entries = alone._table[_STATIC:]
+        if alone.changes != len(entries):
+            # A change of the size, or more than there is room for: more than entries would follow from it.
+            return None
+        entries.reverse()
+        return entries
+
+    def insert(self, entries: list[tuple[F, int, bytes]]) -> None:
+        """Do to the table what the block does that has these ``entries_of``."""
+        for entry in entries:
+            self._insert(*entry)
+
     def _insert(self, field: F, size: int, name: bytes) -> None:
         """Make a field the newest of the dynamic table; one that is too large only empties it (section 4.4)."""
         self._room -= size

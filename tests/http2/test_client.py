@@ -233,6 +233,20 @@ class RequestTests(ClientCase):
 class AnswerTests(ClientCase):
     """What is made of answers."""
 
+    def test_again_and_again(self) -> None:
+        """A block that puts the same into the table each time means the same, and its entries can be used."""
+        literal = b"\x88\x40\x01a\x011"
+        streams = [self.ask() for _ in range(5)]
+        for stream in streams:
+            self.server.send(headers(stream.id, literal, ended=True))
+        self.assertEqual([stream.seen for stream in streams], [[(200, True)]] * 5)
+        last = self.ask()
+        self.server.send(headers(last.id, b"\x88\xbe\xc2"))  # The newest of the five, and the oldest.
+        self.assertEqual(last.seen, [(200, True)])
+        beyond = self.ask()
+        self.server.send(headers(beyond.id, b"\x88\xc3"))
+        self.assertEqual(self.connection.fault and self.connection.fault[0], ErrorCode.COMPRESSION_ERROR)
+
     def test_whole(self) -> None:
         """Head, body and trailers are told apart, and the stream is over."""
         stream = self.ask()
