@@ -111,21 +111,6 @@ class WebSocketTests(MessageCase):
         self.assertIn(b"smuggled", self.upstream.received)
 
     def test_much_before_yes(self) -> None:
-        """Until upstream has said yes a client gets no credit, so that the window is all that is kept of it."""
-        self.stage.serve = lambda: None  # type: ignore[method-assign]
-        self.client = self.stage.client()
-        self.ask()
-        self.client.look()
-        before = len(self.client.of(WINDOW_UPDATE))
-        self.client.send(*[data(1, b"x" * 16_384) for _ in range(STREAM_WINDOW // 16_384)])
-        self.client.look()
-        self.assertEqual(len(self.client.of(WINDOW_UPDATE)), before)
-        self.accept()
-        self.client.look()
-        self.assertEqual(len(self.upstream.take()), STREAM_WINDOW)
-        self.assertEqual([each.increment for each in self.client.of(WINDOW_UPDATE, 1)], [STREAM_WINDOW])
-
-    def test_much_before_yes(self) -> None:
         """Before the yes a client may send as much as a window holds; with the yes it gets credit again."""
         self.stage.serve = lambda: None  # type: ignore[method-assign]
         self.client = self.stage.client()

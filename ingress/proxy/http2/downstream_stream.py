@@ -95,7 +95,7 @@ class DownstreamStream(Stream):
         self._is_tunnel = False
         self._told = 0
         """How much of a conversation's answer there was at the last look."""
-        self._ahead = b""
+        self._ahead = bytearray()
         """What came for a tunnel that is not open yet."""
 
     @property
@@ -114,7 +114,7 @@ class DownstreamStream(Stream):
             if self._is_tunnel:
                 self._take_from_tunnel(exchange, piece, ended)
             elif self._key is not None:
-                self._ahead.append(piece)
+                self._ahead += piece
                 # Until the tunnel is open nobody takes it: the client may send a window's worth, and no more.
                 self.pause()
                 if ended:
@@ -203,11 +203,11 @@ class DownstreamStream(Stream):
         self._is_tunnel = True
         line = exchange.secure_line if self._session.security is not None else b""
         self.send_head(tunnel_block(head, line, self._session.sweep.date), first, False)
-        ahead, self._ahead = self._ahead, []
+        ahead, self._ahead = bytes(self._ahead), bytearray()
         if self.is_paused:
             self.resume()
-        for piece in ahead:
-            exchange.tunnel_from_downstream(piece)
+        if ahead:
+            exchange.tunnel_from_downstream(ahead)
         self._tell_if_full(False)
 
     def _refuse_tunnel(self, exchange: "Exchange") -> None:
