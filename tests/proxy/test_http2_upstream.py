@@ -322,6 +322,19 @@ class TimeTests(Http2UpstreamCase):
         server.look()
         self.assertEqual(len(server.requests()), 5)
 
+    def test_short_patience(self) -> None:
+        """Nor is a connection given up for a single request where a second of silence is too long."""
+        self.stage.publish((ONE,), timeouts=AskedTimeouts(read_seconds=1.0))
+        down, other = self.stage.open(), self.stage.open()
+        down.say(GET)
+        server = self.server()
+        self.reactor.pass_time(1)
+        other.say(GET)
+        server.answer(3)
+        self.reactor.pass_time(1)
+        self.assert_status(down.take(), 504)
+        self.assertIsNone(server.end)
+
     def test_slow_answer(self) -> None:
         """The time begins anew with each piece."""
         self.stage.publish((ONE,), timeouts=AskedTimeouts(read_seconds=5.0))
@@ -618,6 +631,23 @@ class AgainTests(Http2UpstreamCase):
             if not peer.closed:
                 peer.reset()
         self.assert_status(down.take(), 502)
+
+    def test_untaken(self) -> None:
+        """What a resting connection took nothing of, since it was being closed, is sent on a new one, whatever it is."""
+        for has_left, upstreams in ((False, 1), (True, 2)):
+            self.setUp()
+            down = self.stage.open()
+            down.say(GET)
+            self.server().answer(1)
+            down.take()
+            self.upstream().has_left = has_left
+            down.say(POST)
+            self.upstream().finish()
+            self.assert_upstreams(upstreams)
+            if has_left:
+                self.assertEqual(self.server().body(1), b"hi")
+                self.server().answer(1)
+            self.assert_status(down.take(), 200 if has_left else 502)
 
     def test_storm(self) -> None:
         """Streams refused together share the new connections, as many as the endpoint lets them have."""

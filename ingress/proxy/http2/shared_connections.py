@@ -115,6 +115,8 @@ class SharedConnections:
         if session is None:
             self._make(endpoint, known, exchange, reuse)
         else:
+            if fresh and session.was_used and not session.streams:
+                session.watch_delivery()
             exchange.upstream_connected(session.open(reuse))
 
     def has_room(self, endpoint: Endpoint) -> bool:

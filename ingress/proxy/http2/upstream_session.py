@@ -31,6 +31,7 @@ from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
     from ingress.proxy.http2.shared_connections import SharedConnections
+    from ingress.proxy.plane.delivery import Delivery
 
 log = Logger()
 
@@ -43,6 +44,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
     _is_closing = False
+    _delivery: "Delivery | None" = None
+    """Only from a request that may not be repeated, sent while nothing went on, to the next that comes."""
     was_used = False
     """Whether the endpoint has said anything about any request."""
 
@@ -75,6 +78,22 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         """Whether the endpoint has said nothing since, not even goodbye, as far as is known."""
         return bool(getattr(self.transport, "is_quiet", True))
 
+    def watch_delivery(self) -> None:
+        """Find out about the next request whether the endpoint takes anything of it, where that can be known."""
+        watch = getattr(self.transport, "watch_delivery", None)
+        if watch is not None:
+            self._forget_delivery()
+            self._delivery = watch()
+
+    def _forget_delivery(self) -> bool:
+        """Look no more after what is delivered; returns whether it is known that nothing was."""
+        delivery, self._delivery = self._delivery, None
+        if delivery is None:
+            return False
+        took_nothing = delivery.took_nothing()
+        delivery.close()
+        return took_nothing
+
     # The connection
 
     @contained
@@ -94,6 +113,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
     def dataReceived(self, received: bytes) -> None:
         try:
             self._heard_at = self.sweep.now
+            if self._delivery is not None:
+                self._forget_delivery()
             if not self._knows_settings and received.startswith(_OTHER_PROTOCOL):
                 self.fail(ErrorCode.PROTOCOL_ERROR, "the endpoint speaks HTTP/1.1")
             else:
@@ -110,6 +131,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         self.sweep.forget(self)
         self._is_closing = self.has_failed = True
         self._shared.lost(self)
+        took_nothing = self._forget_delivery()
         is_clean = reason.check(ConnectionDone) is not None
         why = "connection closed" if is_clean else "connection lost"
         if self.scheme == b"https" and not is_clean:
@@ -118,7 +140,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         streams, self.streams = self.streams, {}
         self.blocked.clear()
         for stream in streams.values():
-            stream.lost(why)
+            stream.lost(why, is_clean and took_nothing)
 
     def raised(self) -> None:
         """A bug was met outside of any exchange: nobody knows what the connection is worth."""
@@ -173,7 +195,9 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
 
     def was_silent(self, seconds: float) -> None:
         """A stream waited in vain for so long; if nothing else came either, nobody should ask here any more."""
-        if self.sweep.now - self._heard_at >= seconds - self.sweep.interval_seconds:
+        # What came since the last tick counts as come with it, and deadlines are kept half a tick early.
+        half = self.sweep.interval_seconds / 2
+        if self.sweep.now - self._heard_at >= max(seconds - half, 3 * half):
             self.retire()
 
     def retire(self) -> None:

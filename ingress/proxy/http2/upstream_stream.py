@@ -173,14 +173,15 @@ class UpstreamStream(ClientStream):
             self._note()
             self._is_over = True
 
-    def lost(self, why: str) -> None:
-        """The connection is gone."""
+    def lost(self, why: str, is_untaken: bool) -> None:
+        """The connection is gone; *is_untaken* says that the endpoint took nothing of this."""
         if self._is_over:
             return
         if self._touched:
             self._fault = (why, Fault.BROKEN)
         else:
-            self._fault = (why, Fault.STALE if self.is_reused else Fault.DROPPED)
+            stale = Fault.UNTAKEN if is_untaken else Fault.STALE
+            self._fault = (why, stale if self.is_reused else Fault.DROPPED)
         self._is_over = True
         self.deliver()
 
