@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+from ingress.http.grammar import MEMO_ENTRIES, Sightings
 from ingress.http2 import huffman
 from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.static_table import ENTRY_OVERHEAD, STATIC_TABLE
@@ -16,6 +17,8 @@ from ingress.http2.static_table import ENTRY_OVERHEAD, STATIC_TABLE
 F = TypeVar("F")
 
 _STATIC = len(STATIC_TABLE)
+_FIRST_DYNAMIC = 0x81 + _STATIC
+_SHARED_BYTES = 512
 
 DEFAULT_TABLE_SIZE = 4096
 """Bytes as section 4.1 counts them; what a peer may use that was told nothing else (RFC 9113 section 6.5.2)."""
@@ -27,6 +30,25 @@ _MAX_CONTINUATION = 5
 """Bytes of a number behind its prefix; section 5.1 asks for a limit.  So none is much larger than 2**35."""
 
 
+_Entry = tuple[F, int, bytes]
+"""A field, its size, and its name."""
+
+
+class _SharedEntries(dict[tuple[bytes, bytes], _Entry[F]]):
+    """Entries that came more than once, by name and value: browsers of one kind say much the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = Sightings(MEMO_ENTRIES)
+
+    def note(self, field: tuple[bytes, bytes], entry: _Entry[F]) -> None:
+        """Keep *entry* of *field* if that came before."""
+        if self._seen.again(b"%b\0%b" % field):
+            if len(self) >= MEMO_ENTRIES:
+                self.clear()
+            self[field] = entry
+
+
 class FieldDecoder(Generic[F]):
     """Decodes the blocks of one direction of a connection.
 
@@ -35,7 +57,18 @@ class FieldDecoder(Generic[F]):
     each field counts its name, its value and 32 bytes more.
     """
 
-    __slots__ = ("_limit", "_most_bytes", "_read", "_room", "_table", "_table_size", "changes", "list_size")
+    __slots__ = (
+        "_limit",
+        "_most_bytes",
+        "_read",
+        "_room",
+        "_shared",
+        "_static",
+        "_table",
+        "_table_size",
+        "changes",
+        "list_size",
+    )
 
     def __init__(
         self,
@@ -44,8 +77,10 @@ class FieldDecoder(Generic[F]):
         most_bytes: int = DEFAULT_MOST_BYTES,
     ) -> None:
         self._read = read
-        # The static table, and behind it the dynamic one, the newest entry first: field, size, name.
-        self._table: list[tuple[F, int, bytes]] = list(_static_entries(read))
+        self._static: tuple[_Entry[F], ...] = _static_entries(read)
+        self._shared: _SharedEntries[F] = _shared_entries(read)
+        self._table: list[_Entry[F]] = []
+        """The dynamic table, the newest entry first."""
         self._limit = table_size
         self._table_size = self._room = table_size
         self._most_bytes = most_bytes
@@ -69,6 +104,7 @@ class FieldDecoder(Generic[F]):
         """
         fields: list[F] = []
         append = fields.append
+        static = self._static
         table = self._table
         room = self._most_bytes
         at = 0
@@ -78,11 +114,13 @@ class FieldDecoder(Generic[F]):
                 octet = block[at]
                 at += 1
                 if octet > 0x80:  # An indexed field (section 6.1).
-                    if octet < 0xFF:
-                        field, size, _ = table[octet - 0x81]
+                    if octet < _FIRST_DYNAMIC:
+                        field, size, _ = static[octet - 0x81]
+                    elif octet < 0xFF:
+                        field, size, _ = table[octet - _FIRST_DYNAMIC]
                     else:
                         index, at = _long_integer(block, at, 0x7F)
-                        field, size, _ = table[index - 1]
+                        field, size, _ = table[index - _STATIC - 1]
                     room -= size
                     if room < 0:
                         raise _too_large()
@@ -101,7 +139,7 @@ class FieldDecoder(Generic[F]):
                 if index:
                     if index == most:
                         index, at = _long_integer(block, at, most)
-                    name = table[index - 1][2]
+                    name = (static[index - 1] if index <= _STATIC else table[index - _STATIC - 1])[2]
                 elif octet == 0x80:
                     raise _broken("index 0")
                 else:
@@ -138,16 +176,18 @@ class FieldDecoder(Generic[F]):
                 room -= size
                 if room < 0:
                     raise _too_large()
-                field = self._read(name, value)
-                append(field)
                 if octet >= 0x40:
-                    self._insert(field, size, name)
+                    entry = self._shared.get((name, value)) or self._new_entry(name, value, size)
+                    append(entry[0])
+                    self._insert(entry)
+                else:
+                    append(self._read(name, value))
         except IndexError:
             raise _broken("an index beyond the table, or an end too early") from None
         self.list_size = self._most_bytes - room
         return fields
 
-    def entries_of(self, block: bytes) -> list[tuple[F, int, bytes]] | None:
+    def entries_of(self, block: bytes) -> list[_Entry[F]] | None:
         """Return what *block* puts into any table, oldest first; None if it needs what others have put there.
 
         To be asked after it was decoded.  Some peers send the same literals again and again, each to be put into the table, and never
@@ -158,33 +198,41 @@ class FieldDecoder(Generic[F]):
             alone.decode(block)
         except ConnectionFault:
             return None
-        entries = alone._table[_STATIC:]
+        entries = alone._table.copy()
         if alone.changes != len(entries):
             # A change of the size, or more than there is room for: more than entries would follow from it.
             return None
         entries.reverse()
         return entries
 
-    def insert(self, entries: list[tuple[F, int, bytes]]) -> None:
+    def insert(self, entries: list[_Entry[F]]) -> None:
         """Do to the table what the block does that has these ``entries_of``."""
         for entry in entries:
-            self._insert(*entry)
+            self._insert(entry)
 
-    def _insert(self, field: F, size: int, name: bytes) -> None:
+    def _new_entry(self, name: bytes, value: bytes, size: int) -> "_Entry[F]":
+        """Read a field for the table; what comes a second time is shared by all connections that have it."""
+        entry = (self._read(name, value), size, name)
+        if size <= _SHARED_BYTES:
+            self._shared.note((name, value), entry)
+        return entry
+
+    def _insert(self, entry: "_Entry[F]") -> None:
         """Make a field the newest of the dynamic table; one that is too large only empties it (section 4.4)."""
+        size = entry[1]
         self._room -= size
         self.changes += 1
         if self._room < 0:
             self._evict()
         if self._room >= 0:
-            self._table.insert(_STATIC, (field, size, name))
+            self._table.insert(0, entry)
         else:
             self._room += size
 
     def _evict(self) -> None:
         """Drop the oldest fields until the others fit, or none is left."""
         table = self._table
-        while self._room < 0 and len(table) > _STATIC:
+        while self._room < 0 and table:
             self._room += table.pop()[1]
             self.changes += 1
 
@@ -212,6 +260,12 @@ def _static_entries(read: Callable[[bytes, bytes], Any]) -> tuple[tuple[Any, int
     return tuple(
         (read(name, value), len(name) + len(value) + ENTRY_OVERHEAD, name) for name, value in STATIC_TABLE
     )
+
+
+@lru_cache(maxsize=8)
+def _shared_entries(read: Callable[[bytes, bytes], Any]) -> _SharedEntries[Any]:
+    """Return what all decoders of a role share."""
+    return _SharedEntries()
 
 
 def _long_integer(block: bytes, at: int, prefix: int) -> tuple[int, int]:

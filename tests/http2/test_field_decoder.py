@@ -339,8 +339,21 @@ class TableTests(SynchronousTestCase):
     def test_memory(self) -> None:
         """A decoder that has not been used is small."""
         decoder = FieldDecoder(pair)
-        own = [getattr(decoder, name) for name in decoder.__slots__ if name != "_read"]
-        self.assertLess(sys.getsizeof(decoder) + sum(map(sys.getsizeof, own)), 1000)
+        own = [
+            getattr(decoder, name)
+            for name in decoder.__slots__
+            if name not in ("_read", "_static", "_shared")
+        ]
+        self.assertLess(sys.getsizeof(decoder) + sum(map(sys.getsizeof, own)), 400)
+
+    def test_shared(self) -> None:
+        """What comes again on other connections is kept once for all, unless it is long."""
+        decoders = [FieldDecoder(pair) for _ in range(4)]
+        for length in (200, 1000):
+            block = b"\x40" + literal(length)[1:]
+            first, _, *later = [decoder.decode(block)[0] for decoder in decoders]
+            self.assertEqual(first, (b"x", b"v" * length))
+            self.assertEqual(len({id(each) for each in later}), 1 if length == 200 else 2)
 
 
 class BoundTests(SynchronousTestCase):
