@@ -27,6 +27,11 @@ def is_object(value: object) -> TypeGuard[RawObject]:
     return isinstance(value, dict)
 
 
+def is_text(value: object) -> TypeGuard[str]:
+    """Say whether *value* is text that can be used."""
+    return type(value) is str and value.isprintable() and len(value) <= MAX_TEXT_CHARACTERS
+
+
 def shape_of(value: object) -> str:
     """Name the JSON type of *value*, never its content, which may be huge or secret."""
     if value is None:
@@ -65,7 +70,7 @@ class FieldReader:
     def mapping(self, parent: RawObject, name: str, at: str) -> RawObject | None:
         """Return an object field; ``{}`` when absent, None when it is something else."""
         value = parent.get(name)
-        if is_object(value):
+        if isinstance(value, dict):
             return value
         if value is None:
             return {}
@@ -84,9 +89,12 @@ class FieldReader:
     def objects(self, parent: RawObject, name: str, at: str) -> list[tuple[str, RawObject]]:
         """Return the objects of a list field, each with its path; other entries are dropped."""
         found: list[tuple[str, RawObject]] = []
-        for index, entry in enumerate(self.entries(parent, name, at)):
+        entries = parent.get(name)
+        if not isinstance(entries, list):
+            entries = self.entries(parent, name, at)
+        for index, entry in enumerate(entries):
             path = entry_path(at, name, index)
-            if is_object(entry):
+            if isinstance(entry, dict):
                 found.append((path, entry))
             else:
                 self.wrong_shape(path, "an object", entry)
@@ -119,9 +127,12 @@ class FieldReader:
     def word(self, parent: RawObject, name: str, at: str, default: str = "") -> str | None:
         """Do as ``text`` does, for values that many objects share: one copy is kept."""
         value = parent.get(name)
-        if type(value) is not str or not value.isprintable() or len(value) > MAX_TEXT_CHARACTERS:
-            value = self.text(parent, name, at, default)
-        return value if value is None else intern(value)
+        if value is None:
+            return default
+        if type(value) is str and value.isprintable() and len(value) <= MAX_TEXT_CHARACTERS:
+            return intern(value)
+        self._wrong_text(path_of(at, name), value)
+        return None
 
     def _wrong_text(self, field: str, value: object) -> None:
         if not isinstance(value, str):

@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 from sys import intern
 
-from ingress.cluster.fields import FieldReader, RawObject, entry_path, is_object, shape_of
+from ingress.cluster.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.cluster.project_ingress import project_ingress
 from ingress.cluster.standing import standing_of
 from ingress.model.objects import (
@@ -38,6 +38,7 @@ SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
 
 _CONDITIONS = ("ready", "serving", "terminating")
+_FLAGS = frozenset((bool, type(None)))
 
 MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 """The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
@@ -248,7 +249,21 @@ def _slice_endpoint(raw: object, index: int, reader: FieldReader) -> tuple[str, 
 
     None for one whose address or conditions cannot be read: it gets no traffic.
     """
-    at = entry_path("", "endpoints", index)
+    if isinstance(raw, dict):
+        addresses, conditions = raw.get("addresses"), raw.get("conditions")
+        if isinstance(addresses, list) and len(addresses) == 1 and isinstance(conditions, dict):
+            # The usual shape.  What follows reads it the same way, and also knows what is wrong with others.
+            address = addresses[0]
+            if (
+                conditions.get("ready") is True
+                and is_text(address)
+                and _FLAGS.issuperset((type(conditions.get("serving")), type(conditions.get("terminating"))))
+            ):
+                return address, True, False
+    return _unusual_endpoint(raw, entry_path("", "endpoints", index), reader)
+
+
+def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, bool, bool] | None:
     if not is_object(raw):
         reader.wrong_shape(at, "an object", raw)
         return None

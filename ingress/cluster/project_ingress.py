@@ -16,7 +16,7 @@ from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
 
-from ingress.cluster.fields import FieldReader, RawObject, is_object
+from ingress.cluster.fields import FieldReader, RawObject, path_of
 from ingress.model.objects import (
     Ingress,
     IngressBackend,
@@ -120,7 +120,7 @@ def _rules(spec: RawObject, reader: FieldReader, old: bool) -> tuple[IngressRule
         paths: tuple[IngressPath, ...] | None = None
         if raw.get("http") is not None:
             http = reader.mapping(raw, "http", at)
-            paths = () if http is None else _paths(http, f"{at}.http", reader, old)
+            paths = () if http is None else _paths(http, path_of(at, "http"), reader, old)
         rules.append(IngressRule(host, paths))
     return tuple(rules)
 
@@ -142,8 +142,8 @@ def _backend(
     raw = parent.get(name)
     if raw is None:
         return None
-    at = f"{parent_at}.{name}"
-    if not is_object(raw):
+    at = path_of(parent_at, name)
+    if not isinstance(raw, dict):
         reader.wrong_shape(at, "an object", raw)
         return None
     service = raw.get("service")
@@ -154,12 +154,13 @@ def _backend(
         reader.report(f"{at}.serviceName", "is the v1beta1 spelling; v1 has service.name and service.port")
     service_name = resource_kind = resource_name = ""
     port = ServicePortReference()
-    if is_object(service):
-        service_name = reader.word(service, "name", f"{at}.service") or ""
-        port = _port(service, f"{at}.service", reader)
+    if isinstance(service, dict):
+        service_at = path_of(at, "service")
+        service_name = reader.word(service, "name", service_at) or ""
+        port = _port(service, service_at, reader)
     elif service is not None:
         reader.wrong_shape(f"{at}.service", "an object", service)
-    if is_object(resource):
+    if isinstance(resource, dict):
         kind = reader.word(resource, "kind", f"{at}.resource") or ""
         group = reader.word(resource, "apiGroup", f"{at}.resource") or ""
         resource_kind = f"{kind}.{group}" if group else kind
@@ -173,7 +174,7 @@ def _port(service: RawObject, at: str, reader: FieldReader) -> ServicePortRefere
     port = reader.mapping(service, "port", at)
     if not port:
         return _port_reference()
-    at = f"{at}.port"
+    at = path_of(at, "port")
     return _port_reference(reader.word(port, "name", at) or "", reader.port(port, "number", at) or 0)
 
 
