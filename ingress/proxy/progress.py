@@ -23,9 +23,12 @@ class Progress:
         self._since = 0.0
 
     def is_stuck(self, unsent: int, now: float, seconds: float) -> bool:
-        """Whether nothing has been taken for *seconds*; *unsent* is what ``transports.unsent`` says."""
-        if unsent != self._unsent:
-            self._unsent = unsent
+        """Whether nothing has been taken for *seconds*; *unsent* is what ``transports.unsent`` says.
+
+        That more waits than before says nothing of the peer: it may make us answer, and never read.
+        """
+        before, self._unsent = self._unsent, unsent
+        if unsent < before or not before:
             self._since = now
             return False
         return unsent > 0 and now - self._since >= seconds - _EARLY_SECONDS

@@ -26,3 +26,15 @@ class ProgressTests(SynchronousTestCase):
         """Nobody is stuck for whom nothing waits."""
         progress = Progress()
         self.assertFalse(any(progress.is_stuck(0, second, 5.0) for second in range(100)))
+
+    def test_more_waits(self) -> None:
+        """Who takes nothing is stuck, however much is added meanwhile."""
+        progress = Progress()
+        looks = [progress.is_stuck(1000 + second, second, 5.0) for second in range(7)]
+        self.assertEqual(looks, [False] * 5 + [True] * 2)
+
+    def test_more_and_less(self) -> None:
+        """Who takes some of what is added is not."""
+        progress = Progress()
+        for second in range(500):
+            self.assertFalse(progress.is_stuck(1000 + second * 10 - 50 * (second % 50 == 0), second, 60.0))
