@@ -161,7 +161,7 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     @property
     def room(self) -> int:
         """How many more streams may be begun now."""
-        if self.is_leaving or self.has_failed or self._next_id > LAST_STREAM:
+        if self.is_leaving or self.has_failed or self.is_overfull or self._next_id > LAST_STREAM:
             return 0
         return self.most_streams - len(self.streams)
 
@@ -232,14 +232,17 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         else:
             stream.reset(ErrorCode.NO_ERROR)
 
-    def give_back(self, count: int) -> None:
-        """Return credit of the connection: ``data_received`` did, whoever takes what came."""
+    def receive(self, received: bytes) -> None:
+        """Act on what came, and give credit of the connection for it, whoever takes it and when.
 
-    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        left = self._room - length
-        if 0 <= left < CONNECTION_WINDOW // 2:
-            self.grant(CONNECTION_WINDOW - left)
-        super().data_received(stream_id, piece, length, ended)
+        No more may come at once than half of the window.
+        """
+        super().receive(received)
+        if self._room < CONNECTION_WINDOW // 2 and not self.has_failed:
+            self.grant(CONNECTION_WINDOW - self._room)
+
+    def give_back(self, count: int) -> None:
+        """Nothing: ``receive`` does."""
 
     def is_idle(self, stream_id: int) -> bool:
         """Whether we have not begun this stream; nobody begins even ones, for we take no pushes."""

@@ -16,7 +16,6 @@ from typing import Final, Generic, TypeVar
 from ingress.http2.budget import PRIORITY_COST, WINDOW_COST
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
 from ingress.http2.field_decoder import FieldDecoder
-from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
     ACK,
     ENABLE_PUSH,
@@ -41,6 +40,7 @@ from ingress.http2.frames import (
     unpack_setting,
     window_update,
 )
+from ingress.http2.sending import Sending
 from ingress.http2.stream import Stream
 
 STREAM_WINDOW: Final = 256 * 1024
@@ -61,24 +61,14 @@ F = TypeVar("F")
 M = TypeVar("M")
 
 
-class Connection(FrameReader, Generic[S, F, M]):
+class Connection(Sending, Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 
     def __init__(self, read_field: Callable[[bytes, bytes], F], seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.streams: dict[int, S] = {}
-        self.blocked: dict[Stream, None] = {}
-        """Streams with something that waits to be sent, in turns."""
-        self.window = USUAL_WINDOW
-        """Bytes of bodies that may be sent."""
-        self.initial_window = USUAL_WINDOW
-        """What the peer lets us send on a new stream."""
         self.stream_room = STREAM_WINDOW
         """What we let the peer send on a new stream."""
-        self.is_full = False
-        """Whether the transport takes no more for now."""
-        self.notice = b""
-        """What the next field block begins with: that our table, which has nothing, is as small as the peer's."""
         self.memo: dict[bytes, M] = {}
         """What field blocks meant, while the peer's table is as it was then."""
         self._told_table_size = USUAL_TABLE_SIZE
@@ -137,11 +127,6 @@ class Connection(FrameReader, Generic[S, F, M]):
     def table_changes(self) -> int:
         """How often the peer's table changed."""
         return self._decoder.changes
-
-    def noticed(self, block: bytes) -> bytes:
-        """Return *block*, which is sent now, with what our next one must begin with."""
-        notice, self.notice = self.notice, b""
-        return notice + block
 
     # Bodies
 
@@ -371,22 +356,3 @@ class Connection(FrameReader, Generic[S, F, M]):
             self.stream_fault(stream_id, fault)
         elif stream in self.blocked:
             self.pump()
-
-    # Sending
-
-    def pump(self) -> None:
-        """Send of what waits as much as windows and transport take, by turns."""
-        progress = True
-        while progress and self.blocked and not self.is_full:
-            progress = False
-            for stream in list(self.blocked):
-                if self.is_full:
-                    break
-                if stream in self.blocked and min(stream.window, self.window) > 0:
-                    del self.blocked[stream]
-                    progress |= stream.flow(FRAME_BYTES) > 0
-                    if stream.is_blocked:
-                        # Behind all others.
-                        self.blocked[stream] = None
-                    elif not stream.local_ended:
-                        stream.drained()

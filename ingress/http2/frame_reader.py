@@ -32,8 +32,11 @@ from ingress.http2.frames import (
 MAX_BLOCK_FRAMES: Final = 32
 MAX_BLOCK_BYTES: Final = 64 * 1024
 """Of one field block, compressed."""
+FRAMES_AT_ONCE: Final = 128
+"""What is read in one go: a request takes some microseconds, and somebody else may be waiting."""
 _KIND_AT: Final = 3
 _DATA_KIND: Final = bytes([DATA])
+_FRAMES_AT_ONCE: Final = range(FRAMES_AT_ONCE)
 
 
 class FrameReader(ABC):
@@ -49,6 +52,8 @@ class FrameReader(ABC):
         """The highest stream that was begun, by whoever begins streams."""
         self.has_failed = False
         """Whether a connection fault was met, and nothing is read any more."""
+        self.has_more = False
+        """Whether more has come than is read in one go: ``receive`` is to be called again, be it with nothing."""
         self._unread = b""
         self._knows_settings = False
         self._block: list[bytes] = []
@@ -106,7 +111,7 @@ class FrameReader(ABC):
     # Receiving
 
     def receive(self, received: bytes) -> None:
-        """Act on what came, wherever it was cut."""
+        """Act on what came, wherever it was cut; if it is very much, on the first of it (``has_more``)."""
         if self.has_failed:
             return
         self.budget.received += len(received)
@@ -120,7 +125,10 @@ class FrameReader(ABC):
     def _read_frames(self, octets: bytes) -> None:
         at = 0
         size = len(octets)
-        while size - at >= FRAME_HEAD_BYTES:
+        self.has_more = False
+        for _ in _FRAMES_AT_ONCE:
+            if size - at < FRAME_HEAD_BYTES:
+                break
             high, length, kind, flags, stream_id = unpack_head(octets, at)
             if high or length > FRAME_BYTES:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "frame too large")
@@ -151,6 +159,8 @@ class FrameReader(ABC):
                 self.control_received(kind, flags, stream_id, payload)
             if self.has_failed:
                 return
+        else:
+            self.has_more = True
         self._unread = octets[at:]
 
     def spend(self, cost: float = 1.0) -> None:

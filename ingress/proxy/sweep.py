@@ -8,6 +8,7 @@ take ten seconds ends after nine to ten, which nobody minds.
 The sweep also keeps the coarse time and the ``Date`` that answers carry.
 """
 
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Protocol
 
@@ -61,6 +62,10 @@ class Sweep:
     def forget(self, watched: Expiring) -> None:
         """Stop looking after *watched*."""
         self._watched.discard(watched)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call back in the next turn of the reactor, behind whatever waits by now."""
+        self._clock.callLater(0, call)
 
     def tick(self) -> None:
         """Take the time, and expire what is overdue."""

@@ -113,6 +113,8 @@ class PureWire:
 
     def send(self, octets: bytes) -> None:
         self._connection.receive(octets)
+        while self._connection.has_more:
+            self._connection.receive(b"")
 
     def receive(self, seconds: float) -> bytes:
         sent, self._connection.sent = self._connection.sent, b""

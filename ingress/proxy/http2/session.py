@@ -25,6 +25,7 @@ from ingress.http2.server import Leaving, ServerConnection
 from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.http2.downstream_stream import DownstreamStream, web_socket_key
+from ingress.proxy.http2.turns import TurnTaking
 from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.security import Security
@@ -42,7 +43,7 @@ _NOWHERE = (b"", b"")
 
 
 @implementer(IPushProducer)
-class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
+class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol):
     """One connection of a client, with its streams."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
@@ -52,6 +53,8 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
     _is_proxied = False
     _is_closing = False
     _amid_since = NEVER
+    _amid_after = 0
+    """How many requests there were when that began."""
     _leaving_since = NEVER
     _progress: Progress | None = None
 
@@ -96,6 +99,8 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
     def dataReceived(self, received: bytes) -> None:
         try:
             self.receive(received)
+            if self.has_more or self.is_overfull:
+                self.hold()
             if (self._unread or self._block_of) and not self.streams and self.is_amid:
                 # Nothing else has the sweep look whether the rest of it comes.
                 self.deadline = min(self.deadline, self.sweep.now + self.limits.head_seconds)
@@ -235,21 +240,28 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
         log.failure("A connection failed by a bug; it is the only one that ends")
         self.transport.abortConnection()
 
+    @property
+    def waits_to_send(self) -> bool:
+        """Whether the client must take some of its answers before it is read on."""
+        return self.is_overfull
+
     # IPushProducer: the transport tells how full it is.
 
     @contained
     def pauseProducing(self) -> None:
         """The transport's buffer is full: what streams have to send waits with them."""
-        self.is_full = True
-        self._progress = Progress()
-        self.deadline = self.sweep.now
+        if not self.is_full:
+            # Twisted's transports say so with each write.
+            self.is_full = True
+            self._progress = Progress()
+            self.deadline = self.sweep.now
 
     @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self.is_full = False
         self._progress = None
-        self.pump()
+        self.has_room()
+        self.read_on()
         if not self.streams and not self._is_closing and not self.has_failed:
             self._rest()
 
@@ -293,10 +305,12 @@ class DownstreamSession(ServerConnection[DownstreamStream], Protocol):
             stream.look(now)
         if self._is_closing:
             return
-        if not self.is_amid:
+        if not self.is_amid or self.is_held:
             self._amid_since = NEVER
-        elif self._amid_since == NEVER:
+        elif self._amid_since == NEVER or self._amid_after != self.requests:
+            # What is amid now is not what was: each tick may come amid some request.
             self._amid_since = now
+            self._amid_after = self.requests
         elif now - self._amid_since >= self.limits.head_seconds:
             self.fail(ErrorCode.PROTOCOL_ERROR, "not complete in time")
             return

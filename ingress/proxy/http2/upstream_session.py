@@ -23,6 +23,7 @@ from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.backends import Endpoint
 from ingress.proxy.containing import contained
+from ingress.proxy.http2.turns import TurnTaking
 from ingress.proxy.http2.upstream_stream import UpstreamStream
 from ingress.proxy.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.sweep import NEVER
@@ -39,7 +40,7 @@ _OTHER_PROTOCOL = b"HTTP/1."
 
 
 @implementer(IPushProducer)
-class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
+class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     """One connection to *endpoint*, with its streams."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
@@ -119,6 +120,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
                 self.fail(ErrorCode.PROTOCOL_ERROR, "the endpoint speaks HTTP/1.1")
             else:
                 self.receive(received)
+                if self.has_more:
+                    self.hold()
         except Exception:
             self.raised()
         news = self.news
@@ -231,8 +234,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
     @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self.is_full = False
-        self.pump()
+        self.has_room()
+        self.read_on()
 
     def stopProducing(self) -> None:
         """The transport is gone; ``connectionLost`` says so too."""
