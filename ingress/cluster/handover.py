@@ -93,14 +93,12 @@ class Handover:
             wake = not self._awake
             self._awake = True
         if wake:
-            self._call_from_thread(self._awoken)
+            self._call_from_thread(self._deliver if self._soon is None else self._awoken)
 
     def _awoken(self) -> None:
-        if self._soon is None:
-            self._deliver()
-        else:
-            # What is asked for in a thread's call comes in the same turn, so this is not yet a portion.
-            self._soon(self._deliver)
+        # What is asked for in a thread's call comes in the same turn, so this is not yet a portion.
+        assert self._soon is not None
+        self._soon(self._deliver)
 
     def _deliver(self) -> None:
         """Give the sink one portion.  Reactor thread."""
