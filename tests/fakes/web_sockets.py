@@ -32,30 +32,32 @@ def _masked(octets: bytes) -> bytes:
     return (int.from_bytes(octets, "big") ^ int.from_bytes(mask[:size], "big")).to_bytes(size, "big")
 
 
-def message(kind: int, octets: bytes, masked: bool = False) -> bytes:
-    """Return a message in one frame; clients mask theirs (section 5.2)."""
+def message(kind: int, octets: bytes, masked: bool = False, is_last: bool = True) -> bytes:
+    """Return a message in one frame, or a piece of one; clients mask theirs (section 5.2)."""
     size = len(octets)
     flag = 0x80 if masked else 0
+    kind |= 0x80 if is_last else 0
     if size < 126:
-        head = struct.pack(">BB", 0x80 | kind, flag | size)
+        head = struct.pack(">BB", kind, flag | size)
     elif size < 1 << 16:
-        head = struct.pack(">BBH", 0x80 | kind, flag | 126, size)
+        head = struct.pack(">BBH", kind, flag | 126, size)
     else:
-        head = struct.pack(">BBQ", 0x80 | kind, flag | 127, size)
+        head = struct.pack(">BBQ", kind, flag | 127, size)
     return head + (_MASK + _masked(octets) if masked else octets)
 
 
 @frozen
 class Message:
-    """A message: its kind, its content, and whether it was masked."""
+    """A message: its kind, its content, and whether it was masked; or a piece of one, as browsers send large ones."""
 
     kind: int
     octets: bytes
     masked: bool
+    is_last: bool = True
 
 
 class MessageReader:
-    """Reads messages of one frame each, wherever they are cut."""
+    """Reads messages frame by frame, wherever they are cut."""
 
     def __init__(self) -> None:
         self._unread = b""
@@ -82,7 +84,7 @@ class MessageReader:
         octets, self._unread = unread[at : at + size], unread[at + size :]
         if masked:
             octets = _masked(octets) if mask == _MASK else bytes(a ^ b for a, b in zip(octets, cycle(mask)))
-        return Message(kind, octets, masked)
+        return Message(kind, octets, masked, bool(unread[0] & 0x80))
 
 
 class EchoUpstream(Upstream):
@@ -119,7 +121,7 @@ class EchoUpstream(Upstream):
         octets, wire.after = wire.after, b""
         for each in self._readers[wire].feed(octets):
             self.messages.append(each)
-            wire.write(message(each.kind, each.octets))
+            wire.write(message(each.kind, each.octets, is_last=each.is_last))
             if each.kind == CLOSE:
                 wire.close()
             elif each.octets == b"bye":
