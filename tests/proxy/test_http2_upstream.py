@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+from twisted.internet.error import ConnectionLost
+from twisted.python.failure import Failure
+
 from ingress.http2.client import GREETING
 from ingress.http2.connection import STREAM_WINDOW
 from ingress.model.limits import AskedTimeouts
@@ -501,6 +504,19 @@ class EndTests(Http2UpstreamCase):
         self.assert_ended(502, 502, 502)
         peers[0].say(GET)
         self.assert_upstreams(2)
+
+    def test_many_last_words(self) -> None:
+        """Answers that came before the end count, although there are more of them than are read at once."""
+        peers = [self.stage.open() for _ in range(100)]
+        for peer in peers:
+            peer.say(POST)
+        streams = [request.stream for request in self.server().requests()]
+        session = self.upstream().protocol
+        session.dataReceived(b"".join(answer(stream, trailers=[(b"x", b"y")]) for stream in streams))
+        session.connectionLost(Failure(ConnectionLost()))
+        self.reactor.settle()
+        for peer in peers:
+            self.assert_status(peer.take(), 200)
 
     def test_bug(self) -> None:
         """A bug costs the request that meets it, and its stream."""

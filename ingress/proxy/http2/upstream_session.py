@@ -124,14 +124,21 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
                     self.hold()
         except Exception:
             self.raised()
-        news = self.news
-        if news:
-            self.news = []
-            for stream in news:
-                stream.deliver()
+        if self.news:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        """Tell the exchanges what has come for them."""
+        news, self.news = self.news, []
+        for stream in news:
+            stream.deliver()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.sweep.forget(self)
+        self._shared.discard(self)
+        while self.has_more and not self.has_failed:
+            # What came before the end had to wait for its turn, and may be answers.
+            self.dataReceived(b"")
         self._is_closing = self.has_failed = True
         self._shared.lost(self)
         took_nothing = self._forget_delivery()
