@@ -64,6 +64,17 @@ M = TypeVar("M")
 class Connection(Sending, Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 
+    __slots__ = (
+        "_decoder",
+        "_owed",
+        "_reset",
+        "_room",
+        "_told_table_size",
+        "memo",
+        "stream_room",
+        "streams",
+    )
+
     def __init__(self, read_field: Callable[[bytes, bytes], F], seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.streams: dict[int, S] = {}
@@ -238,7 +249,8 @@ class Connection(Sending, Generic[S, F, M]):
         stream.forget_unsent()
         self.close_stream(stream)
         stream.broken(unpack_number(payload)[0], "reset by the peer")
-        self.came_to_nothing()
+        if not stream.local_ended:
+            self.came_to_nothing()
 
     # The connection
 

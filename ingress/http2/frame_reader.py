@@ -42,6 +42,21 @@ _FRAMES_AT_ONCE: Final = range(FRAMES_AT_ONCE)
 class FrameReader(ABC):
     """Reads what one peer sends."""
 
+    # Thousands of connections rest, each with all of this.
+    __slots__ = (
+        "_block",
+        "_block_depends_on_itself",
+        "_block_ends_stream",
+        "_block_of",
+        "_knows_settings",
+        "_unread",
+        "budget",
+        "has_failed",
+        "has_more",
+        "last_id",
+        "write",
+    )
+
     write: Callable[[bytes], object]
     """Sends; to be set before anything else is done."""
 

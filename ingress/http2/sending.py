@@ -17,6 +17,8 @@ MAX_SURPLUS: Final = 64 * 1024
 class Sending(FrameReader):
     """The sending side of a connection, on top of the reading one."""
 
+    __slots__ = ("blocked", "initial_window", "is_full", "notice", "surplus", "window")
+
     def __init__(self, seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.blocked: dict[Stream, None] = {}

@@ -67,6 +67,8 @@ class Leaving(Enum):
 class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     """The server's side; *S* is a stream of whoever answers."""
 
+    __slots__ = ("_last_taken", "_preface", "leaving", "requests")
+
     def __init__(self, seconds: Callable[[], float]) -> None:
         super().__init__(read_request_field, seconds)
         self.leaving = Leaving.OPEN

@@ -22,6 +22,7 @@ from ingress.http.forwarding import Origin, origin_of_peer
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http2.faults import ErrorCode
 from ingress.http2.server import Leaving, ServerConnection
+from ingress.http2.stream import Stream
 from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.http2.downstream_stream import DownstreamStream, web_socket_key
@@ -45,6 +46,19 @@ _NOWHERE = (b"", b"")
 @implementer(IPushProducer)
 class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol):
     """One connection of a client, with its streams."""
+
+    __slots__ = (
+        "_ends_at",
+        "_metrics",
+        "_old_at",
+        "_origin",
+        "_resting_since",
+        "_secure",
+        "_site",
+        "deadline",
+        "limits",
+        "sweep",
+    )
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
     _origin: Origin
@@ -173,6 +187,13 @@ class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol
             self.deadline = self.sweep.now
         self.streams[stream.id] = stream
         self._metrics.streams += 1
+
+    def stream_ended(self, stream: Stream) -> None:
+        """An answer was sent; what is still to come of its request may come for a while, unless we leave."""
+        if stream.remote_ended or self.leaving is not Leaving.OPEN:
+            super().stream_ended(stream)
+        elif isinstance(stream, DownstreamStream):
+            stream.await_rest()
 
     def stream_closed(self, stream: DownstreamStream) -> None:
         """A stream is over; the last one leaves the connection at rest, or ends it."""
