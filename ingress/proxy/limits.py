@@ -14,6 +14,10 @@ LINGER_SECONDS = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
 LEAVE_SECONDS = 2.0
 """How long a client of HTTP/2 may take to notice that a connection takes no further requests."""
+ENDED_SECONDS = 1.0
+"""How long the rest of an answered request may come over HTTP/2 before its stream is reset."""
+TUNNEL_END_SECONDS = 10.0
+"""How long upstream may still talk once the client has ended its side of a WebSocket over HTTP/2."""
 MEMO_SECONDS = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
 MAX_AHEAD = 64 * 1024

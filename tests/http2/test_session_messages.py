@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.proxy.transports import REFUSED
+from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import (
     CANCEL,
     DATA,
     END_STREAM,
     ENHANCE_YOUR_CALM,
     HEADERS,
+    INITIAL_WINDOW_SIZE,
     NO_ERROR,
     RST_STREAM,
     STREAM_CLOSED,
+    WINDOW_UPDATE,
     block,
     continuation,
     data,
@@ -18,8 +23,11 @@ from tests.fakes.http2_frames import (
     literal,
     request_fields,
     reset,
+    settings,
+    window_update,
 )
-from tests.http2.playing import BODY, MessageCase
+from tests.http2.playing import BODY, MessageCase, usual_answer
+from tests.proxy.playing import ONE, TWO
 
 FORWARDING = (b"x-request-id", b"x-real-ip", b"x-scheme")
 
@@ -274,9 +282,12 @@ class AnswerTests(MessageCase):
             self.assertEqual(self.client.statuses(stream), [502], said)
 
     def test_early(self) -> None:
-        """An answer before the request ended is sent whole; then the rest of the request is not wanted."""
+        """An answer before the request ended is sent whole; the client may read it before the rest is not wanted."""
         self.client.send(self.client.request(1, ended=False, method=b"POST"), data(1, b"some"))
         self.upstream.say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
+        self.client.look()
+        self.assertTrue(self.client.has_ended(1))
+        self.assertEqual(self.client.of(RST_STREAM, 1), [])
         self.assertTrue(self.client.until(lambda: self.client.of(RST_STREAM, 1), 5.0))
         self.assertEqual((self.client.statuses(1), self.client.body(1)), ([413], b"no"))
         self.assertEqual([each.code for each in self.client.of(RST_STREAM, 1)], [NO_ERROR])
@@ -285,6 +296,23 @@ class AnswerTests(MessageCase):
         self.client.send(data(1, b"more"), data(1, b"", ended=True), self.client.request(3))
         self.client.look()
         self.assertIsNone(self.client.end)
+
+    def test_early_and_whole(self) -> None:
+        """What comes of a request after its answer is dropped: the stream gets no credit, and ends if that is all."""
+        for stream, end in ((1, data(1, b"", ended=True)), (3, reset(3, CANCEL))):
+            self.client.send(self.client.request(stream, ended=False, method=b"POST"))
+            self.upstream.say(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+            for _ in range(STREAM_WINDOW // 16_384):
+                self.client.send(data(stream, bytes(16_384)))
+            self.client.send(end)
+            self.stage.reactor.pass_time(3)
+            self.client.look()
+            self.assertEqual(self.client.statuses(stream), [403])
+            self.assertEqual(self.client.of(RST_STREAM, stream), [])
+            self.assertEqual(self.client.of(WINDOW_UPDATE, stream), [])
+        session = self.stage.session
+        self.assertEqual(session.streams, {})
+        self.assertEqual(session._room + session._owed, CONNECTION_WINDOW)
 
     def test_own_replies(self) -> None:
         """Our own replies have the form of any other, and harm no other stream."""
@@ -317,3 +345,22 @@ class AnswerTests(MessageCase):
         self.upstream.say(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         self.client.look()
         self.assertEqual(self.client.statuses(3), [200])
+
+    def test_another_attempt_while_full(self) -> None:
+        """A second attempt at another endpoint goes on by itself when a full transport has room again."""
+        self.stage.publish((ONE, TWO))
+        self.stage.answer = usual_answer
+        wire = self.client.wire
+        assert isinstance(wire, MemoryWire)
+        self.client.send(settings((INITIAL_WINDOW_SIZE, 1 << 30)), window_update(0, 1 << 30))
+        wire.peer.window = 0
+        self.client.send(self.client.request(1, path=b"/large"))
+        self.assertTrue(self.stage.session.is_full)
+        self.stage.connector.unreachable = {ONE: REFUSED}
+        streams = range(3, 13, 2)
+        for stream in streams:
+            self.client.send(self.client.request(stream))
+        self.assertIn(ONE, self.stage.connector.asked[1:])
+        wire.peer.widen()
+        self.client.look()
+        self.assertEqual([self.client.statuses(stream) for stream in streams], [[200]] * len(streams))

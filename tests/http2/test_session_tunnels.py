@@ -6,8 +6,10 @@ from base64 import b64encode
 from hashlib import sha1
 
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.proxy.limits import TUNNEL_END_SECONDS
 from tests.fakes.http2_frames import (
     CANCEL,
+    DATA,
     FLOW_CONTROL_ERROR,
     RST_STREAM,
     WINDOW_UPDATE,
@@ -67,8 +69,31 @@ class WebSocketTests(MessageCase):
         self.upstream.say(b"pong")
         self.client.look()
         self.assertEqual(self.client.body(1), b"pong")
+
+    def test_ended_by_client(self) -> None:
+        """A client that ends its side with its last frame, as browsers do, hears upstream's last frame, too."""
+        self.open()
+        self.client.send(data(1, b"bye", ended=True))
+        self.assertEqual(self.upstream.take(), b"bye")
+        self.stage.reactor.pass_time(TUNNEL_END_SECONDS - 2)
+        self.assertFalse(self.upstream.closed or self.upstream.saw_end)
+        self.upstream.say(b"bye to you")
+        self.upstream.finish()
+        self.client.look()
+        self.assertEqual(self.client.body(1), b"bye to you")
+        self.assertEqual([each.ends_stream for each in self.client.of(DATA, 1)][-1], True)
+        self.assertEqual(self.client.of(RST_STREAM), [])
+        self.assertEqual(self.stage.sessions[-1].streams, {})
+
+    def test_ended_by_client_alone(self) -> None:
+        """An upstream that does not end its side for that is left after a while."""
+        self.open()
         self.client.send(data(1, b"", ended=True))
+        self.stage.reactor.pass_time(TUNNEL_END_SECONDS + 2)
         self.assertTrue(self.upstream.closed or self.upstream.saw_end)
+        self.client.look()
+        self.assertTrue(self.client.has_ended(1))
+        self.assertEqual(self.stage.sessions[-1].streams, {})
 
     def test_ended_by_upstream(self) -> None:
         """Upstream's end is the end of the stream, and of nothing else."""

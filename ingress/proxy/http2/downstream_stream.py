@@ -22,8 +22,10 @@ from ingress.http2.blocks import response_block, trailers_block, tunnel_block
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
 from ingress.http2.stream import Stream
+from ingress.proxy.limits import ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import BodyPace
+from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class DownstreamStream(Stream):
 
     __slots__ = (
         "_ahead",
+        "_ends_at",
         "_is_tunnel",
         "_key",
         "_pace",
@@ -93,6 +96,8 @@ class DownstreamStream(Stream):
         self._progress: Progress | None = None
         self._key = key
         self._is_tunnel = False
+        self._ends_at = NEVER
+        """Until when the other side may still say something, once one side has ended."""
         self._told = 0
         """How much of a conversation's answer there was at the last look."""
         self._ahead = bytearray()
@@ -109,6 +114,8 @@ class DownstreamStream(Stream):
         """Pass on a piece of the request body, or of a tunnel."""
         exchange = self.exchange
         if exchange is None:
+            if self.local_ended:
+                self._drop(ended)
             return
         try:
             if self._is_tunnel:
@@ -132,9 +139,23 @@ class DownstreamStream(Stream):
     def _take_from_tunnel(self, exchange: "Exchange", piece: bytes, ended: bool) -> None:
         if piece:
             exchange.tunnel_from_downstream(piece)
-        if ended and self.exchange is exchange:
-            # A tunnel has no half: upstream hears of the end, and we end, too.
-            exchange.downstream_lost()
+        if ended:
+            # Browsers end their side with their last frame, and want upstream's, too (RFC 6455 section 7.1.1).
+            self._ends_at = self._session.sweep.now + TUNNEL_END_SECONDS
+
+    def await_rest(self) -> None:
+        """The answer was sent before the request was whole: let the client read it in peace.
+
+        Some, such as curl 7.88, look at no answer once their stream is reset while they send.
+        """
+        self._ends_at = self._session.sweep.now + ENDED_SECONDS
+
+    def _drop(self, ended: bool) -> None:
+        """Something came of a request that is answered: the connection gets credit for it, the stream none."""
+        held, self.held = self.held, 0
+        self.connection.give_back(held)
+        if ended:
+            self.connection.stream_ended(self)
 
     def broken(self, code: int, why: str) -> None:
         """The client left, or what it sent is not to go on."""
@@ -263,6 +284,9 @@ class DownstreamStream(Stream):
             self.reset(ErrorCode.CANCEL)
             self.broken(ErrorCode.CANCEL, "takes nothing of its answer")
             return
+        if now >= self._ends_at:
+            self._end_late()
+            return
         exchange = self.exchange
         pace = self._pace
         if exchange is None or pace is None or self.remote_ended:
@@ -278,6 +302,14 @@ class DownstreamStream(Stream):
                 exchange.request_broken(408, "request body rests for too long")
         elif pace.is_overdue(now, _KEPT if self.connection.unread else 0):
             exchange.request_broken(408, "request body not complete in time")
+
+    def _end_late(self) -> None:
+        """The side that had not ended had its time."""
+        self._ends_at = NEVER
+        if self.local_ended:
+            self.reset(ErrorCode.NO_ERROR)
+        elif self.exchange is not None:
+            self.exchange.downstream_lost()
 
     def raised(self) -> None:
         """A bug was met: end the exchange at hand, and nothing else."""
