@@ -6,6 +6,7 @@ from attrs import evolve
 
 from ingress.model.backends import BackendReference
 from ingress.model.policy import Policy, SecureFields
+from ingress.model.retries import DEFAULT_RETRIES
 from ingress.policy.annotations import DEFAULTS, IngressPolicySettings
 from ingress.policy.bodies import DEFAULT_MAX_BYTES
 from ingress.policy.guards import GuardMissing
@@ -90,6 +91,8 @@ def _route(
 ) -> Route:
     backend = claim.backend
     secure = reading.protocols.secure
+    settings = reading.settings
+    asks = settings is not DEFAULTS
     return Route(
         claim.host,
         claim.path,
@@ -97,18 +100,18 @@ def _route(
         claim.ingress.key,
         backend,
         policies,
-        reading.settings.bodies.max_bytes,
+        settings.bodies.max_bytes,
         None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
         secure_fields=secure_fields,
         upstream_fields=guard.upstream_fields,
-        balancing=reading.settings.balancing.balancing(),
-        retries=reading.settings.retries.rule(),
-        timeouts=reading.settings.timeouts.asked(),
+        balancing=settings.balancing.balancing() if asks else None,
+        retries=settings.retries.rule() if asks else DEFAULT_RETRIES,
+        timeouts=settings.timeouts.asked() if asks else None,
     )
 
 
-def _order(route: Route) -> tuple[str, str]:
-    return (route.path, route.match.value)
+def _order(route: Route) -> tuple[str, bool]:
+    return (route.path, route.match is Match.PREFIX)
 
 
 def _policies(

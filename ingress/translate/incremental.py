@@ -57,6 +57,7 @@ from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
+from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
@@ -369,5 +370,5 @@ def _services_named(reading: IngressReading | None, state: ClusterState) -> dict
 
 def _secrets_named(reading: IngressReading | None) -> tuple[ObjectKey, ...]:
     """Return the Secret that TLS to the backends of *reading* needs, if it needs one."""
-    secret = None if reading is None else reading.protocols.secret
+    secret = None if reading is None or reading.protocols is NOTHING_ASKED else reading.protocols.secret
     return () if secret is None else (secret,)
