@@ -31,6 +31,8 @@ LOW_WATER = 16 * 1024
 _SMALL_READ = 16 * 1024
 _LARGE_READ = 256 * 1024
 _MAX_PIECES = 32
+_NOTHING: deque[memoryview] = deque()
+"""What waits on a connection at rest; never changed, and no byte of any connection's own."""
 
 
 class StreamTransport(SplicedSocket):
@@ -67,7 +69,7 @@ class StreamTransport(SplicedSocket):
         self._reading = True
         self._read_ended = False
         self._read_size = _SMALL_READ
-        self._out: deque[memoryview] = deque()
+        self._out = _NOTHING
         self._out_size = 0
         self._fresh = b""
         """Written in this batch of events (or turn), and sent at its end."""
@@ -191,6 +193,7 @@ class StreamTransport(SplicedSocket):
         if self._out:
             self.update()
         else:
+            self._out = _NOTHING
             self._all_sent()
         if self._producer_paused and self._out_size <= LOW_WATER and not self._ended:
             self._producer_paused = False
@@ -200,7 +203,7 @@ class StreamTransport(SplicedSocket):
     def send_failed(self, problem: OSError) -> None:
         """Send nothing more; last words of a peer that answers, such as an early answer, may still be there."""
         failure = Failure(error.ConnectionLost(str(problem)))
-        self._out.clear()
+        self._out = _NOTHING
         self._out_size = 0
         is_void = self._ending is not None or self._read_ended or (self._was_accepted and not self._reading)
         if is_void or not self._has_unread():
@@ -242,7 +245,7 @@ class StreamTransport(SplicedSocket):
         for splice in (self._splice_in, self._splice_out):
             if splice is not None:
                 splice.close()
-        self._out.clear()
+        self._out = _NOTHING
         self._out_size = 0
         self._producer = None
         self._plane.remove(self._fileno)
@@ -326,7 +329,7 @@ class StreamTransport(SplicedSocket):
             self._let_wait(memoryview(octets)[sent:])
 
     def _let_wait(self, rest: memoryview) -> None:
-        self._out.append(rest)
+        self._out = deque((rest,))
         self._out_size = len(rest)
         self.update()
         self._tell_producer()
