@@ -24,7 +24,7 @@ from ingress.proxy.attempts import (
     next_step,
 )
 from ingress.proxy.halves import DownstreamHalf, UpstreamHalf
-from ingress.proxy.limits import MAX_HELD
+from ingress.proxy.limits import MAX_HELD, SMALL_HELD
 from ingress.proxy.rotation import Rotation
 from ingress.proxy.transports import KernelCopy
 from ingress.routing.route import Route
@@ -157,8 +157,8 @@ class Attempting(ABC):
                 self._held = None
             if upstream.may_rest:
                 self.rest_seconds = (self.timeouts or self._site.limits.upstream).read_seconds
-        if self._tried and self._downstream.is_full:
-            # Interim answers to an attempt before wait there, and nobody says so again.
+        if self._downstream.is_full:
+            # Something waits there, be it interim answers to an attempt before, and nobody says so again.
             upstream.pause()
         return True
 
@@ -176,15 +176,19 @@ class Attempting(ABC):
 
     # Faults
 
-    def upstream_unreachable(self, why: str) -> None:
-        """No connection could be made to the endpoint; nothing was sent."""
+    def upstream_unreachable(self, why: str, is_news: bool = True) -> bool:
+        """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited.
+
+        It *is_news* but where others waited for the same connection: it failed once for all.
+        """
         if self.state is not _CONNECTING:
-            return
+            return False
         assert self._rotation is not None and self.endpoint is not None
         fault = fault_of_connecting(why)
-        if fault is not Fault.NO_SOCKET:
+        if is_news and fault is not Fault.NO_SOCKET:
             self._rotation.unreachable(self.endpoint)
         self._upstream_failed(TABLE[_CONNECTING, fault], why)
+        return True
 
     def upstream_lost(self, why: str, fault: Fault) -> None:
         """The connection is gone, or of no use any more."""
@@ -260,7 +264,11 @@ class Attempting(ABC):
                 return
         elif self.state is _DONE or self._held is None:
             return
-        self._held.append(piece)
+        held = self._held
+        if held and len(held[-1]) + len(piece) <= SMALL_HELD:
+            held[-1] += piece
+        else:
+            held.append(piece)
         self._held_size += len(piece)
         if self._held_size > MAX_HELD:
             if self._upstream is not None:

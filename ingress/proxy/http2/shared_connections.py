@@ -138,9 +138,11 @@ class SharedConnections:
     def _unreachable(self, session: UpstreamSession, why: str) -> None:
         waiting = self._take_waiting(session)
         self._count_less(session.endpoint)
+        is_news = True
         for exchange, _ in waiting:
             try:
-                exchange.upstream_unreachable(why)
+                if exchange.upstream_unreachable(why, is_news):
+                    is_news = False
             except Exception:
                 exchange.crash()
 
