@@ -30,6 +30,7 @@ Invariants:
    endpoints that go on being found.  The next change has everything translated anew.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -54,6 +55,9 @@ log = Logger()
 
 SLICE_SECONDS = 0.0004
 """How long translation keeps requests waiting at a time, give or take one step of it."""
+
+STEPS_COLLECTED = 200
+"""After so many steps of rounds, garbage is looked for among what they made, in a turn of its own."""
 
 SERVICES_AT_ONCE = 25
 """How many Services have their endpoints found in one turn: as many as take about a slice."""
@@ -118,6 +122,7 @@ class Controller:
         self._translation = Translation(options)
         self._round: Iterator[None] | None = None
         self._round_seconds = 0.0
+        self._uncollected = 0
         self._rested_at = 0.0
         # Whether anything changed since the round began.
         self._changed_since = False
@@ -183,8 +188,16 @@ class Controller:
         try:
             if self._round is None:
                 self._round = self._begin()
+            if self._uncollected >= STEPS_COLLECTED:
+                # The collector counts what was made less what was freed, and most replaces what was there: left
+                # to itself it would come late, and stay for ten slices.
+                self._uncollected = 0
+                gc.collect(1)
+                self._round_call = self._clock.callLater(0, self._work)
+                return
             seconds = self._clock.seconds
             for _ in self._round:
+                self._uncollected += 1
                 spent = seconds() - started
                 if not 0 <= spent < SLICE_SECONDS:
                     self._round_seconds += max(spent, 0)

@@ -1,5 +1,6 @@
 """From changed objects to a published snapshot."""
 
+import gc
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -16,6 +17,7 @@ from ingress.controller import (
     REPORT_SECONDS,
     REST_FACTOR,
     SLICE_SECONDS,
+    STEPS_COLLECTED,
     Controller,
 )
 from ingress.metrics.metrics import Metrics
@@ -297,6 +299,19 @@ class SliceTests(BusyTestCase):
         self.clock.callLater(0, served.append, 1)
         self.turns()
         self.assertEqual((served, self.published), ([1], []))
+
+    def test_collects_little_by_little(self) -> None:
+        """Long rounds look for garbage among what they made while that is little, in turns of its own."""
+        collected: list[int] = []
+        self.patch(gc, "collect", collected.append)
+        count = STEPS_COLLECTED
+        self.controller.changed(batch(*(ingress(f"i{n}", f"h{n}.test") for n in range(count))))
+        self.controller.synced()
+        self.work()
+        self.assertEqual(len(self.hosts()), count)
+        # Each Ingress takes a few steps.
+        self.assertGreater(len(collected), 2)
+        self.assertEqual(set(collected), {1})
 
     def start_two(self) -> None:
         """Publish an Ingress with two hosts."""
