@@ -20,7 +20,6 @@ from ingress.http2.connection import (
     MEMO_BLOCK_BYTES,
     MEMO_BLOCKS,
     MEMO_LIST_BYTES,
-    STREAM_WINDOW,
     Connection,
 )
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
@@ -44,6 +43,10 @@ from ingress.http2.stream import Stream
 
 ASSUMED_STREAMS: Final = 100
 """How many a peer is taken to allow until it says so (section 6.5.2 recommends no fewer)."""
+FIRST_WINDOW: Final = 16 * 1024
+"""What may come of an answer before any of it is taken: of so much a hundred streams may wait for one client."""
+ANSWER_WINDOW: Final = 64 * 1024
+"""What may come ahead of one that is being taken."""
 MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""
 _CHEAPER: Final = 8
@@ -51,7 +54,7 @@ _CHEAPER: Final = 8
 
 GREETING: Final = (
     PREFACE
-    + settings_frame(((ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, STREAM_WINDOW)))
+    + settings_frame(((ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, FIRST_WINDOW)))
     + window_update(0, CONNECTION_WINDOW - USUAL_WINDOW)
 )
 """What we say first."""
@@ -145,6 +148,8 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     def __init__(self, seconds: Callable[[], float], most_streams: int = ASSUMED_STREAMS) -> None:
         """*most_streams* is what the peer is taken to allow until it says so."""
         super().__init__(read_response_field, seconds)
+        self.first_room = FIRST_WINDOW
+        self.stream_room = ANSWER_WINDOW
         self.most_streams = most_streams
         """How many streams the peer lets us have at once."""
         self.is_leaving = False

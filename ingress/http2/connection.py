@@ -70,6 +70,7 @@ class Connection(Sending, Generic[S, F, M]):
         "_reset",
         "_room",
         "_told_table_size",
+        "first_room",
         "memo",
         "stream_room",
         "streams",
@@ -78,8 +79,8 @@ class Connection(Sending, Generic[S, F, M]):
     def __init__(self, read_field: Callable[[bytes, bytes], F], seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.streams: dict[int, S] = {}
-        self.stream_room = STREAM_WINDOW
-        """What we let the peer send on a new stream."""
+        self.first_room = self.stream_room = STREAM_WINDOW
+        """What we let the peer send on a new stream, and on one of which much was taken."""
         self.memo: dict[bytes, M] = {}
         """What field blocks meant, while the peer's table is as it was then."""
         self._told_table_size = USUAL_TABLE_SIZE
@@ -161,10 +162,10 @@ class Connection(Sending, Generic[S, F, M]):
                 self.give_back(length)
                 raise StreamFault(ErrorCode.PROTOCOL_ERROR, "body and content-length differ")
         stream.remote_ended = ended
-        if length != size:
-            stream.give_back(length - size)
         # Should the stream end while it takes this, what it holds is given back with it.
         stream.held += size
+        if length != size:
+            stream.give_back(length - size)
         stream.received(piece, ended)
         if not stream.is_paused and stream.held:
             stream.resume()
@@ -226,7 +227,7 @@ class Connection(Sending, Generic[S, F, M]):
         known = self.streams.pop(stream.id, None)
         if known is None:
             return
-        self.blocked.pop(stream, None)
+        stream.forget_unsent()
         held, stream.held = stream.held, 0
         if held:
             self.give_back(held)

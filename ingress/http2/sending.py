@@ -17,12 +17,14 @@ MAX_SURPLUS: Final = 64 * 1024
 class Sending(FrameReader):
     """The sending side of a connection, on top of the reading one."""
 
-    __slots__ = ("blocked", "initial_window", "is_full", "notice", "surplus", "window")
+    __slots__ = ("blocked", "initial_window", "is_full", "notice", "surplus", "waiting", "window")
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.blocked: dict[Stream, None] = {}
         """Streams with something that waits to be sent, in turns."""
+        self.waiting = 0
+        """How many bytes that are."""
         self.window = USUAL_WINDOW
         """Bytes of bodies that may be sent."""
         self.initial_window = USUAL_WINDOW

@@ -8,7 +8,7 @@ to write no more until ``drained``.
 
 from abc import abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
@@ -25,6 +25,8 @@ from ingress.http2.frames import (
 if TYPE_CHECKING:
     from ingress.http2.connection import Connection
 
+_SMALL: Final = 1024
+"""Pieces that wait are put together up to this size: those of an octet each would take a hundred times as much."""
 _NOTHING: deque[memoryview] = deque()
 """What waits on nearly every stream; never changed."""
 
@@ -56,7 +58,7 @@ class Stream:
         self.id = stream_id
         self.window = connection.initial_window
         """Bytes that may be sent; may be negative (section 6.9.2)."""
-        self.room = connection.stream_room
+        self.room = connection.first_room
         """Bytes that the peer may send."""
         self.held = 0
         """Bytes that came and were not taken yet."""
@@ -106,9 +108,11 @@ class Stream:
         connection = self.connection
         if not self.remote_ended:
             self._owed += count
-            if self._owed * 2 >= connection.stream_room:
-                self.room += self._owed
-                connection.write(window_update(self.id, self._owed))
+            window = self.room + self.held + self._owed
+            if self._owed * 2 >= window:
+                credit = self._owed + connection.stream_room - window
+                self.room += credit
+                connection.write(window_update(self.id, credit))
                 self._owed = 0
         connection.give_back(count)
 
@@ -192,7 +196,10 @@ class Stream:
         if piece:
             if not was_blocked:
                 self._waiting = deque()
+            elif len(piece) + len(self._waiting[-1]) <= _SMALL:
+                piece = b"%b%b" % (self._waiting.pop(), piece)
             self._waiting.append(memoryview(piece))
+            connection.waiting += size
         if was_blocked or (piece and self.connection.is_full):
             self.connection.blocked[self] = None
         else:
@@ -224,6 +231,7 @@ class Stream:
             frames.append(pack_head(0, size, DATA, END_STREAM if is_last else 0, self.id))
             frames.append(piece)
         if sent:
+            connection.waiting -= sent
             connection.budget.sent(sent)
         is_over = self._is_ending and not waiting
         if is_over:
@@ -244,7 +252,9 @@ class Stream:
 
     def forget_unsent(self) -> None:
         """Nothing of what waits is of use any more."""
-        self._waiting = _NOTHING
+        if self._waiting:
+            self.connection.waiting -= self.unsent
+            self._waiting = _NOTHING
         self.connection.blocked.pop(self, None)
 
     def _ended(self) -> None:

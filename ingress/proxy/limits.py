@@ -20,11 +20,15 @@ TUNNEL_END_SECONDS = 10.0
 """How long upstream may still talk once the client has ended its side of a WebSocket over HTTP/2."""
 MEMO_SECONDS = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
+MAX_WAITING = 512 * 1024
+"""Bytes of answers that wait with their streams on a connection of HTTP/2; what else is asked for waits at its endpoint."""
 MAX_AHEAD = 64 * 1024
 """Bytes kept of requests that wait for their turn."""
 
 MAX_HELD = 64 * 1024
 """Bytes of request body kept for an upstream that is not connected yet, or for another attempt."""
+SMALL_HELD = 1024
+"""Pieces of it are put together up to this size: those of an octet each would take a hundred times as much."""
 MAX_ATTEMPTS = 3
 """As ingress-nginx (``proxy-next-upstream-tries``)."""
 

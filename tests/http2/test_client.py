@@ -7,8 +7,15 @@ from collections.abc import Iterable
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.response_head import ResponseHead
-from ingress.http2.client import ASSUMED_STREAMS, MAX_INTERIM, ClientConnection, ClientStream
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.client import (
+    ANSWER_WINDOW,
+    ASSUMED_STREAMS,
+    FIRST_WINDOW,
+    MAX_INTERIM,
+    ClientConnection,
+    ClientStream,
+)
+from ingress.http2.connection import CONNECTION_WINDOW
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
 from tests.fakes.http2_frames import (
@@ -151,7 +158,7 @@ class GreetingTests(ClientCase):
     def test_settings(self) -> None:
         """The preface, our settings without pushes, and a larger window for the connection; theirs are acknowledged."""
         self.server.look()
-        self.assertEqual(self.server.settings, {ENABLE_PUSH: 0, INITIAL_WINDOW_SIZE: STREAM_WINDOW})
+        self.assertEqual(self.server.settings, {ENABLE_PUSH: 0, INITIAL_WINDOW_SIZE: FIRST_WINDOW})
         self.assertEqual(
             [(each.stream, each.increment) for each in self.server.of(WINDOW_UPDATE)],
             [(0, CONNECTION_WINDOW - 65535)],
@@ -373,14 +380,14 @@ class CreditTests(ClientCase):
             self.server.send(data(stream, bytes(min(FRAME_BYTES, size - at))))
 
     def test_taken(self) -> None:
-        """What is taken is given back, on the stream and on the connection."""
+        """What is taken is given back, on the stream and on the connection, and a stream that flows gets more."""
         self.ask()
         self.granted(0)
         self.server.send(headers(1, OK, ended=False))
-        self.send_body(1, STREAM_WINDOW)
-        self.assertEqual(self.granted(1), STREAM_WINDOW)
-        for _ in range(8):
-            self.send_body(1, STREAM_WINDOW)
+        self.send_body(1, FIRST_WINDOW)
+        self.assertEqual(self.granted(1), ANSWER_WINDOW)
+        for _ in range(2 * CONNECTION_WINDOW // ANSWER_WINDOW):
+            self.send_body(1, ANSWER_WINDOW)
         self.assertGreaterEqual(self.granted(0), CONNECTION_WINDOW)
         self.assertIsNone(self.connection.fault)
 
@@ -391,22 +398,22 @@ class CreditTests(ClientCase):
         for stream in slow:
             stream.pause()
             self.server.send(headers(stream.id, OK, ended=False))
-            self.send_body(stream.id, STREAM_WINDOW)
+            self.send_body(stream.id, FIRST_WINDOW)
             self.assertEqual(stream.room, 0)
         self.server.send(headers(quick.id, OK, ended=False))
-        self.send_body(quick.id, STREAM_WINDOW)
+        self.send_body(quick.id, FIRST_WINDOW)
         self.assertIsNone(self.connection.fault)
         self.assertEqual(self.resets(), [])
         self.granted(1)
         slow[0].resume()
-        self.assertEqual(self.granted(1), STREAM_WINDOW)
+        self.assertEqual(self.granted(1), ANSWER_WINDOW)
 
     def test_too_much(self) -> None:
         """More than a stream's window ends the stream."""
         stream = self.ask()
         stream.pause()
         self.server.send(headers(1, OK, ended=False))
-        self.send_body(1, STREAM_WINDOW + 1)
+        self.send_body(1, FIRST_WINDOW + 1)
         self.assertEqual(stream.seen[-1], f"broken {int(ErrorCode.FLOW_CONTROL_ERROR)}")
 
     def test_padding(self) -> None:
@@ -414,9 +421,9 @@ class CreditTests(ClientCase):
         self.ask()
         self.granted(0)
         self.server.send(headers(1, OK, ended=False))
-        for _ in range(2 * STREAM_WINDOW // 256):
+        for _ in range(2 * FIRST_WINDOW // 256):
             self.server.send(data(1, b"", padding=255) + data(1, b"x"))
-        self.assertGreaterEqual(self.granted(1), STREAM_WINDOW)
+        self.assertGreaterEqual(self.granted(1), FIRST_WINDOW)
         self.assertIsNone(self.connection.fault)
 
 

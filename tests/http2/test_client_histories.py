@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http2.client import GREETING
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.client import ANSWER_WINDOW, GREETING
+from ingress.http2.connection import CONNECTION_WINDOW
 from ingress.http2.faults import ErrorCode
 from tests.fakes import http2_frames as frames
 from tests.fakes.http2_client import Http2Client
@@ -119,7 +119,7 @@ class HistoryTests(SynchronousTestCase):
         given = sum(each.increment for each in client.of(frames.WINDOW_UPDATE, 0))
         self.assertGreaterEqual(given, CONNECTION_WINDOW - 65535)
         for stream in streams:
-            self.assertLessEqual(stream.room, STREAM_WINDOW)
+            self.assertLessEqual(stream.room, ANSWER_WINDOW)
             if not connection.has_failed:
                 self.assertGreaterEqual(stream.room, 0)
 

@@ -7,8 +7,7 @@ from unittest.mock import patch
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
 
-from ingress.http2.client import GREETING
-from ingress.http2.connection import STREAM_WINDOW
+from ingress.http2.client import ANSWER_WINDOW, FIRST_WINDOW, GREETING
 from ingress.model.limits import AskedTimeouts
 from ingress.model.retries import RetryRule
 from ingress.proxy.exchange import Exchange
@@ -253,7 +252,7 @@ class BackPressureTests(Http2UpstreamCase):
         server = self.server()
         server.look()
         server.send(headers(1, HEAD, ended=False), headers(3, HEAD, ended=False))
-        given = {1: STREAM_WINDOW, 3: STREAM_WINDOW}
+        given = {1: FIRST_WINDOW, 3: FIRST_WINDOW}
         sent = dict.fromkeys(given, 0)
         for _ in range(200):
             for stream in given:
@@ -266,7 +265,7 @@ class BackPressureTests(Http2UpstreamCase):
                     given[update.stream] += update.increment
             server.frames.clear()
         self.assertEqual(sent[3], 200 * 16000)
-        self.assertLess(sent[1], 3 * STREAM_WINDOW)
+        self.assertLess(sent[1], 3 * ANSWER_WINDOW)
         down.widen()
         server.look()
         self.assertGreater(sum(each.increment for each in server.of(WINDOW_UPDATE, 1)), 0)
@@ -381,8 +380,8 @@ class TimeTests(Http2UpstreamCase):
         down = self.stage.open(window=1000)
         down.say(GET)
         server = self.server()
-        server.send(headers(1, HEAD, ended=False))
-        for _ in range(10):
+        server.send(headers(1, HEAD, ended=False), data(1, bytes(12000)))
+        for _ in range(4):
             server.send(data(1, bytes(16000)))
         self.reactor.pass_time(59)
         down.widen(1000)
