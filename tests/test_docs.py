@@ -62,11 +62,11 @@ class DocumentTests(SynchronousTestCase):
     def test_commands_exist(self) -> None:
         """Every ``make`` command that is named is one."""
         makefile = (REPOSITORY / "Makefile").read_text("utf-8")
-        targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+        targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
         named = [
             (name, target)
             for name, text in documents()
-            for target in re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE)
+            for target in re.findall(r"(?:`|^    )make ([a-z0-9-]+)", text, re.MULTILINE)
         ]
         self.assertEqual([one for one in named if one[1] not in targets], [])
         self.assertTrue(named)

@@ -102,7 +102,7 @@ class LimitOptions(RepeatableOptions):
         parameter(
             "keep-alive-requests",
             _DEFAULTS.keep_alive_requests,
-            "Requests on one connection.",
+            "Requests on one connection of HTTP/1.1; in HTTP/2 there is no such bound.",
             read_requests,
         ),
         parameter(
