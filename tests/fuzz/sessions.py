@@ -371,6 +371,8 @@ class Playing:
             for stream in session.streams.values():
                 window = self._initial + self._given.get(stream.id, 0) - self._sent.get(stream.id, 0)
                 _need(stream.window == window, f"window of {stream} is {stream.window}, not {window}")
+            waiting = sum(stream.unsent for stream in session.streams.values())
+            _need(session.waiting == waiting, f"{waiting} bytes wait, and {session.waiting} are counted")
             held = sum(stream.held for stream in session.streams.values())
             room = session._room + session._owed + held
             _need(room == CONNECTION_WINDOW, f"credit of {room} is left in all")

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
-from ingress.proxy.transports import unsent
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     CANCEL,
     DATA,
     FLOW_CONTROL_ERROR,
     GOAWAY,
-    HEADERS,
     INITIAL_WINDOW_SIZE,
     RST_STREAM,
     WINDOW_UPDATE,
     block,
     data,
     headers,
-    ping,
     reset,
     settings,
     window_update,
 )
-from tests.http2.playing import LARGE, Http2Stage, SessionCase
+from tests.http2.playing import LARGE, SessionCase
 
 USUAL = 65_535
-MOST_UNREAD = 256 * 1024
-"""Octets that wait for a client which takes none, besides bodies, which wait with their streams."""
 
 
 def credit(client: Http2Client, stream: int) -> int:
@@ -238,21 +233,6 @@ class DownloadTests(SessionCase):
         self.assertTrue(client.closed)
         self.assertEqual(self.stage.open_upstreams, [])
 
-    def test_held_at_zero(self) -> None:
-        """A hundred answers that nobody lets go are kept in part, for a minute."""
-        client = self.stage.client((INITIAL_WINDOW_SIZE, 0))
-        client.send(*[client.request(stream, path=b"/large") for stream in range(1, 201, 2)])
-        client.look()
-        self.assertEqual(len(self.stage.requests), 100)
-        self.assertEqual(client.of(DATA), [])
-        self.stage.reactor.pass_time(50)
-        self.assertEqual(len(self.stage.open_upstreams), 100)
-        self.stage.reactor.pass_time(20)
-        client.look()
-        self.assertEqual([each.code for each in client.of(RST_STREAM)], [CANCEL] * 100)
-        self.assertEqual(self.stage.open_upstreams, [])
-        self.assertEqual(client.of(DATA), [])
-
     def test_dribbled(self) -> None:
         """A credit now and then keeps an answer going, and its end is the end of the stream."""
         client = self.stage.client((INITIAL_WINDOW_SIZE, 0))
@@ -262,84 +242,3 @@ class DownloadTests(SessionCase):
             client.send(window_update(1, LARGE // 16))
         self.assert_sent(client, 1, LARGE)
         self.assertTrue(client.has_ended(1))
-
-
-class UnreadTests(SessionCase):
-    """Clients that ask on, and read nothing of the answers."""
-
-    on_plane = True
-
-    def unread(self) -> int:
-        """Return what waits for the client."""
-        return unsent(self.stage.session.transport)
-
-    def ask(self, client: Http2Client, count: int, authority: bytes = b"shop.test") -> None:
-        """Ask so often, a hundred at a time, for answers without a body."""
-        for first in range(1, 2 * count, 200):
-            streams = range(first, first + 200, 2)
-            client.send(*[client.request(stream, method=b"HEAD", authority=authority) for stream in streams])
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.stage = Http2Stage(on_plane=self.on_plane)
-        self.client = self.stage.client()
-        [self.peer] = [
-            peer
-            for peer in self.stage.reactor._epoll.peers.values()
-            if peer not in self.stage.connector.peers
-        ]
-
-    def test_own_replies(self) -> None:
-        """What waits is bounded, reading goes on when some is taken, and then everything is answered."""
-        self.peer.window = 0
-        self.ask(self.client, 20_000, authority=b"none.test")
-        self.assertLess(self.unread(), MOST_UNREAD)
-        self.assertGreater(self.peer.unread, 0)
-        self.peer.widen()
-        self.client.look()
-        self.assertEqual(len(self.client.of(HEADERS)), 20_000)
-        self.assertIsNone(self.client.end)
-
-    def test_heads(self) -> None:
-        """The same holds for heads of upstream's answers, however large they are."""
-        self.stage.answer = lambda request: b"HTTP/1.1 200 OK\r\nX: %b\r\n\r\n" % (b"y" * 4000)
-        self.peer.window = 0
-        self.ask(self.client, 20_000)
-        self.assertLess(self.unread(), 1 << 20)
-
-    def test_ended(self) -> None:
-        """A client that takes nothing is ended in its time."""
-        self.peer.window = 0
-        self.ask(self.client, 20_000)
-        self.stage.reactor.pass_time(65)
-        self.assertTrue(self.peer.closed)
-
-    def test_chatter(self) -> None:
-        """It is ended as well while it makes us answer its PING all the time."""
-        self.client.send(settings((INITIAL_WINDOW_SIZE, 1 << 30)), window_update(0, 1 << 30))
-        self.peer.window = 0
-        self.client.send(self.client.request(1, path=b"/large"))
-        for _ in range(65):
-            self.client.send(ping())
-            self.stage.reactor.pass_time(1)
-        self.assertTrue(self.peer.closed)
-        self.assertEqual(self.stage.open_upstreams, [])
-
-    def test_slow_reader(self) -> None:
-        """A client that takes little, but takes it, is served while it asks on."""
-        self.peer.window = 0
-        self.ask(self.client, 10_000, authority=b"none.test")
-        for _ in range(200):
-            self.peer.widen(5000)
-            self.client.look()
-            self.stage.reactor.pass_time(1)
-        self.assertFalse(self.peer.closed)
-        self.peer.widen()
-        self.client.look()
-        self.assertEqual(len(self.client.of(HEADERS)), 10_000)
-
-
-class TwistedUnreadTests(UnreadTests):
-    """The same on Twisted's transports."""
-
-    on_plane = False

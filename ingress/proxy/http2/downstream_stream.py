@@ -76,6 +76,7 @@ class DownstreamStream(Stream):
         "_session",
         "_told",
         "exchange",
+        "is_held_back",
     )
 
     protocol = b"HTTP/2.0"
@@ -92,6 +93,8 @@ class DownstreamStream(Stream):
         super().__init__(session, stream_id, head.content_length, ended)
         self._session = session
         self.exchange: Exchange | None = None
+        self.is_held_back = False
+        """Whether its endpoint has to wait for what other streams have to send."""
         self._pace = None if ended or key is not None else BodyPace(session.sweep.now, session.limits)
         self._progress: Progress | None = None
         self._key = key
@@ -169,7 +172,11 @@ class DownstreamStream(Stream):
     def drained(self) -> None:
         """All that waited was sent."""
         self._progress = None
-        if self.exchange is not None:
+        session = self._session
+        if session.is_crammed:
+            self.is_held_back = True
+            session.less_waits()
+        elif self.exchange is not None:
             try:
                 self.exchange.downstream_drained()
             except Exception:
@@ -179,8 +186,29 @@ class DownstreamStream(Stream):
 
     @property
     def is_full(self) -> bool:
-        """Whether the client takes no more of the answer for now."""
-        return self.is_blocked or self.connection.is_full
+        """Whether something of the answer waits, or is to wait; who has to wait then is told when nothing does."""
+        return self.is_blocked or self.is_held_back
+
+    def hold_back(self) -> None:
+        """Have the endpoint say no more for now."""
+        if not self.is_held_back and not self.is_blocked and self.exchange is not None:
+            self.is_held_back = True
+            self.exchange.downstream_full()
+
+    def go_on(self) -> None:
+        """Have the endpoint go on that was held back."""
+        if self.is_held_back:
+            self.is_held_back = False
+            if not self.is_blocked and self.exchange is not None:
+                try:
+                    self.exchange.downstream_drained()
+                except Exception:
+                    self.raised()
+
+    def give_up(self) -> None:
+        """End the stream of a client that takes nothing."""
+        self.reset(ErrorCode.CANCEL)
+        self.broken(ErrorCode.CANCEL, "takes nothing of its answer")
 
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the head, and what there is of the body with it in one write."""
@@ -203,6 +231,7 @@ class DownstreamStream(Stream):
     def _tell_if_full(self, ended: bool) -> None:
         if self.is_blocked and self._progress is None:
             self._progress = Progress()
+            self._session.more_waits()
             if not ended and self.exchange is not None:
                 self.exchange.downstream_full()
 
@@ -212,7 +241,8 @@ class DownstreamStream(Stream):
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head."""
-        self.connection.write(field_block_frames(self.id, response_block(head, b"", b""), False))
+        block = self.connection.noticed(response_block(head, b"", b""))
+        self.connection.write(field_block_frames(self.id, block, False))
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Say that the WebSocket is open; raw bytes follow both ways."""
@@ -281,8 +311,7 @@ class DownstreamStream(Stream):
         """Called by the sweep: end what takes too long."""
         progress = self._progress
         if progress is not None and progress.is_stuck(self.unsent, now, self._session.limits.send_seconds):
-            self.reset(ErrorCode.CANCEL)
-            self.broken(ErrorCode.CANCEL, "takes nothing of its answer")
+            self.give_up()
             return
         if now >= self._ends_at:
             self._end_late()

@@ -26,6 +26,7 @@ from ingress.http2.stream import Stream
 from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.http2.downstream_stream import DownstreamStream, web_socket_key
+from ingress.proxy.http2.holding_back import HoldingBack
 from ingress.proxy.http2.turns import TurnTaking
 from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS
 from ingress.proxy.progress import Progress
@@ -44,7 +45,7 @@ _NOWHERE = (b"", b"")
 
 
 @implementer(IPushProducer)
-class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol):
+class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStream], Protocol):
     """One connection of a client, with its streams."""
 
     __slots__ = (
@@ -132,6 +133,7 @@ class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol
     def _abandon_streams(self) -> None:
         streams, self.streams = self.streams, {}
         self.blocked.clear()
+        self.waiting = 0
         for stream in streams.values():
             stream.broken(ErrorCode.NO_ERROR, "the connection is gone")
 
@@ -185,6 +187,7 @@ class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.sweep.now
+        stream.is_held_back = self.is_crammed
         self.streams[stream.id] = stream
         self._metrics.streams += 1
 
@@ -197,6 +200,8 @@ class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol
 
     def stream_closed(self, stream: DownstreamStream) -> None:
         """A stream is over; the last one leaves the connection at rest, or ends it."""
+        if self.is_crammed:
+            self.less_waits()
         if not self.streams:
             if self.leaving is Leaving.LEFT:
                 self.close()
@@ -322,6 +327,8 @@ class DownstreamSession(TurnTaking, ServerConnection[DownstreamStream], Protocol
         if self.leaving is Leaving.LEAVING and now - self._leaving_since >= LEAVE_SECONDS:
             # A client that does not answer its PING has had its time.
             self.leave_now()
+        if self.is_crammed:
+            self.look_at_waiting(now)
         for stream in list(self.streams.values()):
             stream.look(now)
         if self._is_closing:

@@ -1,0 +1,53 @@
+"""How much a session keeps of answers that its client does not take.
+
+A stream that cannot send stops its endpoint, but not before a first piece was read, and the first
+pieces of a hundred answers are megabytes.  So once that much waits on one connection, all its other
+streams have their endpoints wait, too: what these say stays in the kernel.  They go on when half of it
+is gone.  If nothing of it goes for as long as a client may take nothing, they end like those that wait.
+
+    roomy ── ``MAX_WAITING`` bytes wait ──▶ crammed ── half of that waits ──▶ roomy
+"""
+
+from abc import ABC
+from typing import TYPE_CHECKING
+
+from ingress.model.limits import Limits
+from ingress.proxy.limits import MAX_WAITING
+from ingress.proxy.progress import Progress
+
+if TYPE_CHECKING:
+    from ingress.proxy.http2.downstream_stream import DownstreamStream
+
+
+class HoldingBack(ABC):
+    """A session, as far as it keeps what waits; it is a connection of ``ingress.http2``, too."""
+
+    streams: "dict[int, DownstreamStream]"
+    waiting: int
+    limits: Limits
+    is_crammed = False
+    """Whether so much waits that no answer should bring more."""
+    _crammed: Progress | None = None
+
+    def more_waits(self) -> None:
+        """Something of an answer has to wait."""
+        if self.waiting >= MAX_WAITING and not self.is_crammed:
+            self.is_crammed = True
+            self._crammed = Progress()
+            for stream in list(self.streams.values()):
+                stream.hold_back()
+
+    def less_waits(self) -> None:
+        """Something that waited was sent, or is of no use any more."""
+        if self.is_crammed and self.waiting < MAX_WAITING // 2:
+            self.is_crammed = False
+            self._crammed = None
+            for stream in list(self.streams.values()):
+                stream.go_on()
+
+    def look_at_waiting(self, now: float) -> None:
+        """Called by the sweep: end what is held back for a client that takes nothing."""
+        if self._crammed is not None and self._crammed.is_stuck(self.waiting, now, self.limits.send_seconds):
+            for stream in list(self.streams.values()):
+                if stream.is_held_back:
+                    stream.give_up()

@@ -1,0 +1,195 @@
+"""Clients that do not take what they asked for: what the proxy keeps for them is bounded, and ends."""
+
+from __future__ import annotations
+
+from ingress.proxy.transports import unsent
+from tests.fakes.http2_client import Http2Client
+from tests.fakes.http2_frames import (
+    CANCEL,
+    DATA,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    RST_STREAM,
+    ping,
+    settings,
+    window_update,
+)
+from tests.http2.playing import LARGE, Http2Stage, SessionCase
+
+USUAL = 65_535
+MOST_UNREAD = 256 * 1024
+"""Octets that wait for a client which takes none, besides bodies, which wait with their streams."""
+
+
+class UnreadTests(SessionCase):
+    """Clients that ask on, and read nothing of the answers."""
+
+    on_plane = True
+
+    def unread(self) -> int:
+        """Return what waits for the client."""
+        return unsent(self.stage.session.transport)
+
+    def ask(self, client: Http2Client, count: int, authority: bytes = b"shop.test") -> None:
+        """Ask so often, a hundred at a time, for answers without a body."""
+        for first in range(1, 2 * count, 200):
+            streams = range(first, first + 200, 2)
+            client.send(*[client.request(stream, method=b"HEAD", authority=authority) for stream in streams])
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage = Http2Stage(on_plane=self.on_plane)
+        self.client = self.stage.client()
+        [self.peer] = [
+            peer
+            for peer in self.stage.reactor._epoll.peers.values()
+            if peer not in self.stage.connector.peers
+        ]
+
+    def test_own_replies(self) -> None:
+        """What waits is bounded, reading goes on when some is taken, and then everything is answered."""
+        self.peer.window = 0
+        self.ask(self.client, 20_000, authority=b"none.test")
+        self.assertLess(self.unread(), MOST_UNREAD)
+        self.assertGreater(self.peer.unread, 0)
+        self.peer.widen()
+        self.client.look()
+        self.assertEqual(len(self.client.of(HEADERS)), 20_000)
+        self.assertIsNone(self.client.end)
+
+    def test_heads(self) -> None:
+        """The same holds for heads of upstream's answers, however large they are."""
+        self.stage.answer = lambda request: b"HTTP/1.1 200 OK\r\nX: %b\r\n\r\n" % (b"y" * 4000)
+        self.peer.window = 0
+        self.ask(self.client, 20_000)
+        self.assertLess(self.unread(), 1 << 20)
+
+    def test_ended(self) -> None:
+        """A client that takes nothing is ended in its time."""
+        self.peer.window = 0
+        self.ask(self.client, 20_000)
+        self.stage.reactor.pass_time(65)
+        self.assertTrue(self.peer.closed)
+
+    def test_chatter(self) -> None:
+        """It is ended as well while it makes us answer its PING all the time."""
+        self.client.send(settings((INITIAL_WINDOW_SIZE, 1 << 30)), window_update(0, 1 << 30))
+        self.peer.window = 0
+        self.client.send(self.client.request(1, path=b"/large"))
+        for _ in range(65):
+            self.client.send(ping())
+            self.stage.reactor.pass_time(1)
+        self.assertTrue(self.peer.closed)
+        self.assertEqual(self.stage.open_upstreams, [])
+
+    def test_slow_reader(self) -> None:
+        """A client that takes little, but takes it, is served while it asks on."""
+        self.peer.window = 0
+        self.ask(self.client, 10_000, authority=b"none.test")
+        for _ in range(200):
+            self.peer.widen(5000)
+            self.client.look()
+            self.stage.reactor.pass_time(1)
+        self.assertFalse(self.peer.closed)
+        self.peer.widen()
+        self.client.look()
+        self.assertEqual(len(self.client.of(HEADERS)), 10_000)
+
+
+class TwistedUnreadTests(UnreadTests):
+    """The same on Twisted's transports."""
+
+    on_plane = False
+
+
+class HeldTests(SessionCase):
+    """Answers that a client lets wait: a hundred at once, of a megabyte each."""
+
+    on_plane = True
+    STREAMS = range(1001, 1201, 2)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage = Http2Stage(on_plane=self.on_plane)
+        self.client = self.stage.client()
+        # Connections to endpoints that were read from in large pieces.
+        self.client.send(window_update(0, 1 << 30), settings((INITIAL_WINDOW_SIZE, 1 << 30)))
+        self.client.send(*[self.client.request(stream, path=b"/large") for stream in range(1, 201, 2)])
+        self.client.look()
+        self.assertEqual(sum(len(each.payload) for each in self.client.of(DATA)), 100 * LARGE)
+        self.client.frames.clear()
+
+    def ask(self) -> None:
+        """Ask, and let nothing come."""
+        self.client.send(settings((INITIAL_WINDOW_SIZE, 0)))
+        self.client.send(*[self.client.request(stream, path=b"/large") for stream in self.STREAMS])
+        self.client.look()
+        self.assertEqual(self.client.of(DATA), [])
+
+    @property
+    def kept(self) -> int:
+        """What was read from endpoints, and not sent."""
+        return sum(stream.unsent for stream in self.stage.session.streams.values())
+
+    def test_bounded(self) -> None:
+        """Less than a megabyte is kept of all of them, and after a minute all of them have ended."""
+        self.ask()
+        self.assertEqual(len(self.stage.requests), 200)
+        self.assertLess(self.kept, LARGE)
+        self.stage.reactor.pass_time(50)
+        self.assertEqual(len(self.stage.open_upstreams), 100)
+        self.assertLess(self.kept, LARGE)
+        self.stage.reactor.pass_time(20)
+        self.client.look()
+        self.assertEqual([each.code for each in self.client.of(RST_STREAM)], [CANCEL] * 100)
+        self.assertEqual(self.stage.open_upstreams, [])
+        self.client.send(settings((INITIAL_WINDOW_SIZE, USUAL)), self.client.request(1301))
+        self.client.look()
+        self.assertEqual(self.client.statuses(1301), [200])
+
+    def test_taken_in_turns(self) -> None:
+        """When the client takes them after all, it gets all of them, and little is kept meanwhile."""
+        self.ask()
+        left = dict.fromkeys(self.STREAMS, LARGE)
+        while left:
+            for stream in list(left)[:7]:
+                self.client.send(window_update(stream, LARGE // 4))
+                left[stream] -= LARGE // 4
+                if not left[stream]:
+                    del left[stream]
+            self.client.look()
+            self.assertLess(self.kept, LARGE)
+        sizes = [0] * len(self.STREAMS)
+        for each in self.client.of(DATA):
+            sizes[(each.stream - self.STREAMS.start) // 2] += len(each.payload)
+        self.assertEqual(sizes, [LARGE] * len(self.STREAMS))
+        self.assertEqual(self.client.of(RST_STREAM), [])
+
+    def test_slow(self) -> None:
+        """Who takes a little now and then loses none of them, however long that takes."""
+        self.ask()
+        for _ in range(50):
+            self.stage.reactor.pass_time(25)
+            self.client.send(*[window_update(stream, LARGE // 50 + 1) for stream in self.STREAMS])
+            self.client.look()
+        self.assertEqual(self.client.of(RST_STREAM), [])
+        self.assertTrue(all(self.client.has_ended(stream) for stream in self.STREAMS))
+
+    def test_late_endpoints(self) -> None:
+        """What is asked for while much waits is asked of endpoints, and waits there."""
+        self.ask()
+        self.stage.connector.is_slow = True
+        self.client.send(*[self.client.request(stream, path=b"/large") for stream in range(1301, 1341, 2)])
+        self.stage.connector.let_through()
+        self.client.look()
+        self.assertEqual(len(self.stage.requests), 220)
+        self.assertLess(self.kept, LARGE)
+        self.client.send(settings((INITIAL_WINDOW_SIZE, 1 << 30)))
+        self.client.until(lambda: self.client.has_ended(1339))
+        self.assertTrue(all(self.client.has_ended(stream) for stream in range(1301, 1341, 2)))
+
+
+class TwistedHeldTests(HeldTests):
+    """The same on Twisted's transports."""
+
+    on_plane = False
