@@ -8,7 +8,7 @@ a request that needs a few of them waits for tens of milliseconds while objects 
 reference to them goes, without any collector; yet each full collection walks through all of
 them, and everything stands still for a few hundred milliseconds.
 
-So whatever survived two collections is frozen: later ones leave it alone, look at what was made since,
+So what is there at the start, all modules above all, and whatever survived two collections is frozen: later ones leave it alone, look at what was made since,
 and take a few milliseconds.  What is lost are cycles that become garbage after they were frozen.  They are looked for every
 few hours: then everything thaws, and is walked through once.
 """
@@ -61,5 +61,6 @@ def set_up_interpreter(clock: IReactorTime) -> Callable[[], None]:
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*_THRESHOLDS)
     gc.callbacks.append(_freeze_survivors)
+    gc.freeze()
     call = clock.callLater(THAW_SECONDS, thaw)
     return undo

@@ -18,6 +18,14 @@ class InterpreterTests(SynchronousTestCase):
         self.undo = set_up_interpreter(self.clock)
         self.addCleanup(lambda: self.undo())
 
+    def test_what_was_there_is_left_alone(self) -> None:
+        """What was there at the start, as modules are, is never walked through."""
+        self.undo()
+        kept = [[number] for number in range(1000)]
+        self.undo = set_up_interpreter(self.clock)
+        self.assertGreater(gc.get_freeze_count(), len(kept))
+        self.assertLess(len(gc.get_objects()), len(kept))
+
     def test_survivors_are_left_alone(self) -> None:
         """What a full collection left is not walked through by the next ones."""
         kept = [[number] for number in range(1000)]
