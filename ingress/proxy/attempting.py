@@ -291,3 +291,6 @@ class Attempting(ABC):
         upstream, self._upstream = self._upstream, None
         if upstream is not None:
             upstream.abandon()
+        elif self.state is _CONNECTING:
+            assert self.endpoint is not None
+            self._site.pool.leave(self, self.endpoint)

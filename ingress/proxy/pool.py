@@ -55,6 +55,10 @@ class UpstreamPool:
         self._distrusted: dict[Endpoint, float] = {}
         """Endpoints that ended a kept connection under a request, and until when that is held against them."""
         self._waiting: dict[UpstreamConnection, Attempting] = {}
+        self._made_for: dict[Attempting, UpstreamConnection] = {}
+        """The same the other way round."""
+        self._unclaimed: dict[Endpoint, dict[UpstreamConnection, None]] = {}
+        """Connections that are being made for who has left; the next who asks waits for the latest of them."""
         self._connections: set[UpstreamConnection] = set()
         self._closed = False
 
@@ -87,18 +91,57 @@ class UpstreamPool:
         if endpoint.terms is not None and endpoint.terms.is_http2:
             self.shared.acquire(endpoint, exchange, reuse, fresh)
             return
+        unclaimed = self._unclaimed.get(endpoint)
+        if unclaimed:
+            connection, _ = unclaimed.popitem()
+            if not unclaimed:
+                del self._unclaimed[endpoint]
+            self._await(connection, exchange)
+            return
         connection = UpstreamConnection(endpoint, self)
-        self._waiting[connection] = exchange
+        self._await(connection, exchange)
         self._counts[endpoint] = self._counts.get(endpoint, 0) + 1
         seconds = (exchange.timeouts or self.timeouts).connect_seconds
         self._connect(endpoint, connection, partial(self._unreachable, connection), seconds)
+
+    def _await(self, connection: UpstreamConnection, exchange: Attempting) -> None:
+        self._waiting[connection] = exchange
+        self._made_for[exchange] = connection
+
+    def _claim(self, connection: UpstreamConnection) -> Attempting | None:
+        """Return who waits for *connection*, which is made or will never be."""
+        exchange = self._waiting.pop(connection, None)
+        if exchange is not None:
+            del self._made_for[exchange]
+            return exchange
+        unclaimed = self._unclaimed[connection.endpoint]
+        del unclaimed[connection]
+        if not unclaimed:
+            del self._unclaimed[connection.endpoint]
+        return None
+
+    def leave(self, exchange: Attempting, endpoint: Endpoint) -> None:
+        """Forget *exchange*, which waits for a connection to *endpoint*.
+
+        Else a client that comes and leaves would have any number of connections made to one that does not answer.
+        """
+        connection = self._made_for.pop(exchange, None)
+        if connection is None:
+            self.shared.leave(exchange, endpoint)
+        else:
+            del self._waiting[connection]
+            self._unclaimed.setdefault(endpoint, {})[connection] = None
 
     def has_room(self, endpoint: Endpoint) -> bool:
         """Whether another exchange may go to *endpoint*."""
         if endpoint.terms is not None and endpoint.terms.is_http2:
             has_room = self.shared.has_room(endpoint)
         else:
-            has_room = self._counts.get(endpoint, 0) < self.most or bool(self._idle.get(endpoint))
+            has_room = (
+                self._counts.get(endpoint, 0) < self.most
+                or bool(self._idle.get(endpoint))
+                or bool(self._unclaimed.get(endpoint))
+            )
         if has_room:
             return True
         self._metrics.connections.endpoint_passed_over()
@@ -119,7 +162,7 @@ class UpstreamPool:
         """A new connection is made: hand it to the exchange that waits, or keep it for another."""
         self._connections.add(connection)
         self._metrics.upstream_opened()
-        exchange = self._waiting.pop(connection, None)
+        exchange = self._claim(connection)
         try:
             is_taken = exchange is not None and exchange.upstream_connected(connection)
         except Exception:
@@ -131,7 +174,7 @@ class UpstreamPool:
             self.release(connection)
 
     def _unreachable(self, connection: UpstreamConnection, why: str) -> None:
-        exchange = self._waiting.pop(connection, None)
+        exchange = self._claim(connection)
         self._count_less(connection.endpoint)
         if exchange is not None:
             try:

@@ -3,7 +3,7 @@
 from ingress.model.backends import Endpoint
 from ingress.proxy.limits import MAX_UPSTREAM_IDLE
 from ingress.proxy.pool import MAX_DISTRUSTED
-from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
+from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
 
 
 class PoolTests(ProxyCase):
@@ -44,6 +44,39 @@ class PoolTests(ProxyCase):
             peer.say(OK)
         self.assertEqual(sum(not peer.closed for peer in self.connector.peers), MAX_UPSTREAM_IDLE)
         self.assertEqual(len(self.metrics.ended), MAX_UPSTREAM_IDLE + 5)
+
+    def test_left(self) -> None:
+        """What is made for who has left is for the next who asks: who comes and leaves has one made, not many."""
+        self.connector.is_slow = True
+        for _ in range(20):
+            down = self.stage.open()
+            down.say(GET)
+            down.reset()
+        stays, other = self.stage.open(), self.stage.open()
+        stays.say(GET)
+        other.say(GET)
+        self.assertEqual(self.connector.asked, [ONE, ONE])
+        self.connector.let_through()
+        for number in (0, 1):
+            self.upstream(number).say(OK)
+        self.assertEqual([body_of(each.take()) for each in (stays, other)], [b"ok", b"ok"])
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 2 idle, 0 connecting>")
+
+    def test_left_in_vain(self) -> None:
+        """One that cannot be made is forgotten, whoever waited for it, and so is one that nobody waits for."""
+        self.connector.is_slow = True
+        gone, stays = self.stage.open(), self.stage.open()
+        gone.say(GET)
+        gone.reset()
+        stays.say(GET)
+        self.connector.refuse("connection refused")
+        self.assert_status(stays.take(), 502)
+        gone = self.stage.open()
+        gone.say(GET)
+        gone.reset()
+        self.connector.refuse("connection refused")
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 0 idle, 0 connecting>")
+        self.assertEqual((self.stage.pool._unclaimed, self.stage.pool._made_for), ({}, {}))
 
     def test_repr(self) -> None:
         """The pool shows how many connections it has, and what they do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ingress.http2.client import ASSUMED_STREAMS
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.transports import REFUSED, TIMED_OUT
 from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, goaway, settings
@@ -65,6 +66,18 @@ class SharingTests(Http2UpstreamCase):
         self.assert_status(here.take(), 200)
         self.ask(1)
         self.assert_upstreams(1)
+
+    def test_come_and_gone(self) -> None:
+        """Who left makes no room scarce: one connection is made, however many come and leave meanwhile."""
+        self.connector.is_slow = True
+        for _ in range(3 * ASSUMED_STREAMS):
+            [gone] = self.ask(1)
+            gone.reset()
+        [here] = self.ask(1)
+        self.assertEqual(len(self.connector.asked), 1)
+        self.connector.let_through()
+        self.server().answer(1)
+        self.assert_status(here.take(), 200)
 
     def test_unreachable(self) -> None:
         """What cannot be connected to fails for all who wait; each may try another endpoint."""

@@ -119,6 +119,12 @@ class SharedConnections:
                 session.watch_delivery()
             exchange.upstream_connected(session.open(reuse))
 
+    def leave(self, exchange: Attempting, endpoint: Endpoint) -> None:
+        """Forget *exchange*, if it waits for a connection to *endpoint*: its place is free for another."""
+        known = self._endpoints.get(endpoint)
+        for waiting in known.making.values() if known is not None else ():
+            waiting[:] = [each for each in waiting if each[0] is not exchange]
+
     def has_room(self, endpoint: Endpoint) -> bool:
         """Whether another exchange may go to *endpoint*."""
         if self._counts.get(endpoint, 0) < self._most:
