@@ -13,6 +13,7 @@ from tests.corpus.judge import WrongError
 from tests.fuzz.field_blocks import agree, generated
 from tests.fuzz.mutations import conversation
 from tests.fuzz.parsers import parse_one
+from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import acts_of, fuzz_session
 from tests.fuzz.streams import fuzz_one
 
@@ -48,6 +49,7 @@ def _play(number: int, shows: bool = False) -> int:
         parse_one(case.sent)
         agree(generated(Random(number), 0.25))
         told = fuzz_session(number)
+        fuzz_relayed(number)
     except WrongError as error:
         case = conversation(Random(number))
         sys.stdout.write(

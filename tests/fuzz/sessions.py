@@ -312,11 +312,7 @@ class Playing:
         if isinstance(act, Pass):
             self._stage.reactor.pass_time(act.seconds)
         elif isinstance(act, Answer):
-            waiting = [
-                peer for peer in self._stage.connector.peers if peer in self._asked and not peer.closed
-            ]
-            if waiting:
-                self._answer(waiting[act.which % len(waiting)], act.what)
+            self._act_upstream(act.which, act.what)
         else:
             self._given.update(
                 {stream: self._given.get(stream, 0) + increment for stream, increment in act.windows}
@@ -334,6 +330,11 @@ class Playing:
             size = self._cuts.choice((1, 2, 5, 9, 12, 40, 1000, 20_000))
             yield octets[:size]
             octets = octets[size:]
+
+    def _act_upstream(self, which: int, what: str) -> None:
+        waiting = [peer for peer in self._stage.connector.peers if peer in self._asked and not peer.closed]
+        if waiting:
+            self._answer(waiting[which % len(waiting)], what)
 
     def _answer(self, peer: Peer, what: str) -> None:
         if what in WHOLE:
@@ -366,16 +367,16 @@ class Playing:
             if session.has_failed:
                 continue
             window = USUAL + self._given.get(0, 0) - self._sent.get(0, 0)
-            _need(window >= 0, f"sent {-window} more than the connection takes")
-            _need(session.window == window, f"window of the connection is {session.window}, not {window}")
+            need(window >= 0, f"sent {-window} more than the connection takes")
+            need(session.window == window, f"window of the connection is {session.window}, not {window}")
             for stream in session.streams.values():
                 window = self._initial + self._given.get(stream.id, 0) - self._sent.get(stream.id, 0)
-                _need(stream.window == window, f"window of {stream} is {stream.window}, not {window}")
+                need(stream.window == window, f"window of {stream} is {stream.window}, not {window}")
             waiting = sum(stream.unsent for stream in session.streams.values())
-            _need(session.waiting == waiting, f"{waiting} bytes wait, and {session.waiting} are counted")
+            need(session.waiting == waiting, f"{waiting} bytes wait, and {session.waiting} are counted")
             held = sum(stream.held for stream in session.streams.values())
             room = session._room + session._owed + held
-            _need(room == CONNECTION_WINDOW, f"credit of {room} is left in all")
+            need(room == CONNECTION_WINDOW, f"credit of {room} is left in all")
 
     def _told(self) -> Told:
         client = self._client
@@ -397,10 +398,10 @@ class Playing:
         self._client.wire.close()
         for _ in range(3):
             self._stage.reactor.pass_time(1)
-        _need(not self._stage.site._channels, f"left: {self._stage.site._channels}")
-        _need(" 0 busy" in repr(self._stage.pool), f"left: {self._stage.pool}")
+        need(not self._stage.site._channels, f"left: {self._stage.site._channels}")
+        need(" 0 busy" in repr(self._stage.pool), f"left: {self._stage.pool}")
         for session in self._stage.sessions:
-            _need(not session.streams, f"left: {session.streams}")
+            need(not session.streams, f"left: {session.streams}")
 
 
 def play(number: int, cuts: Random | None = None) -> Told:
@@ -413,10 +414,11 @@ def fuzz_session(number: int) -> Told:
     whole = play(number)
     cut = play(number, Random(number + 1))
     for name in ("frames", "upstreams", "ended", "is_alive"):
-        _need(getattr(whole, name) == getattr(cut, name), f"cut, it has other {name}")
+        need(getattr(whole, name) == getattr(cut, name), f"cut, it has other {name}")
     return whole
 
 
-def _need(condition: object, why: str) -> None:
+def need(condition: object, why: str) -> None:
+    """Raise ``WrongError`` unless *condition* holds."""
     if not condition:
         raise WrongError(why)

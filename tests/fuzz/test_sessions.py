@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.connection import Connection
 from ingress.http2.stream import Stream
 from tests.corpus.judge import WrongError
+from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play
 
 COUNT = 250
@@ -25,6 +26,14 @@ class SessionTests(SynchronousTestCase):
         self.assertLessEqual(alive, COUNT * 0.9)
         self.assertGreater(sum(each.answers for each in told), 2 * COUNT)
         self.assertGreater(sum(len(each.upstreams) for each in told), 2 * COUNT)
+        statuses = {status for each in told for status in each.ended}
+        self.assertGreaterEqual(statuses, {200, 204, 499, 502})
+
+    def test_relayed(self) -> None:
+        """They go well with endpoints that speak HTTP/2; most requests are answered there, too."""
+        told = [fuzz_relayed(number) for number in range(COUNT)]
+        self.assertGreaterEqual(sum(each.is_alive for each in told), COUNT * 0.4)
+        self.assertGreater(sum(each.answers for each in told), 2 * COUNT)
         statuses = {status for each in told for status in each.ended}
         self.assertGreaterEqual(statuses, {200, 204, 499, 502})
 
