@@ -16,7 +16,7 @@ from tests.http2.playing import Http2Stage
 
 AT_ONCE = 16
 """Pieces that come in one packet."""
-MOST_BYTES = 4 << 20
+MOST_BYTES = 2 << 20
 """What the proxy and this test may keep more of for one flood: answers on their way, and what is remembered of each stream."""
 
 
