@@ -18,6 +18,8 @@ ENDED_SECONDS = 1.0
 """How long the rest of an answered request may come over HTTP/2 before its stream is reset."""
 TUNNEL_END_SECONDS = 10.0
 """How long upstream may still talk once the client has ended its side of a WebSocket over HTTP/2."""
+OVERTIME = 0.1
+"""How much older than it should a connection of HTTP/2 becomes that never rests, as part of its age."""
 MEMO_SECONDS = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
 MAX_WAITING = 512 * 1024

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
+from ingress.proxy.limits import MEMO_SECONDS
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     ACK,
@@ -216,3 +219,38 @@ class TimeTests(SessionCase):
             client.send(ping())
             self.stage.reactor.pass_time(1)
         self.assertTrue(client.closed)
+
+
+class AgeTests(SessionCase):
+    """A connection that has become too old for more requests."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage.site.limits = evolve(self.stage.site.limits, keep_alive_age_seconds=100.0)
+
+    def test_at_rest(self) -> None:
+        """It ends when nothing was asked over it for a while, and not under requests."""
+        client = self.stage.client()
+        for stream in range(1, 209, 2):
+            client.send(client.request(stream))
+            self.stage.reactor.pass_time(1)
+        self.assertEqual(ends(client), [])
+        self.stage.reactor.pass_time(MEMO_SECONDS)
+        self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW)])
+        client.send(client.request(209))
+        pong(client)
+        self.assertEqual(client.statuses(209), [200])
+        self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 209)])
+        self.assertTrue(client.closed)
+
+    def test_busy(self) -> None:
+        """If it never rests, it ends all the same, when it is a tenth older than it should be."""
+        client = self.stage.client()
+        for stream in range(1, 219, 2):
+            client.send(client.request(stream))
+            self.stage.reactor.pass_time(1)
+        self.assertEqual(ends(client), [])
+        self.stage.reactor.pass_time(2)
+        client.send(client.request(219))
+        self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW)])
+        self.assertEqual(client.statuses(219), [200])

@@ -28,7 +28,7 @@ from ingress.proxy.exchange import Exchange
 from ingress.proxy.http2.downstream_stream import DownstreamStream, web_socket_key
 from ingress.proxy.http2.holding_back import HoldingBack
 from ingress.proxy.http2.turns import TurnTaking
-from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS
+from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS, OVERTIME
 from ingress.proxy.progress import Progress
 from ingress.proxy.security import Security
 from ingress.proxy.sweep import NEVER
@@ -56,6 +56,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         "_resting_since",
         "_secure",
         "_site",
+        "_too_old_at",
         "deadline",
         "limits",
         "sweep",
@@ -80,7 +81,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self.deadline = NEVER
         self._site = site
         self._secure = secure
-        self._resting_since = self._old_at = self._ends_at = 0.0
+        self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
         self._metrics = site.metrics.http2.downstream
 
     def __repr__(self) -> str:
@@ -104,7 +105,9 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             self.security = Security(transport)
         now = self.sweep.now
         self._resting_since = self._amid_since = now
-        self._old_at = now + self.limits.keep_alive_age_seconds
+        age = self.limits.keep_alive_age_seconds
+        self._old_at = now + age
+        self._too_old_at = self._old_at + age * OVERTIME
         # The preface must come as quickly as a head; only after it may a peer rest.
         self.deadline = now + self.limits.head_seconds
         self.sweep.watch(self)
@@ -170,7 +173,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
                 self._site.resource_for(exchange).render(exchange)
         except Exception:
             stream.raised()
-        if self._site.draining or self.sweep.now >= self._old_at:
+        if self._site.draining or self.sweep.now >= self._too_old_at:
             self.leave()
 
     def unreadable(self, stream_id: int, status: int, why: str, ended: bool) -> None:
@@ -192,7 +195,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self._metrics.streams += 1
 
     def stream_ended(self, stream: Stream) -> None:
-        """An answer was sent; what is still to come of its request may come for a while, unless we leave."""
+        """An answer was sent; of a request that is refused the rest may still come for a while, unless we leave."""
         if stream.remote_ended or self.leaving is not Leaving.OPEN:
             super().stream_ended(stream)
         elif isinstance(stream, DownstreamStream):
@@ -351,5 +354,6 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         """Give memory back first, and the connection later."""
         self.memo.clear()
         self.deadline = self._resting_since + self.limits.keep_alive_seconds
-        if self.deadline <= now + self.sweep.interval_seconds / 2:
+        if self.deadline <= now + self.sweep.interval_seconds / 2 or now >= self._old_at:
+            # Under requests would be worse: browsers fail some of those that wait for a stream then.
             self.leave()
