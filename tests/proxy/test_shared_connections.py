@@ -5,7 +5,7 @@ from __future__ import annotations
 from ingress.http2.client import ASSUMED_STREAMS
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.transports import REFUSED, TIMED_OUT
-from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, goaway, settings
+from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
 from tests.fakes.transports import Peer
 from tests.proxy.http2_case import ONE, TWO, Http2UpstreamCase
 from tests.proxy.playing import GET
@@ -119,6 +119,23 @@ class SharingTests(Http2UpstreamCase):
         self.server().send(settings((MAX_CONCURRENT_STREAMS, 0)))
         self.ask(1)
         self.assert_upstreams(2)
+
+    def test_none(self) -> None:
+        """An endpoint that takes no streams at all is asked each time, and keeps no connection for it."""
+        for number in range(5):
+            down = self.stage.open()
+            down.say(GET)
+            self.server(number).send(settings((MAX_CONCURRENT_STREAMS, 0)), reset(1, REFUSED_STREAM))
+            self.assert_status(down.take(), 502)
+            self.assertTrue(self.upstream(number).saw_end)
+
+    def test_none_at_rest(self) -> None:
+        """One that says so while nothing goes on is closed, too."""
+        (down,) = self.ask(1)
+        self.server().answer(1)
+        self.assert_status(down.take(), 200)
+        self.server().send(settings((MAX_CONCURRENT_STREAMS, 0)))
+        self.assertTrue(self.upstream().saw_end)
 
     def test_sure(self) -> None:
         """A request that cannot be repeated avoids a resting connection that has something to say."""

@@ -168,7 +168,14 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         if self.is_leaving:
             self.close()
         else:
+            self._rest_or_retire()
+
+    def _rest_or_retire(self) -> None:
+        """Stay for the next request, if the endpoint takes any; else each would leave a connection behind."""
+        if self.most_streams:
             self._rest()
+        else:
+            self.retire()
 
     def _rest(self) -> None:
         self.deadline = self.sweep.now + UPSTREAM_IDLE_SECONDS
@@ -191,6 +198,8 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         """The endpoint says how many streams it takes at once."""
         super().most_streams_changed(count)
         self._shared.learned(self.endpoint, count)
+        if not self.streams:
+            self._rest_or_retire()
 
     def failed(self, code: ErrorCode, why: str) -> None:
         """What came makes no sense: end everything."""
