@@ -22,8 +22,10 @@ OVERTIME = 0.1
 """How much older than it should a connection of HTTP/2 becomes that never rests, as part of its age."""
 MEMO_SECONDS = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
-MAX_WAITING = 512 * 1024
+MAX_WAITING = 640 * 1024
 """Bytes of answers that wait with their streams on a connection of HTTP/2; what else is asked for waits at its endpoint."""
+CRAMMED_SECONDS = 5.0
+"""How long a stream may wait for credit of its own on a connection where so much waits."""
 MAX_AHEAD = 64 * 1024
 """Bytes kept of requests that wait for their turn."""
 

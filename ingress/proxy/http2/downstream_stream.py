@@ -22,7 +22,7 @@ from ingress.http2.blocks import response_block, trailers_block, tunnel_block
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
 from ingress.http2.stream import Stream
-from ingress.proxy.limits import ENDED_SECONDS, TUNNEL_END_SECONDS
+from ingress.proxy.limits import CRAMMED_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import BodyPace
 from ingress.proxy.sweep import NEVER
@@ -69,6 +69,7 @@ class DownstreamStream(Stream):
     __slots__ = (
         "_ahead",
         "_ends_at",
+        "_held_at",
         "_is_tunnel",
         "_key",
         "_pace",
@@ -94,7 +95,9 @@ class DownstreamStream(Stream):
         self._session = session
         self.exchange: Exchange | None = None
         self.is_held_back = False
-        """Whether its endpoint has to wait for what other streams have to send."""
+        """Whether its endpoint has to wait for what other streams have to send, ..."""
+        self._held_at = 0.0
+        """... and since when."""
         self._pace = None if ended or key is not None else BodyPace(session.sweep.now, session.limits)
         self._progress: Progress | None = None
         self._key = key
@@ -146,10 +149,16 @@ class DownstreamStream(Stream):
             # Browsers end their side with their last frame, and want upstream's, too (RFC 6455 section 7.1.1).
             self._ends_at = self._session.sweep.now + TUNNEL_END_SECONDS
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the request is answered with an error."""
+        return self.exchange is not None and self.exchange.status >= 400
+
     def await_rest(self) -> None:
         """The answer was sent before the request was whole: let the client read it in peace.
 
-        Some, such as curl 7.88, look at no answer once their stream is reset while they send.
+        curl 7.88 stops sending when it reads an error, but looks at no answer once its stream is reset.  After any other
+        answer it waits for that reset alone, and without end.
         """
         self._ends_at = self._session.sweep.now + ENDED_SECONDS
 
@@ -174,7 +183,7 @@ class DownstreamStream(Stream):
         self._progress = None
         session = self._session
         if session.is_crammed:
-            self.is_held_back = True
+            self.hold_back()
             session.less_waits()
         elif self.exchange is not None:
             try:
@@ -190,10 +199,12 @@ class DownstreamStream(Stream):
         return self.is_blocked or self.is_held_back
 
     def hold_back(self) -> None:
-        """Have the endpoint say no more for now."""
-        if not self.is_held_back and not self.is_blocked and self.exchange is not None:
+        """Have the endpoint say no more for now, also if there is none yet."""
+        if not self.is_held_back and not self.is_blocked:
             self.is_held_back = True
-            self.exchange.downstream_full()
+            self._held_at = self._session.sweep.now
+            if self.exchange is not None:
+                self.exchange.downstream_full()
 
     def go_on(self) -> None:
         """Have the endpoint go on that was held back."""
@@ -204,6 +215,14 @@ class DownstreamStream(Stream):
                     self.exchange.downstream_drained()
                 except Exception:
                     self.raised()
+
+    def is_left_lying(self, now: float) -> bool:
+        """Whether the client has given this stream no credit for a while, and something waits for that alone."""
+        if self.window > 0:
+            return False
+        if not self.is_blocked:
+            return self.is_held_back and now - self._held_at >= CRAMMED_SECONDS
+        return self._progress is not None and self._progress.is_stuck(self.unsent, now, CRAMMED_SECONDS)
 
     def give_up(self) -> None:
         """End the stream of a client that takes nothing."""

@@ -3,9 +3,13 @@
 A stream that cannot send stops its endpoint, but not before a first piece was read, and the first
 pieces of a hundred answers are megabytes.  So once that much waits on one connection, all its other
 streams have their endpoints wait, too: what these say stays in the kernel.  They go on when half of it
-is gone.  If nothing of it goes for as long as a client may take nothing, they end like those that wait.
+is gone.
 
     roomy ── ``MAX_WAITING`` bytes wait ──▶ crammed ── half of that waits ──▶ roomy
+
+A page must not stand still for the videos on it that are paused.  So a crammed session ends, after a few seconds,
+the streams that the client itself gives no credit for; those that merely share a slow way with others have
+all the time that a client may take.
 """
 
 from abc import ABC
@@ -46,8 +50,13 @@ class HoldingBack(ABC):
                 stream.go_on()
 
     def look_at_waiting(self, now: float) -> None:
-        """Called by the sweep: end what is held back for a client that takes nothing."""
-        if self._crammed is not None and self._crammed.is_stuck(self.waiting, now, self.limits.send_seconds):
-            for stream in list(self.streams.values()):
-                if stream.is_held_back:
-                    stream.give_up()
+        """Called by the sweep while it is crammed: end what nobody takes."""
+        assert self._crammed is not None
+        is_stuck = self._crammed.is_stuck(self.waiting, now, self.limits.send_seconds)
+        lying = [
+            stream
+            for stream in self.streams.values()
+            if (is_stuck and stream.is_held_back) or stream.is_left_lying(now)
+        ]
+        for stream in lying:
+            stream.give_up()

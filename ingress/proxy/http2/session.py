@@ -190,7 +190,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.sweep.now
-        stream.is_held_back = self.is_crammed
+        if self.is_crammed:
+            stream.hold_back()
         self.streams[stream.id] = stream
         self._metrics.streams += 1
 
@@ -198,8 +199,10 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         """An answer was sent; of a request that is refused the rest may still come for a while, unless we leave."""
         if stream.remote_ended or self.leaving is not Leaving.OPEN:
             super().stream_ended(stream)
-        elif isinstance(stream, DownstreamStream):
+        elif isinstance(stream, DownstreamStream) and stream.is_refused:
             stream.await_rest()
+        else:
+            super().stream_ended(stream)
 
     def stream_closed(self, stream: DownstreamStream) -> None:
         """A stream is over; the last one leaves the connection at rest, or ends it."""
