@@ -9,8 +9,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.connection import Connection
 from ingress.http2.stream import Stream
 from tests.corpus.judge import WrongError
+from tests.fakes.http2_frames import PREFACE, block, headers, request_fields, settings
 from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play
+from tests.http2.playing import Http2Stage
 
 COUNT = 250
 
@@ -51,6 +53,22 @@ class SessionTests(SynchronousTestCase):
         self.assertGreaterEqual(kinds, set(range(10)))
         self.assertTrue(any(act.windows for act in said) and any(act.initial is not None for act in said))
         self.assertEqual(len({act.what for act in acts if isinstance(act, Answer)}), 11)
+
+
+class BeginningTests(SynchronousTestCase):
+    """The beginning, which the sessions have in common."""
+
+    def test_cut(self) -> None:
+        """Preface, settings and a first request may be cut anywhere."""
+        fields = headers(1, block(request_fields()))
+        octets = PREFACE + settings((3, 100)) + fields
+        for place in range(1, len(octets)):
+            stage = Http2Stage(on_plane=bool(place % 2))
+            client = stage.connect()
+            client.send(octets[:place])
+            client.send(octets[place:])
+            client.look()
+            self.assertEqual(client.statuses(1), [200], place)
 
 
 class FindingTests(SynchronousTestCase):
