@@ -197,7 +197,7 @@ class Stream:
             if not was_blocked:
                 self._waiting = deque()
             elif len(piece) + len(self._waiting[-1]) <= _SMALL:
-                piece = b"%b%b" % (self._waiting.pop(), piece)
+                piece = b"".join((self._waiting.pop(), piece))
             self._waiting.append(memoryview(piece))
             connection.waiting += size
         if was_blocked or (piece and self.connection.is_full):
