@@ -72,7 +72,7 @@ class ClientStream(Stream):
     connection: "ClientConnection[Any]"
 
     def __init__(self, connection: "ClientConnection[Any]", is_head_request: bool = False) -> None:
-        super().__init__(connection, 0, left=0)
+        super().__init__(connection, 0, body_left=0)
         self.is_head_request = is_head_request
         """Whether the answer has no body whatever its head says (RFC 9110 section 9.3.2)."""
         self.knows_head = False
@@ -115,7 +115,7 @@ class ClientStream(Stream):
             raise Malformed("an answer without :status")
         elif not ended:
             raise Malformed("fields amid a body")
-        elif self.left > 0:
+        elif self.body_left > 0:
             raise Malformed("body and content-length differ")
         else:
             self.remote_ended = True
@@ -134,8 +134,8 @@ class ClientStream(Stream):
                 raise StreamFault(ErrorCode.ENHANCE_YOUR_CALM, "too many interim answers")
             self.interim(head)
             return
-        self.left = head.content_length if head.has_body and not self.is_head_request else 0
-        if ended and self.left > 0:
+        self.body_left = head.content_length if head.has_body and not self.is_head_request else 0
+        if ended and self.body_left > 0:
             raise Malformed("a length, and no content")
         self.knows_head = True
         self.remote_ended = ended
@@ -148,8 +148,8 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     def __init__(self, seconds: Callable[[], float], most_streams: int = ASSUMED_STREAMS) -> None:
         """*most_streams* is what the peer is taken to allow until it says so."""
         super().__init__(read_response_field, seconds)
-        self.first_room = FIRST_WINDOW
-        self.stream_room = ANSWER_WINDOW
+        self.first_credit = FIRST_WINDOW
+        self.stream_credit = ANSWER_WINDOW
         self.most_streams = most_streams
         """How many streams the peer lets us have at once."""
         self.is_leaving = False
@@ -160,12 +160,12 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         self._seen = Sightings(MEMO_BLOCKS)
 
     @abstractmethod
-    def left(self) -> None:
+    def no_more_streams(self) -> None:
         """The peer said goodbye, and begins nothing with what comes now."""
 
     @property
-    def room(self) -> int:
-        """How many more streams may be begun now."""
+    def free_streams(self) -> int:
+        """How many more streams may be begun now; not above 0 for none."""
         if self.is_leaving or self.has_failed or self.is_overfull or self._next_id > LAST_STREAM:
             return 0
         return self.most_streams - len(self.streams)
@@ -174,11 +174,11 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self._room = CONNECTION_WINDOW
+        self._credit = CONNECTION_WINDOW
         self.write(GREETING)
 
     def begin(self, stream: S, block: bytes, piece: bytes, ended: bool) -> None:
-        """Send the head of a request, and the first *piece* of its body; there must be ``room``."""
+        """Send the head of a request, and the first *piece* of its body; there must be ``free_streams``."""
         stream.id = self._next_id
         stream.window = self.initial_window
         self._next_id += 2
@@ -243,8 +243,8 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         No more may come at once than half of the window.
         """
         super().receive(received)
-        if self._room < CONNECTION_WINDOW // 2 and not self.has_failed:
-            self.grant(CONNECTION_WINDOW - self._room)
+        if self._credit < CONNECTION_WINDOW // 2 and not self.has_failed:
+            self.grant(CONNECTION_WINDOW - self._credit)
 
     def give_back(self, count: int) -> None:
         """Nothing: ``receive`` does."""
@@ -270,7 +270,7 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
             stream.forget_unsent()
             self.close_stream(stream)
             stream.broken(ErrorCode.REFUSED_STREAM, why)
-        self.left()
+        self.no_more_streams()
 
     def spend(self, cost: float = 1.0) -> None:
         super().spend(cost / _CHEAPER)

@@ -65,27 +65,27 @@ class Connection(Sending, Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 
     __slots__ = (
+        "_announced_table_size",
+        "_credit",
         "_decoder",
         "_owed",
         "_reset",
-        "_room",
-        "_told_table_size",
-        "first_room",
+        "first_credit",
         "memo",
-        "stream_room",
+        "stream_credit",
         "streams",
     )
 
     def __init__(self, read_field: Callable[[bytes, bytes], F], seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
         self.streams: dict[int, S] = {}
-        self.first_room = self.stream_room = STREAM_WINDOW
-        """What we let the peer send on a new stream, and on one of which much was taken."""
+        self.first_credit = self.stream_credit = STREAM_WINDOW
+        """What we let the peer send on a new stream, and ahead on one that is being taken."""
         self.memo: dict[bytes, M] = {}
         """What field blocks meant, while the peer's table is as it was then."""
-        self._told_table_size = USUAL_TABLE_SIZE
+        self._announced_table_size = USUAL_TABLE_SIZE
         self._decoder = FieldDecoder(read_field, most_bytes=MAX_LIST_BYTES)
-        self._room = USUAL_WINDOW
+        self._credit = USUAL_WINDOW
         self._owed = 0
         self._reset: dict[int, None] = {}
         """Streams that we ended: what the peer sent before it knew is no fault of its."""
@@ -143,8 +143,8 @@ class Connection(Sending, Generic[S, F, M]):
     # Bodies
 
     def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        self._room -= length
-        if self._room < 0:
+        self._credit -= length
+        if self._credit < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the connection's window")
         stream = self.streams.get(stream_id)
         size = len(piece)
@@ -152,13 +152,13 @@ class Connection(Sending, Generic[S, F, M]):
             self.give_back(length)
             self.stray(stream_id, stream)
             return
-        stream.room -= length
-        if stream.room < 0:
+        stream.credit -= length
+        if stream.credit < 0:
             self.give_back(length)
             raise StreamFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the stream's window")
-        if stream.left >= 0:
-            stream.left -= size
-            if stream.left < 0 or (ended and stream.left):
+        if stream.body_left >= 0:
+            stream.body_left -= size
+            if stream.body_left < 0 or (ended and stream.body_left):
                 self.give_back(length)
                 raise StreamFault(ErrorCode.PROTOCOL_ERROR, "body and content-length differ")
         stream.remote_ended = ended
@@ -179,7 +179,7 @@ class Connection(Sending, Generic[S, F, M]):
 
     def grant(self, count: int) -> None:
         """Let the peer send *count* bytes more on the connection."""
-        self._room += count
+        self._credit += count
         self.write(window_update(0, count))
 
     # The ends of streams
@@ -309,10 +309,10 @@ class Connection(Sending, Generic[S, F, M]):
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "ENABLE_PUSH is neither 0 nor 1")
         elif name == MAX_CONCURRENT_STREAMS:
             self.most_streams_changed(value)
-        elif name == HEADER_TABLE_SIZE and value < self._told_table_size:
+        elif name == HEADER_TABLE_SIZE and value < self._announced_table_size:
             # RFC 7541 section 4.2: a reduction must be told, also by those who keep no table.
-            self._told_table_size = 0
-            self.notice = _NO_TABLE
+            self._announced_table_size = 0
+            self.table_update = _NO_TABLE
 
     def _ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id:

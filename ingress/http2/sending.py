@@ -17,7 +17,7 @@ MAX_SURPLUS: Final = 64 * 1024
 class Sending(FrameReader):
     """The sending side of a connection, on top of the reading one."""
 
-    __slots__ = ("blocked", "initial_window", "is_full", "notice", "surplus", "waiting", "window")
+    __slots__ = ("blocked", "initial_window", "is_full", "surplus", "table_update", "waiting", "window")
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         super().__init__(seconds)
@@ -33,20 +33,20 @@ class Sending(FrameReader):
         """Whether the transport takes no more for now."""
         self.surplus = 0
         """Bytes of field blocks that were sent since then."""
-        self.notice = b""
-        """What the next field block begins with: that our table, which has nothing, is as small as the peer's."""
+        self.table_update = b""
+        """What the next field block must begin with once the peer allows a smaller table: that ours has no entries anyway."""
 
     @property
     def is_overfull(self) -> bool:
         """Whether so much waits in the transport that nothing should be begun that may bring about more."""
         return self.surplus > MAX_SURPLUS
 
-    def noticed(self, block: bytes) -> bytes:
-        """Return *block*, which is sent now, with what our next one must begin with."""
-        notice, self.notice = self.notice, b""
-        return notice + block
+    def with_table_update(self, block: bytes) -> bytes:
+        """Return *block*, which is the next to be sent, behind what it must begin with."""
+        update, self.table_update = self.table_update, b""
+        return update + block
 
-    def has_room(self) -> None:
+    def send_on(self) -> None:
         """The transport takes more again."""
         self.is_full = False
         self.surplus = 0

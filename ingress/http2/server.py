@@ -90,14 +90,14 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         """A request came that is to be answered with *status*."""
 
     @abstractmethod
-    def left(self) -> None:
+    def no_more_streams(self) -> None:
         """No further request will be looked at."""
 
     # The connection
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self._room = CONNECTION_WINDOW
+        self._credit = CONNECTION_WINDOW
         self.write(GREETING)
 
     def receive(self, received: bytes) -> None:
@@ -131,7 +131,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
             self.leaving = Leaving.LEFT
             self._last_taken = self.last_id
             self.write(goaway_frame(self._last_taken, ErrorCode.NO_ERROR))
-            self.left()
+            self.no_more_streams()
 
     def answered(self, payload: bytes) -> None:
         """Our PING is answered: whatever the peer sent before it knew that we leave has come."""
@@ -224,7 +224,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         if not ended:
             raise Malformed("fields amid a body")
         check_request_trailers(fields)
-        if stream.left > 0:
+        if stream.body_left > 0:
             raise Malformed("body and content-length differ")
         stream.remote_ended = True
         stream.received(b"", True)

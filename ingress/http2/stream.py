@@ -1,8 +1,9 @@
-"""One stream, as both roles keep it: its two windows, and what waits to be sent.
+"""One stream, as both roles keep it: how much may come and go, and what waits to be sent.
 
-What is received is *held* while whoever takes it is paused, and given back to the peer as
-*credit* when it is taken (RFC 9113 section 5.2.2): so a slow reader stops its sender, and nobody else's.
-What cannot be sent, because a window or the transport is full, waits here; whoever wrote it is
+RFC 9113 section 5.2 has a window for either direction.  Here *window* is what we may send, and *credit* what the
+peer may.  What came is *held* until whoever reads the stream has taken it, and only then is it given back to the peer as
+new credit.  So a slow reader stops its own sender, and nobody else's.
+What cannot be sent, because a window is used up or the transport is full, waits here; whoever wrote it is
 to write no more until ``drained``.
 """
 
@@ -39,30 +40,34 @@ class Stream:
         "_is_ending",
         "_owed",
         "_waiting",
+        "body_left",
         "connection",
+        "credit",
         "held",
         "id",
         "is_paused",
-        "left",
         "local_ended",
         "remote_ended",
-        "room",
         "window",
     )
 
     def __init__(
-        self, connection: "Connection[Any, Any, Any]", stream_id: int, left: int = -1, ended: bool = False
+        self,
+        connection: "Connection[Any, Any, Any]",
+        stream_id: int,
+        body_left: int = -1,
+        ended: bool = False,
     ) -> None:
-        """*left* is how much body is announced, -1 when that is not known; *ended* says that there is none."""
+        """*body_left* is how much body is announced, -1 when that is not known; *ended* says that there is none."""
         self.connection = connection
         self.id = stream_id
         self.window = connection.initial_window
         """Bytes that may be sent; may be negative (section 6.9.2)."""
-        self.room = connection.first_room
-        """Bytes that the peer may send."""
+        self.credit = connection.first_credit
+        """Bytes that the peer may send; we never take back what we have allowed."""
         self.held = 0
         """Bytes that came and were not taken yet."""
-        self.left = left
+        self.body_left = body_left
         """Bytes of the body that are still to come; -1 when that is not known."""
         self.is_paused = False
         """Whether nobody takes what comes."""
@@ -108,11 +113,11 @@ class Stream:
         connection = self.connection
         if not self.remote_ended:
             self._owed += count
-            window = self.room + self.held + self._owed
-            if self._owed * 2 >= window:
-                credit = self._owed + connection.stream_room - window
-                self.room += credit
-                connection.write(window_update(self.id, credit))
+            ahead = self.credit + self.held + self._owed
+            if self._owed * 2 >= ahead:
+                increment = self._owed + connection.stream_credit - ahead
+                self.credit += increment
+                connection.write(window_update(self.id, increment))
                 self._owed = 0
         connection.give_back(count)
 
@@ -134,8 +139,8 @@ class Stream:
         With *ended* that is all, but for the trailers in the block *final*.
         """
         connection = self.connection
-        if connection.notice:
-            block = connection.noticed(block)
+        if connection.table_update:
+            block = connection.with_table_update(block)
         size = len(piece)
         if (
             not final
@@ -236,7 +241,7 @@ class Stream:
         is_over = self._is_ending and not waiting
         if is_over:
             if self._final:
-                frames.append(field_block_frames(self.id, connection.noticed(self._final), True))
+                frames.append(field_block_frames(self.id, connection.with_table_update(self._final), True))
             elif not sent:
                 frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
         if frames:

@@ -152,8 +152,8 @@ class Relaying(Playing):
             if session.has_failed:
                 continue
             need(
-                CONNECTION_WINDOW // 2 <= session._room <= CONNECTION_WINDOW,
-                f"upstream, room of {session._room}",
+                CONNECTION_WINDOW // 2 <= session._credit <= CONNECTION_WINDOW,
+                f"upstream, credit of {session._credit}",
             )
             waiting = sum(stream.unsent for stream in session.streams.values())
             need(session.waiting == waiting, f"upstream, {waiting} bytes wait, {session.waiting} are counted")

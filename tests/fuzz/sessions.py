@@ -375,8 +375,8 @@ class Playing:
             waiting = sum(stream.unsent for stream in session.streams.values())
             need(session.waiting == waiting, f"{waiting} bytes wait, and {session.waiting} are counted")
             held = sum(stream.held for stream in session.streams.values())
-            room = session._room + session._owed + held
-            need(room == CONNECTION_WINDOW, f"credit of {room} is left in all")
+            credit = session._credit + session._owed + held
+            need(credit == CONNECTION_WINDOW, f"credit of {credit} is left in all")
 
     def _told(self) -> Told:
         client = self._client

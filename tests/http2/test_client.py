@@ -100,7 +100,7 @@ class Connected(ClientConnection[Told]):
     def stream_closed(self, stream: Told) -> None:
         self.closed_streams.append(stream.id)
 
-    def left(self) -> None:
+    def no_more_streams(self) -> None:
         self.said_goodbye += 1
 
     def failed(self, code: ErrorCode, why: str) -> None:
@@ -186,21 +186,21 @@ class RequestTests(ClientCase):
     def test_numbers_used_up(self) -> None:
         """After the highest number no stream is begun any more."""
         self.connection._next_id = LAST_STREAM
-        self.assertGreater(self.connection.room, 0)
+        self.assertGreater(self.connection.free_streams, 0)
         self.assertEqual(self.ask().id, LAST_STREAM)
-        self.assertEqual(self.connection.room, 0)
+        self.assertEqual(self.connection.free_streams, 0)
 
     def test_room(self) -> None:
         """As many streams at once as the server says; a hundred until it does."""
-        self.assertEqual(self.connection.room, ASSUMED_STREAMS)
+        self.assertEqual(self.connection.free_streams, ASSUMED_STREAMS)
         self.server.send(settings((MAX_CONCURRENT_STREAMS, 2)))
         self.ask()
         self.ask()
-        self.assertEqual(self.connection.room, 0)
+        self.assertEqual(self.connection.free_streams, 0)
         self.server.answer(1)
-        self.assertEqual(self.connection.room, 1)
+        self.assertEqual(self.connection.free_streams, 1)
         self.server.send(settings((MAX_CONCURRENT_STREAMS, 0)))
-        self.assertLessEqual(self.connection.room, 0)
+        self.assertLessEqual(self.connection.free_streams, 0)
 
     def test_body(self) -> None:
         """A body goes in frames of 16 KiB at most, as far as both windows allow, and its end with the last."""
@@ -399,7 +399,7 @@ class CreditTests(ClientCase):
             stream.pause()
             self.server.send(headers(stream.id, OK, ended=False))
             self.send_body(stream.id, FIRST_WINDOW)
-            self.assertEqual(stream.room, 0)
+            self.assertEqual(stream.credit, 0)
         self.server.send(headers(quick.id, OK, ended=False))
         self.send_body(quick.id, FIRST_WINDOW)
         self.assertIsNone(self.connection.fault)
@@ -444,7 +444,7 @@ class EndTests(ClientCase):
         streams = [self.ask() for _ in range(4)]
         self.server.send(goaway(3))
         self.assertEqual([each.seen for each in streams], [[], [], ["broken 7"], ["broken 7"]])
-        self.assertEqual((self.connection.room, self.connection.said_goodbye), (0, 1))
+        self.assertEqual((self.connection.free_streams, self.connection.said_goodbye), (0, 1))
         self.server.answer(1)
         self.assertEqual(streams[0].seen, [(200, False), (b"ok", True)])
         self.assertIsNone(self.connection.fault)
@@ -454,7 +454,7 @@ class EndTests(ClientCase):
         streams = [self.ask() for _ in range(2)]
         self.server.send(goaway(LAST_STREAM))
         self.assertEqual([each.seen for each in streams], [[], []])
-        self.assertEqual(self.connection.room, 0)
+        self.assertEqual(self.connection.free_streams, 0)
         self.server.send(goaway(1))
         self.assertEqual([each.seen for each in streams], [[], ["broken 7"]])
 
@@ -465,7 +465,7 @@ class EndTests(ClientCase):
         self.server.look()
         (goodbye,) = self.server.of(GOAWAY)
         self.assertEqual((goodbye.last_stream, goodbye.code), (0, NO_ERROR))
-        self.assertEqual(self.connection.room, 0)
+        self.assertEqual(self.connection.free_streams, 0)
 
     def test_ping(self) -> None:
         """A PING is answered."""
@@ -498,7 +498,7 @@ class EndTests(ClientCase):
             self.server.look()
             (goodbye,) = self.server.of(GOAWAY)
             self.assertEqual((goodbye.last_stream, goodbye.code), (0, code), what)
-            self.assertEqual(self.connection.room, 0, what)
+            self.assertEqual(self.connection.free_streams, 0, what)
             self.assertNotIn((200, True), [] if what == "second end" else stream.seen, what)
 
     def test_patience(self) -> None:

@@ -119,9 +119,9 @@ class HistoryTests(SynchronousTestCase):
         given = sum(each.increment for each in client.of(frames.WINDOW_UPDATE, 0))
         self.assertGreaterEqual(given, CONNECTION_WINDOW - 65535)
         for stream in streams:
-            self.assertLessEqual(stream.room, ANSWER_WINDOW)
+            self.assertLessEqual(stream.credit, ANSWER_WINDOW)
             if not connection.has_failed:
-                self.assertGreaterEqual(stream.room, 0)
+                self.assertGreaterEqual(stream.credit, 0)
 
     def test_anything(self) -> None:
         """Cut anywhere, it is the same; nothing raises; and many histories reach the end."""

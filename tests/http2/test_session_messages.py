@@ -312,7 +312,7 @@ class AnswerTests(MessageCase):
             self.assertEqual(self.client.of(WINDOW_UPDATE, stream), [])
         session = self.stage.session
         self.assertEqual(session.streams, {})
-        self.assertEqual(session._room + session._owed, CONNECTION_WINDOW)
+        self.assertEqual(session._credit + session._owed, CONNECTION_WINDOW)
 
     def test_own_replies(self) -> None:
         """Our own replies have the form of any other, and harm no other stream."""

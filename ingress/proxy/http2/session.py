@@ -225,7 +225,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             self.deadline = self.sweep.now
         super().leave()
 
-    def left(self) -> None:
+    def no_more_streams(self) -> None:
         """Close, if nothing goes on."""
         if not self.streams:
             self.close()
@@ -292,7 +292,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
         self._progress = None
-        self.has_room()
+        self.send_on()
         self.read_on()
         if not self.streams and not self._is_closing and not self.has_failed:
             self._rest()

@@ -188,7 +188,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         self._shared.count_stream()
         super().begin(stream, block, piece, ended)
 
-    def left(self) -> None:
+    def no_more_streams(self) -> None:
         """The endpoint takes no more: so nobody may ask here, and nobody has to."""
         self._shared.discard(self)
         if not self.streams:
@@ -250,7 +250,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self.has_room()
+        self.send_on()
         self.read_on()
 
     def stopProducing(self) -> None:
