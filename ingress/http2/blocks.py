@@ -11,7 +11,7 @@ from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead, without_strict_transport
-from ingress.http2.field_encoder import encode_field, encode_lines, encode_news, encode_status
+from ingress.http2.field_encoder import encode_field, encode_lines, encode_once, encode_status
 
 _SCHEMES = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
 _TE_TRAILERS = encode_field(b"te", b"trailers")
@@ -82,7 +82,7 @@ def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
     if added.startswith(_REQUEST_ID):
         # It is another one each time, and all that follows is the same for a client.
         end = added.index(b"\r\n")
-        request_id = encode_news(b"x-request-id", added[len(_REQUEST_ID) : end])
+        request_id = encode_once(b"x-request-id", added[len(_REQUEST_ID) : end])
         return b"%b%b%b%b" % (_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :]))
     return b"%b%b%b" % (_SCHEMES[scheme], own, encode_lines(added))
 

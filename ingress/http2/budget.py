@@ -45,14 +45,14 @@ class Budget:
         self._resets = min(PURSE, self._resets + earned)
         self._frames = min(PURSE, self._frames + earned)
 
-    def reset(self) -> bool:
+    def came_to_nothing(self) -> bool:
         """A stream came to nothing."""
         self._resets -= 1
         if self._resets < 0:
             self._fill()
         return self._resets < 0
 
-    def finished(self) -> None:
+    def ended_well(self) -> None:
         """A stream ended well."""
         if self._resets < PURSE:
             self._resets += 1

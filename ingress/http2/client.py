@@ -232,7 +232,7 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     def answer_ended(self, stream: ClientStream) -> None:
         """An answer is whole; of a request that goes on nobody wants the rest (section 8.1)."""
         if stream.local_ended:
-            self.budget.finished()
+            self.budget.ended_well()
             self.close_stream(stream)
         else:
             stream.reset(ErrorCode.NO_ERROR)

@@ -69,7 +69,7 @@ class Connection(Sending, Generic[S, F, M]):
         "_credit",
         "_decoder",
         "_owed",
-        "_reset",
+        "_reset_ids",
         "first_credit",
         "memo",
         "stream_credit",
@@ -87,7 +87,7 @@ class Connection(Sending, Generic[S, F, M]):
         self._decoder = FieldDecoder(read_field, most_bytes=MAX_LIST_BYTES)
         self._credit = USUAL_WINDOW
         self._owed = 0
-        self._reset: dict[int, None] = {}
+        self._reset_ids: dict[int, None] = {}
         """Streams that we ended: what the peer sent before it knew is no fault of its."""
 
     # What a role does
@@ -190,7 +190,7 @@ class Connection(Sending, Generic[S, F, M]):
             raise StreamFault(ErrorCode.STREAM_CLOSED, "more than the end of a stream")
         if self.is_idle(stream_id):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "frame of a stream that was never begun")
-        if stream_id not in self._reset:
+        if stream_id not in self._reset_ids:
             raise ConnectionFault(ErrorCode.STREAM_CLOSED, "frame of a stream that is closed")
         self.spend()
 
@@ -211,15 +211,15 @@ class Connection(Sending, Generic[S, F, M]):
 
     def reset_id(self, stream_id: int, code: ErrorCode) -> None:
         """Send RST_STREAM, and remember for a while that what comes for the stream is no fault."""
-        if len(self._reset) >= _MAX_REMEMBERED_RESETS:
-            del self._reset[next(iter(self._reset))]
-        self._reset[stream_id] = None
+        if len(self._reset_ids) >= _MAX_REMEMBERED_RESETS:
+            del self._reset_ids[next(iter(self._reset_ids))]
+        self._reset_ids[stream_id] = None
         self.write(reset_frame(stream_id, code))
 
     def stream_ended(self, stream: Stream) -> None:
         """All of *stream* was sent, which is over if the peer has ended it, too."""
         if stream.remote_ended:
-            self.budget.finished()
+            self.budget.ended_well()
             self.close_stream(stream)
 
     def close_stream(self, stream: Stream) -> None:
@@ -235,7 +235,7 @@ class Connection(Sending, Generic[S, F, M]):
 
     def came_to_nothing(self) -> None:
         """A stream was reset by either side; too many of them end the connection."""
-        if self.budget.reset():
+        if self.budget.came_to_nothing():
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams that come to nothing")
 
     def _rst_stream(self, stream_id: int, payload: bytes) -> None:

@@ -46,7 +46,7 @@ def encode_field(name: bytes, value: bytes) -> bytes:
     return _lines[name + b":" + value]
 
 
-def encode_news(name: bytes, value: bytes) -> bytes:
+def encode_once(name: bytes, value: bytes) -> bytes:
     """Return a field as a block, as ``encode_field`` does, where its value never comes again."""
     return _once(name).encode(value, is_kept=False)
 

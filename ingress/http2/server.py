@@ -161,7 +161,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def stream_ended(self, stream: Stream) -> None:
         """All of an answer was sent; of a request that goes on nobody wants the rest (section 8.1)."""
         if stream.remote_ended:
-            self.budget.finished()
+            self.budget.ended_well()
             self.close_stream(stream)
         else:
             self.reset(stream, ErrorCode.NO_ERROR)

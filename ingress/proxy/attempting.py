@@ -176,16 +176,16 @@ class Attempting(ABC):
 
     # Faults
 
-    def upstream_unreachable(self, why: str, is_news: bool = True) -> bool:
+    def upstream_unreachable(self, why: str, is_first: bool = True) -> bool:
         """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited.
 
-        It *is_news* but where others waited for the same connection: it failed once for all.
+        It *is_first* but where others waited for the same connection: it failed once for all.
         """
         if self.state is not _CONNECTING:
             return False
         assert self._rotation is not None and self.endpoint is not None
         fault = fault_of_connecting(why)
-        if is_news and fault is not Fault.NO_SOCKET:
+        if is_first and fault is not Fault.NO_SOCKET:
             self._rotation.unreachable(self.endpoint)
         self._upstream_failed(TABLE[_CONNECTING, fault], why)
         return True
@@ -293,4 +293,4 @@ class Attempting(ABC):
             upstream.abandon()
         elif self.state is _CONNECTING:
             assert self.endpoint is not None
-            self._site.pool.leave(self, self.endpoint)
+            self._site.pool.forget(self, self.endpoint)

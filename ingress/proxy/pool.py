@@ -120,14 +120,14 @@ class UpstreamPool:
             del self._unclaimed[connection.endpoint]
         return None
 
-    def leave(self, exchange: Attempting, endpoint: Endpoint) -> None:
+    def forget(self, exchange: Attempting, endpoint: Endpoint) -> None:
         """Forget *exchange*, which waits for a connection to *endpoint*.
 
         Else a client that comes and leaves would have any number of connections made to one that does not answer.
         """
         connection = self._made_for.pop(exchange, None)
         if connection is None:
-            self.shared.leave(exchange, endpoint)
+            self.shared.forget(exchange, endpoint)
         else:
             del self._waiting[connection]
             self._unclaimed.setdefault(endpoint, {})[connection] = None

@@ -74,8 +74,8 @@ class DownstreamStream(Stream):
         "_key",
         "_pace",
         "_progress",
+        "_sent_before",
         "_session",
-        "_told",
         "exchange",
         "is_held_back",
     )
@@ -104,7 +104,7 @@ class DownstreamStream(Stream):
         self._is_tunnel = False
         self._ends_at = NEVER
         """Until when the other side may still say something, once one side has ended."""
-        self._told = 0
+        self._sent_before = 0
         """How much of a conversation's answer there was at the last look."""
         self._ahead = bytearray()
         """What came for a tunnel that is not open yet."""
@@ -216,7 +216,7 @@ class DownstreamStream(Stream):
                 except Exception:
                     self.raised()
 
-    def is_left_lying(self, now: float) -> bool:
+    def is_neglected(self, now: float) -> bool:
         """Whether the client has given this stream no credit for a while, and something waits for that alone."""
         if self.window > 0:
             return False
@@ -339,12 +339,12 @@ class DownstreamStream(Stream):
         pace = self._pace
         if exchange is None or pace is None or self.remote_ended:
             return
-        if self.is_paused or self._session.is_held:
+        if self.is_paused or self._session.reads_later:
             pace.restart_window(now)
         elif exchange.rest_seconds is not None:
             # A conversation may rest for longer, and be as slow as it likes; whoever speaks keeps it alive.
-            if exchange.sent != self._told:
-                self._told = exchange.sent
+            if exchange.sent != self._sent_before:
+                self._sent_before = exchange.sent
                 pace.restart_window(now)
             elif pace.rests_for(now) >= exchange.rest_seconds:
                 exchange.request_broken(408, "request body rests for too long")

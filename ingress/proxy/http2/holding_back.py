@@ -53,10 +53,10 @@ class HoldingBack(ABC):
         """Called by the sweep while it is crammed: end what nobody takes."""
         assert self._crammed is not None
         is_stuck = self._crammed.is_stuck(self.waiting, now, self.limits.send_seconds)
-        lying = [
+        neglected = [
             stream
             for stream in self.streams.values()
-            if (is_stuck and stream.is_held_back) or stream.is_left_lying(now)
+            if (is_stuck and stream.is_held_back) or stream.is_neglected(now)
         ]
-        for stream in lying:
+        for stream in neglected:
             stream.give_up()

@@ -118,7 +118,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         try:
             self.receive(received)
             if self.has_more or self.is_overfull:
-                self.hold()
+                self.read_later()
             if (self._unread or self._block_of) and not self.streams and self.is_amid:
                 # Nothing else has the sweep look whether the rest of it comes.
                 self.deadline = min(self.deadline, self.sweep.now + self.limits.head_seconds)
@@ -339,7 +339,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             stream.look(now)
         if self._is_closing:
             return
-        if not self.is_amid or self.is_held:
+        if not self.is_amid or self.reads_later:
             self._amid_since = NEVER
         elif self._amid_since == NEVER or self._amid_after != self.requests:
             # What is amid now is not what was: each tick may come amid some request.

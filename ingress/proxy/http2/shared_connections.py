@@ -119,7 +119,7 @@ class SharedConnections:
                 session.watch_delivery()
             exchange.upstream_connected(session.open(reuse))
 
-    def leave(self, exchange: Attempting, endpoint: Endpoint) -> None:
+    def forget(self, exchange: Attempting, endpoint: Endpoint) -> None:
         """Forget *exchange*, if it waits for a connection to *endpoint*: its place is free for another."""
         known = self._endpoints.get(endpoint)
         for waiting in known.making.values() if known is not None else ():
@@ -144,11 +144,11 @@ class SharedConnections:
     def _unreachable(self, session: UpstreamSession, why: str) -> None:
         waiting = self._take_waiting(session)
         self._count_less(session.endpoint)
-        is_news = True
+        is_first = True
         for exchange, _ in waiting:
             try:
-                if exchange.upstream_unreachable(why, is_news):
-                    is_news = False
+                if exchange.upstream_unreachable(why, is_first):
+                    is_first = False
             except Exception:
                 exchange.crash()
 

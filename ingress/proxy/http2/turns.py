@@ -20,12 +20,12 @@ class TurnTaking(ABC):
     sweep: Sweep
     has_failed: bool
     has_more: bool
-    is_held = False
+    reads_later = False
     """Whether nothing is read for now, which is no fault of the peer's."""
 
     @abstractmethod
     def dataReceived(self, received: bytes) -> None:
-        """Read on, with what has come; calls ``hold`` where that says so."""
+        """Read on, with what has come; calls ``read_later`` where that says so."""
 
     @abstractmethod
     def raised(self) -> None:
@@ -36,10 +36,10 @@ class TurnTaking(ABC):
         """Whether nothing is read before the peer has taken something; who says so calls ``read_on`` then."""
         return False
 
-    def hold(self) -> None:
+    def read_later(self) -> None:
         """Read nothing until the next turn, or until the peer has taken something."""
-        if not self.is_held:
-            self.is_held = True
+        if not self.reads_later:
+            self.reads_later = True
             self.transport.pauseProducing()
         if not self.waits_to_send:
             self.sweep.soon(self.read_on)
@@ -47,8 +47,8 @@ class TurnTaking(ABC):
     @contained
     def read_on(self) -> None:
         """Go on reading, if there is nothing against it."""
-        if self.is_held and not self.waits_to_send and not self.has_failed:
-            self.is_held = False
+        if self.reads_later and not self.waits_to_send and not self.has_failed:
+            self.reads_later = False
             self.dataReceived(b"")
-            if not self.is_held:
+            if not self.reads_later:
                 self.transport.resumeProducing()

@@ -121,7 +121,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             else:
                 self.receive(received)
                 if self.has_more:
-                    self.hold()
+                    self.read_later()
         except Exception:
             self.raised()
         if self.news:
