@@ -286,7 +286,7 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many settings")
         for name, value in unpack_setting(payload):
             self._set(name, value)
-        self.write(SETTINGS_ACK)
+        self.send_at_once(SETTINGS_ACK)
         if self.blocked:
             # Not between two values (section 6.5.3): the first of them may have made room that the second takes back.
             self.pump()
@@ -323,7 +323,7 @@ class Connection(Sending, Generic[S, F, M]):
         if flags & ACK:
             self.answered(payload)
         else:
-            self.write(ping_frame(payload, is_answer=True))
+            self.send_at_once(ping_frame(payload, is_answer=True))
 
     def _priority(self, stream_id: int, payload: bytes) -> None:
         if not stream_id:

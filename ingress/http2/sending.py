@@ -1,7 +1,8 @@
 """What waits to be sent on a connection, and in which order it goes.
 
 Bodies wait for windows and for the transport, each with its stream, and go by turns.  Field blocks wait for
-nothing (RFC 9113 section 5.2.1 gives them no window), so it is counted what of them a full transport was given on top.
+nothing, since they have no window (RFC 9113 section 5.2.1), and neither do answers to PING and SETTINGS.  So it is
+counted how much of these a full transport was given on top.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ class Sending(FrameReader):
         self.is_full = False
         """Whether the transport takes no more for now."""
         self.surplus = 0
-        """Bytes of field blocks that were sent since then."""
+        """Bytes that were sent since then, for they do not wait."""
         self.table_update = b""
         """What the next field block must begin with once the peer allows a smaller table: that ours has no entries anyway."""
 
@@ -45,6 +46,12 @@ class Sending(FrameReader):
         """Return *block*, which is the next to be sent, behind what it must begin with."""
         update, self.table_update = self.table_update, b""
         return update + block
+
+    def send_at_once(self, frames: bytes) -> None:
+        """Send what waits for nothing, of which the peer may ask for more and more, and take none."""
+        if self.is_full:
+            self.surplus += len(frames)
+        self.write(frames)
 
     def send_on(self) -> None:
         """The transport takes more again."""

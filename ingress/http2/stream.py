@@ -165,9 +165,7 @@ class Stream:
             if ended:
                 self._ended()
             return
-        if connection.is_full:
-            connection.surplus += len(block)
-        connection.write(field_block_frames(self.id, block, ended and not size and not final))
+        connection.send_at_once(field_block_frames(self.id, block, ended and not size and not final))
         if ended and not size and not final:
             self._ended()
         elif size or ended:

@@ -9,7 +9,9 @@ from tests.fakes.http2_frames import (
     DATA,
     HEADERS,
     INITIAL_WINDOW_SIZE,
+    PING,
     RST_STREAM,
+    data,
     ping,
     settings,
     window_update,
@@ -81,6 +83,20 @@ class UnreadTests(SessionCase):
             self.stage.reactor.pass_time(1)
         self.assertTrue(self.peer.closed)
         self.assertEqual(self.stage.open_upstreams, [])
+
+    def test_acknowledgements(self) -> None:
+        """What answers PING and SETTINGS is bounded, too, though an upload pays for as many as the client likes."""
+        self.peer.window = 0
+        self.client.send(self.client.request(1, method=b"POST", ended=False))
+        portion = (data(1, b"x" * 20) + ping() + data(1, b"x" * 20) + settings()) * 100
+        for _ in range(150):
+            self.client.send(portion)
+        self.assertLess(self.unread(), MOST_UNREAD)
+        self.assertGreater(self.peer.unread, 0)
+        self.peer.widen()
+        self.client.look()
+        self.assertEqual(len(self.client.of(PING)), 15_000)
+        self.assertIsNone(self.client.end)
 
     def test_slow_reader(self) -> None:
         """A client that takes little, but takes it, is served while it asks on."""

@@ -261,7 +261,7 @@ class DownstreamStream(Stream):
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head."""
         block = self.connection.with_table_update(response_block(head, b"", b""))
-        self.connection.write(field_block_frames(self.id, block, False))
+        self.connection.send_at_once(field_block_frames(self.id, block, False))
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Say that the WebSocket is open; raw bytes follow both ways."""
