@@ -173,9 +173,15 @@ class Connection(Sending, Generic[S, F, M]):
     def give_back(self, count: int) -> None:
         """Return credit of the connection for *count* bytes that were taken, or dropped."""
         self._owed += count
-        if self._owed * 2 >= CONNECTION_WINDOW:
+        if self._owed >= self._credit:
+            # Half of what is not held: streams that nobody takes anything of leave the others the rest.
             self.grant(self._owed)
             self._owed = 0
+
+    @property
+    def is_out_of_credit(self) -> bool:
+        """Whether the peer may send nothing of any body, for all that it sent so far is still held."""
+        return self._credit <= 0
 
     def grant(self, count: int) -> None:
         """Let the peer send *count* bytes more on the connection."""

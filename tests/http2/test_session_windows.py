@@ -78,6 +78,48 @@ class UploadTests(SessionCase):
         client.look()
         self.assertGreaterEqual(credit(client, 1), STREAM_WINDOW // 2)
 
+    def begin_stalled(self, client: Http2Client, count: int) -> None:
+        """Begin uploads that upstream takes little of, and send as much of them as there is credit for."""
+        self.stall()
+        for stream in range(1, 2 * count, 2):
+            client.send(client.request(stream, ended=False, method=b"POST"))
+            client.send(*frames_of(stream, min(STREAM_WINDOW, self.stage.session._credit)))
+        self.stage.connector.window = None
+
+    def test_beside_stalled(self) -> None:
+        """While most of the connection's credit is held by others, an upload goes on with what is left."""
+        client = self.stage.client()
+        self.begin_stalled(client, 3)
+        client.send(client.request(7, ended=False, method=b"POST"))
+        sent = 0
+        while sent < LARGE:
+            client.look()
+            left = (
+                CONNECTION_WINDOW - 3 * STREAM_WINDOW + credit(client, 0) + USUAL - CONNECTION_WINDOW - sent
+            )
+            self.assertGreater(left, 0, "no credit for what was taken")
+            piece = min(left, 16_384)
+            client.send(data(7, b"x" * piece))
+            sent += piece
+        client.send(data(7, b"", ended=True))
+        client.look()
+        self.assertEqual(client.statuses(7), [200])
+
+    def test_out_of_credit(self) -> None:
+        """Who may send nothing, since all credit of the connection is held, is not blamed for it."""
+        client = self.stage.client()
+        self.begin_stalled(client, 10)
+        self.assertTrue(self.stage.session.is_out_of_credit)
+        client.send(client.request(21, ended=False, method=b"POST"))
+        self.stage.reactor.pass_time(50)
+        client.look()
+        self.assertEqual(client.statuses(21), [])
+        for peer in self.stage.connector.peers:
+            peer.widen()
+        client.send(data(21, b"x", ended=True))
+        client.look()
+        self.assertEqual(client.statuses(21), [200])
+
     def test_more_than_the_stream(self) -> None:
         """Who sends more than the window of a stream loses the stream, and it counts for the connection."""
         self.stall()

@@ -339,7 +339,8 @@ class DownstreamStream(Stream):
         pace = self._pace
         if exchange is None or pace is None or self.remote_ended:
             return
-        if self.is_paused or self._session.reads_later:
+        session = self._session
+        if self.is_paused or session.reads_later or session.is_out_of_credit:
             pace.restart_window(now)
         elif exchange.rest_seconds is not None:
             # A conversation may rest for longer, and be as slow as it likes; whoever speaks keeps it alive.
