@@ -8,6 +8,7 @@ from bench.faults.scripts import (
     changes,
     crowds,
     deaths,
+    floods,
     inside,
     retries,
     slowness,
@@ -21,6 +22,7 @@ FAULTS: tuple[Fault, ...] = (
     *bodies.FAULTS,
     *slowness.FAULTS,
     *crowds.FAULTS,
+    *floods.FAULTS,
     *changes.FAULTS,
     *inside.FAULTS,
 )
