@@ -219,6 +219,20 @@ class RequestTests(ClientCase):
         self.assertEqual([each.ends_stream for each in self.server.of(DATA)][-2:], [False, True])
         self.assertTrue(stream.local_ended)
 
+    def test_small_pieces(self) -> None:
+        """What waits in thousands of small pieces is put together: it takes little more than its size, and its order is kept."""
+        self.server.send(settings((INITIAL_WINDOW_SIZE, 0)))
+        stream = self.ask(b"a", ended=False)
+        for number in range(5000):
+            stream.send(b"%05d" % number, False)
+        self.assertEqual(stream.unsent, 25_001)
+        self.assertLess(len(stream._waiting), 30)
+        stream.send(b"", True)
+        self.server.send(window_update(1, 65_535))
+        self.server.look()
+        self.assertEqual(self.server.body(1), b"a" + b"".join(b"%05d" % number for number in range(5000)))
+        self.assertTrue(stream.local_ended)
+
     def test_drained(self) -> None:
         """Whoever writes a body learns when what waited is sent."""
         self.server.send(settings((INITIAL_WINDOW_SIZE, 10)))

@@ -40,6 +40,17 @@ class TurnTests(SessionCase):
         self.assertTrue(client.until(lambda: client.has_ended(1)))
         self.assertEqual(self.stage.requests[0].body, b"".join(b"%04d" % number for number in range(MANY)))
 
+    def test_held(self) -> None:
+        """What is held of such a body for another attempt is kept in few pieces."""
+        client = self.stage.client()
+        pieces = [data(1, b"%04d" % number) for number in range(MANY)]
+        client.send(client.request(1, method=b"PUT", ended=False, path=b"/silent"), *pieces)
+        client.look()
+        held = self.stage.session.streams[1].exchange._held  # type: ignore[union-attr]
+        assert held is not None
+        self.assertEqual(b"".join(held), b"".join(b"%04d" % number for number in range(MANY)))
+        self.assertLess(len(held), 20)
+
     def test_leaves(self) -> None:
         """A client that leaves while it has something left to say takes everything with it."""
         client = self.stage.client()
