@@ -22,6 +22,7 @@ class ConnectionMetrics:
     def __init__(self) -> None:
         self._refused = dict.fromkeys(REFUSED_CAUSES, 0)
         self._pauses = 0
+        self._streams_refused = 0
         self._closed_early = 0
         self._passed_over = 0
         self._open = 0
@@ -36,6 +37,10 @@ class ConnectionMetrics:
     def limit_reached(self) -> None:
         """Count a time that accepting pauses, since there are as many connections as there may be."""
         self._pauses += 1
+
+    def stream_refused(self) -> None:
+        """Count a request over HTTP/2 that was refused, since few sockets are left."""
+        self._streams_refused += 1
 
     def closed_early(self, count: int) -> None:
         """Count connections at rest that were closed to make room for others."""
@@ -75,6 +80,11 @@ class ConnectionMetrics:
             "ingress_downstream_connections_closed_early",
             "Connections at rest that were closed to make room for others.",
             self._closed_early,
+        )
+        yield CounterMetricFamily(
+            "ingress_http2_streams_refused",
+            "Requests refused of clients of HTTP/2 that had others under way, since few sockets were left.",
+            self._streams_refused,
         )
         yield CounterMetricFamily(
             "ingress_endpoints_passed_over",

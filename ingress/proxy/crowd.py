@@ -67,6 +67,8 @@ class Crowd:
         self._connections = connections
         self._near = most - most // 16
         self._roomy = most - most // 8
+        self._scarce = 2 * most - most // 4
+        """So many sockets, of both sides, leave little for those who have none."""
         self._sweep = sweep
         self._metrics = metrics
         self._ports: list[Port] = []
@@ -101,14 +103,37 @@ class Crowd:
             for port in self._ports:
                 port.resume()
 
+    def has_room_beside(self, upstreams: int) -> bool:
+        """Whether a client that has requests under way may begin another; *upstreams* is how many sockets these take.
+
+        A request over HTTP/2 costs no connection of a client, but most need one to an endpoint: what is left
+        when few are is for clients that have nothing yet.
+        """
+        if len(self._connections) + upstreams < self._scarce:
+            return True
+        self._metrics.stream_refused()
+        if self._may_tell():
+            self.log.warn(
+                "{count} connections of clients and {upstreams} to endpoints leave few for others (--max-connections); "
+                "clients of HTTP/2 get one request at a time",
+                count=len(self._connections),
+                upstreams=upstreams,
+            )
+        return False
+
+    def _may_tell(self) -> bool:
+        now = self._sweep.now
+        if now - self._told_at < _TELL_SECONDS:
+            return False
+        self._told_at = now
+        return True
+
     def _pause(self) -> None:
         self.is_paused = True
         self._metrics.limit_reached()
         for port in self._ports:
             port.pause()
-        now = self._sweep.now
-        if now - self._told_at >= _TELL_SECONDS:
-            self._told_at = now
+        if self._may_tell():
             self.log.warn(
                 "{count} connections are as many as there may be (--max-connections); "
                 "others wait until some have ended",

@@ -132,6 +132,11 @@ class UpstreamPool:
             del self._waiting[connection]
             self._unclaimed.setdefault(endpoint, {})[connection] = None
 
+    @property
+    def sockets(self) -> int:
+        """How many connections there are, with those that are being made; not those that are shared, which are few."""
+        return len(self._connections) + len(self._waiting)
+
     def has_room(self, endpoint: Endpoint) -> bool:
         """Whether another exchange may go to *endpoint*."""
         if endpoint.terms is not None and endpoint.terms.is_http2:

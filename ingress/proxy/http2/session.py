@@ -144,6 +144,9 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def request(self, stream_id: int, head: RequestHead, ended: bool) -> None:
         """Begin the exchange of a request."""
+        if self.streams and not self._site.crowd.has_room_beside(self._site.pool.sockets):
+            self.refuse(stream_id)
+            return
         if head.destination is None:
             try:
                 head.destination = (
