@@ -49,6 +49,8 @@ ANSWER_WINDOW: Final = 64 * 1024
 """What may come ahead of one that is being taken."""
 MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""
+MAX_UNTAKEN: Final = 4 * 1024 * 1024
+"""Bytes sent that waited for nothing, while the endpoint took none; the heads of a hundred requests are three quarters of it."""
 _CHEAPER: Final = 8
 """Streams are ours to begin, so what an endpoint says about them is less of a threat than what a client may."""
 
@@ -274,6 +276,9 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def spend(self, cost: float = 1.0) -> None:
         super().spend(cost / _CHEAPER)
+        if self.surplus > MAX_UNTAKEN:
+            # An endpoint is read on whatever it takes, since it may wait for us in the same way.
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "asks on, and takes none of the answers")
 
     def came_to_nothing(self) -> None:
         """A stream was reset: a request of ours has failed, and what follows is decided there."""

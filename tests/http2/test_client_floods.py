@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ingress.http2.client import MAX_UNTAKEN
 from tests.fakes import http2_frames as frames
 from tests.fakes.http2_frames import (
     block,
@@ -67,6 +68,20 @@ class FloodTests(ClientCase):
             if what != "interim answers":
                 assert self.connection.fault is not None, what
                 self.assertIn(self.connection.fault[0], allowed, what)
+
+    def test_untaken_answers(self) -> None:
+        """An endpoint that asks on, and takes nothing of what it gets, is not answered without end."""
+        stream = self.ask(b"x", ended=False)
+        self.server.send(headers(1, OK, ended=False))
+        self.connection.is_full = True
+        sent: list[bytes] = []
+        self.connection.write = sent.append
+        # Seventeen bytes each.
+        while self.connection.fault is None and len(sent) < MAX_UNTAKEN // 8:
+            self.server.send((data(1, b"x" * 100) + ping() * 8) * 100)
+            stream.resume()
+        assert self.connection.fault is not None
+        self.assertEqual(self.connection.fault[0], frames.ENHANCE_YOUR_CALM)
 
     def test_look_alikes(self) -> None:
         """Small messages in a long conversation, windows opened for each, and many refusals, are in order."""
