@@ -346,7 +346,7 @@ class GrpcGoodbyeTests(GrpcProcessCase):
 
         def work(client: GrpcClient) -> Counter[str]:
             outcomes: Counter[str] = Counter()
-            until = monotonic() + 3.0
+            until = monotonic() + 2.0
             while monotonic() < until:
                 calls = [client.unary("Echo").future(b"x", timeout=PATIENCE) for _ in range(20)]
                 outcomes.update(": ".join(outcome_of(call.result)) for call in calls)

@@ -214,7 +214,7 @@ class StrictTests(SynchronousTestCase):
         self.assertGreater(self.tunnels, 10)
 
     @settings(
-        max_examples=1500,
+        max_examples=900,
         derandomize=True,
         deadline=None,
         suppress_health_check=[HealthCheck.filter_too_much],

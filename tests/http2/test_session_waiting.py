@@ -16,7 +16,7 @@ from tests.fakes.http2_frames import (
     settings,
     window_update,
 )
-from tests.http2.playing import LARGE, Http2Stage, SessionCase
+from tests.http2.playing import LARGE, Http2Stage, SessionCase, usual_answer
 
 USUAL = 65_535
 MOST_UNREAD = 256 * 1024
@@ -119,20 +119,23 @@ class TwistedUnreadTests(UnreadTests):
 
 
 class HeldTests(SessionCase):
-    """Answers that a client lets wait: a hundred at once, of a megabyte each."""
+    """Answers that a client lets wait: a hundred at once, of 256 KiB each."""
 
     on_plane = True
     STREAMS = range(1001, 1201, 2)
+    SIZE = 1 << 18
 
     def setUp(self) -> None:
         super().setUp()
         self.stage = Http2Stage(on_plane=self.on_plane)
+        whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % self.SIZE + bytes(self.SIZE)
+        self.stage.answer = lambda request: whole if request.start[1] == b"/large" else usual_answer(request)
         self.client = self.stage.client()
         # Connections to endpoints that were read from in large pieces.
         self.client.send(window_update(0, 1 << 30), settings((INITIAL_WINDOW_SIZE, 1 << 30)))
         self.client.send(*[self.client.request(stream, path=b"/large") for stream in range(1, 201, 2)])
         self.client.look()
-        self.assertEqual(sum(len(each.payload) for each in self.client.of(DATA)), 100 * LARGE)
+        self.assertEqual(sum(len(each.payload) for each in self.client.of(DATA)), 100 * self.SIZE)
         self.client.frames.clear()
 
     def ask(self) -> None:
@@ -178,7 +181,7 @@ class HeldTests(SessionCase):
     def test_paused_videos(self) -> None:
         """Large answers that a page lets lie do not keep the rest of it waiting for more than some seconds."""
         videos = range(1001, 1021, 2)
-        self.client.send(settings((INITIAL_WINDOW_SIZE, 500_000)))
+        self.client.send(settings((INITIAL_WINDOW_SIZE, self.SIZE // 2)))
         self.client.send(*[self.client.request(stream, path=b"/large") for stream in videos])
         self.assertGreater(self.kept, 0)
         self.client.send(*[self.client.request(stream) for stream in range(1301, 1341, 2)])
@@ -190,11 +193,11 @@ class HeldTests(SessionCase):
     def test_taken_in_turns(self) -> None:
         """When the client takes them after all, it gets all of them, and little is kept meanwhile."""
         self.ask()
-        left = dict.fromkeys(self.STREAMS, LARGE)
+        left = dict.fromkeys(self.STREAMS, self.SIZE)
         while left:
             for stream in list(left)[:7]:
-                self.client.send(window_update(stream, LARGE // 4))
-                left[stream] -= LARGE // 4
+                self.client.send(window_update(stream, self.SIZE // 4))
+                left[stream] -= self.SIZE // 4
                 if not left[stream]:
                     del left[stream]
             self.client.look()
@@ -202,7 +205,7 @@ class HeldTests(SessionCase):
         sizes = [0] * len(self.STREAMS)
         for each in self.client.of(DATA):
             sizes[(each.stream - self.STREAMS.start) // 2] += len(each.payload)
-        self.assertEqual(sizes, [LARGE] * len(self.STREAMS))
+        self.assertEqual(sizes, [self.SIZE] * len(self.STREAMS))
         self.assertEqual(self.client.of(RST_STREAM), [])
 
     def test_slow(self) -> None:
@@ -213,7 +216,7 @@ class HeldTests(SessionCase):
         self.client.send(*[self.client.request(stream, path=b"/large") for stream in self.STREAMS])
         while self.stage.session.streams:
             self.assertLess(self.kept, LARGE)
-            wire.peer.widen(2 * LARGE)
+            wire.peer.widen(LARGE)
             self.client.look()
             self.stage.reactor.pass_time(30)
         wire.peer.widen()
@@ -226,7 +229,7 @@ class HeldTests(SessionCase):
         self.ask()
         for _ in range(50):
             self.stage.reactor.pass_time(4)
-            self.client.send(*[window_update(stream, LARGE // 50 + 1) for stream in self.STREAMS])
+            self.client.send(*[window_update(stream, self.SIZE // 50 + 1) for stream in self.STREAMS])
             self.client.look()
         self.assertEqual(self.client.of(RST_STREAM), [])
         self.assertTrue(all(self.client.has_ended(stream) for stream in self.STREAMS))

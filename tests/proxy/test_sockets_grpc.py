@@ -206,7 +206,7 @@ class GrpcTests(GrpcCase):
         def work(client: GrpcClient) -> list[bytes]:
             call = client.chat()(ask(), timeout=PATIENCE)
             answers = [next(call)]
-            self.reactor.callFromThread(self.reactor.callLater, 2.0, go_on.put, b"second")
+            self.reactor.callFromThread(self.reactor.callLater, 1.2, go_on.put, b"second")
             answers.append(next(call))
             go_on.put(None)
             return answers + list(call)
