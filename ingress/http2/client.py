@@ -5,8 +5,8 @@ sections 8.1 and 8.3.2).  Streams are begun while the peer lets us have more of 
 6.8) or their numbers are used up.  What it says it has done nothing with is told apart, for
 that alone may be asked again whatever it was (section 8.7).
 
-Credit of the connection is given back as soon as a body comes, that of a stream when it is taken: so whoever
-takes nothing stops his own stream, and none of the others, who are strangers to him.
+Credit of the connection is given back as soon as a body comes, but credit of a stream only when that is taken.  So
+a client that takes nothing stops its own stream, and none of the others, which belong to strangers.
 """
 
 from abc import abstractmethod
@@ -50,7 +50,7 @@ ANSWER_WINDOW: Final = 64 * 1024
 MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""
 MAX_UNTAKEN: Final = 4 * 1024 * 1024
-"""Bytes sent that waited for nothing, while the endpoint took none; the heads of a hundred requests are three quarters of it."""
+"""Bytes that were sent at once while the endpoint took none.  The heads of a hundred requests are 3.2 MB at most."""
 _CHEAPER: Final = 8
 """Streams are ours to begin, so what an endpoint says about them is less of a threat than what a client may."""
 

@@ -190,8 +190,8 @@ class FieldDecoder(Generic[F]):
     def entries_of(self, block: bytes) -> list[_Entry[F]] | None:
         """Return what *block* puts into any table, oldest first; None if it needs what others have put there.
 
-        To be asked after it was decoded.  Some peers send the same literals again and again, each to be put into the table, and never
-        make use of that.
+        To be asked after it was decoded.  Some peers send the same literals again and again, each to be put into the
+        table, and never make use of that.
         """
         alone: FieldDecoder[F] = FieldDecoder(self._read, self._table_size, self._most_bytes)
         try:

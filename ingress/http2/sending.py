@@ -35,7 +35,7 @@ class Sending(FrameReader):
         self.surplus = 0
         """Bytes that were sent since then, for they do not wait."""
         self.table_update = b""
-        """What the next field block must begin with once the peer allows a smaller table: that ours has no entries anyway."""
+        """What the next field block must begin with, once the peer allows a smaller table: that ours is empty."""
 
     @property
     def is_overfull(self) -> bool:

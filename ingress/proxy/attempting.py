@@ -179,7 +179,7 @@ class Attempting(ABC):
     def upstream_unreachable(self, why: str, is_first: bool = True) -> bool:
         """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited.
 
-        It *is_first* but where others waited for the same connection: it failed once for all.
+        Where several waited for one connection, only one of them *is_first*: the endpoint failed once, not for each.
         """
         if self.state is not _CONNECTING:
             return False

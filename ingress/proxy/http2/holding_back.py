@@ -1,9 +1,9 @@
 """How much a session keeps of answers that its client does not take.
 
-A stream that cannot send stops its endpoint, but not before a first piece was read, and the first
-pieces of a hundred answers are megabytes.  So once that much waits on one connection, all its other
-streams have their endpoints wait, too: what these say stays in the kernel.  They go on when half of it
-is gone.
+A stream that cannot send stops its endpoint, but only after a first piece was read, and the first
+pieces of a hundred answers are megabytes.  So once too much waits on one connection, the session is *crammed*: all its
+streams have their endpoints wait, and what these say stays in the kernel.  They go on when half of what
+waited is gone.
 
     roomy ── ``MAX_WAITING`` bytes wait ──▶ crammed ── half of that waits ──▶ roomy
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class HoldingBack(ABC):
-    """A session, as far as it keeps what waits; it is a connection of ``ingress.http2``, too."""
+    """The part of ``DownstreamSession`` that decides how much is kept; *streams* and *waiting* are its connection's."""
 
     streams: "dict[int, DownstreamStream]"
     waiting: int

@@ -1,9 +1,14 @@
 """How much a session reads at once, and when it reads nothing.
 
 What comes in one read may be thousands of frames, each a request, and everybody else would wait
-until all are answered; so a session takes a handful, and then its turn comes again like anyone's.  A peer that takes
-nothing of what it gets is read no further, either: what streams send waits with them, but the heads of
-answers do not, and each that is asked for would be kept.
+until all are answered.  So a session takes a handful of frames, and waits for its next turn with the rest.
+
+A client that takes nothing of what it gets is read no further, either.  The bodies of answers wait with their streams
+and stop their endpoints, but heads and acknowledgements wait for nothing: a client that asks on would have us keep
+any number of them.
+
+    reading ──more came than one turn takes──▶ reads later ──next turn──▶ reading
+       └──the client takes nothing────────────────▶│   └──only once the client has taken something
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +19,7 @@ from ingress.proxy.transports import Transport
 
 
 class TurnTaking(ABC):
-    """A session, as far as it reads; it is a connection of ``ingress.http2``, too."""
+    """The part of a session that decides when it reads; *has_failed* and *has_more* are its connection's."""
 
     transport: Transport
     sweep: Sweep

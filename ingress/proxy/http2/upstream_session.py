@@ -1,8 +1,8 @@
 """A connection to an endpoint that speaks HTTP/2, shared by exchanges: a stream for each.
 
 What is on the wire is ``ingress.http2.client``; this joins it to transport, sweep and the connections of its
-endpoint.  The connection itself never waits for the endpoint: streams do, and one that was silent while
-nothing at all came tells that the connection may be dead.
+endpoint.  The connection itself never waits for the endpoint, only its streams do.  If one of them waited in vain, and
+nothing at all came meanwhile, the connection may be dead, and gets no further requests.
 
 States::
 
