@@ -196,7 +196,7 @@ class DownstreamStream(Stream):
     @property
     def is_full(self) -> bool:
         """Whether something of the answer waits, or is to wait; who has to wait then is told when nothing does."""
-        return self.is_blocked or self.is_held_back
+        return self.is_held_back or bool(self._waiting)
 
     def hold_back(self) -> None:
         """Have the endpoint say no more for now, also if there is none yet."""
