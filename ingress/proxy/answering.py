@@ -40,7 +40,7 @@ class AnsweringConnection(Protocol):
     _keep_alive = True
     """Whether another request may follow this one."""
     _framing = Framing.NONE
-    _full = False
+    is_full = False
     """Whether more waits for the peer than should."""
     _is_copying = False
     """Whether the kernel moves what is left of an answer."""
@@ -54,11 +54,6 @@ class AnsweringConnection(Protocol):
         self._secure = secure
         """Whether the connection is TLS."""
         self.deadline = NEVER
-
-    @property
-    def is_full(self) -> bool:
-        """Whether more waits for the peer than should."""
-        return self._full
 
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the head, and what there is of the body with it in one write."""

@@ -125,7 +125,7 @@ class DownstreamChannel(PatientConnection):
                 buffer = self._buffer
                 if not buffer:
                     block = only_head(received)
-                    if block is not None and not self._full and not self._advancing:
+                    if block is not None and not self.is_full and not self._advancing:
                         self._begin(block)
                         return
                     self.deadline = self._sweep.now + self._limits.head_seconds
@@ -151,7 +151,7 @@ class DownstreamChannel(PatientConnection):
             return
         self._advancing = True
         try:
-            while self.state is HEAD and not self._full:
+            while self.state is HEAD and not self.is_full:
                 block = self._buffer.next_head()
                 if block is None:
                     break
@@ -160,7 +160,7 @@ class DownstreamChannel(PatientConnection):
             self._refuse(error.status, str(error))
         finally:
             self._advancing = False
-        if self._half_closed and self.state is HEAD and not self._full:
+        if self._half_closed and self.state is HEAD and not self.is_full:
             self._close()
 
     def _begin(self, block: bytes) -> None:
@@ -249,7 +249,7 @@ class DownstreamChannel(PatientConnection):
         if self._is_copying or self._is_bringing:
             # The sweep looks at both directions by turns, and finds here when the last piece came.
             body.moved(0, now)
-        elif not self._full:
+        elif not self.is_full:
             self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
 
     @contained
@@ -300,7 +300,7 @@ class DownstreamChannel(PatientConnection):
             self._linger()
         elif self._keep_alive:
             self.state = HEAD
-            if self._reading and not self._full and not self._buffer and not self._half_closed:
+            if self._reading and not self.is_full and not self._buffer and not self._half_closed:
                 # What ``_update_reading`` would find nearly always.
                 self.deadline = self._sweep.now + self._limits.keep_alive_seconds
                 return
@@ -322,7 +322,7 @@ class DownstreamChannel(PatientConnection):
         self._buffer.clear()
         self._update_reading()
         if not self._secure:
-            self._full = False
+            self.is_full = False
             self.transport.unregisterProducer()
             self.transport.loseWriteConnection()
 
@@ -345,12 +345,12 @@ class DownstreamChannel(PatientConnection):
         ahead = len(self._buffer)
         if self.state is LINGERING or self.state is CLOSED:
             pass  # A closing has a bound of its own.
-        elif (self._full and self.state is not TUNNEL) or self._is_copying or self._is_bringing:
+        elif (self.is_full and self.state is not TUNNEL) or self._is_copying or self._is_bringing:
             self.deadline = self._sweep.now
         else:
             seconds = seconds_allowed(self.state, in_body, self._request_paused, ahead, self._limits)
             self.deadline = self._sweep.now + seconds
-        wanted = wants_reading(self.state, in_body, self._request_paused, self._full, ahead)
+        wanted = wants_reading(self.state, in_body, self._request_paused, self.is_full, ahead)
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
             if wanted:
@@ -363,7 +363,7 @@ class DownstreamChannel(PatientConnection):
     @contained
     def pauseProducing(self) -> None:
         """The transport's buffer is full: upstream must wait."""
-        self._full = True
+        self.is_full = True
         self._progress = Progress()
         if self._exchange is not None:
             self._exchange.downstream_full()
@@ -372,7 +372,7 @@ class DownstreamChannel(PatientConnection):
     @contained
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self._full = False
+        self.is_full = False
         if self._exchange is not None:
             self._exchange.downstream_drained()
         self._update_reading()

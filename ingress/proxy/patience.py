@@ -54,7 +54,7 @@ class PatientConnection(AnsweringConnection):
         if self.state is not CLOSED:
             self.state = CLOSED
             self.deadline = self._linger_until = self._sweep.now + LINGER_SECONDS
-            self._full = False
+            self.is_full = False
             if unsent(self.transport):
                 self._has_to_arrive = True
                 self._watch_sending()
@@ -68,7 +68,7 @@ class PatientConnection(AnsweringConnection):
 
     def rests_since(self) -> float:
         """Return since when nothing has come and nothing is awaited but a request; ``NEVER`` if that is not so."""
-        if self.state is not HEAD or self._buffer or self._full:
+        if self.state is not HEAD or self._buffer or self.is_full:
             return NEVER
         limits = self._limits
         return self.deadline - (limits.keep_alive_seconds if self._requests else limits.head_seconds)
@@ -98,7 +98,7 @@ class PatientConnection(AnsweringConnection):
         now = self._sweep.now
         if self.state is CLOSED or self.state is LINGERING:
             self._expire_at_end(now)
-        elif (self._full or self._is_copying) and self._waits_for_peer():
+        elif (self.is_full or self._is_copying) and self._waits_for_peer():
             return
         elif self.state is HEAD:
             self.deadline = NEVER
@@ -145,7 +145,7 @@ class PatientConnection(AnsweringConnection):
     def _waits_for_peer(self) -> bool:
         """Look at how what is sent is taken, and see to the next look; False if nothing waits.  Cuts who is stuck."""
         now = self._sweep.now
-        waiting = unsent(self.transport) or int(self._full)
+        waiting = unsent(self.transport) or int(self.is_full)
         if not waiting:
             return False
         self.deadline = now

@@ -84,7 +84,7 @@ class DownloadTests(BodyCase):
         def rests() -> bool:
             nonlocal sent
             before, sent = sent, producers[0].sent
-            return before == sent and self.channels[0]._full
+            return before == sent and self.channels[0].is_full
 
         await self.until(rests)
         # What the kernel keeps is its own affair; it is less than this body by far.
@@ -115,10 +115,10 @@ class DownloadTests(BodyCase):
             sent += 0x2000
             await self.until(lambda: not queued_in(wire.transport))
             await self.turns(2)
-        self.assertFalse(any(channel._full for channel in self.channels))
+        self.assertFalse(any(channel.is_full for channel in self.channels))
         # The last piece fills the buffer, and then the answer is over.
         wire.write(b"fa00\r\n%b\r\n0\r\n\r\n" % bytes(0xFA00))
-        await self.until(lambda: any(channel._full for channel in self.channels))
+        await self.until(lambda: any(channel.is_full for channel in self.channels))
         slow.transport.resumeProducing()
         await self.whole(slow)
         self.assertEqual(slow.answers[0].size, sent + 0xFA00)
