@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
 # Processes that share the tests; many of these wait for others, so two are of use on one CPU as well.
-TEST_JOBS ?= 2
+TEST_JOBS ?= 3
 # Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
 FAULTS ?=
 TARGETS ?=

@@ -44,21 +44,21 @@ class FloodTests(EndToEndCase):
             wire.received.clear()
         request = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
         updates = b"".join(flooder.update(asks=True) for _ in range(UPDATES))
-        requests, gaps = upstream.requests, [0.0]
+        requests, asked = upstream.requests, 0
         began = self.reactor.seconds()
         wire.transport.write(octets + updates + flooder.send(request))
         # Not until it is closed: Twisted's transports wait for a goodbye first.
-        while upstream.requests - requests < len(gaps):
-            asked = self.reactor.seconds()
+        while upstream.requests - requests <= asked:
+            asked += 1
             other.get(host=HOST.encode())
             await other.answer()
-            gaps.append(self.reactor.seconds() - asked)
             await self.turn(0.005)
-            self.assertLess(asked - began, PATIENCE)
+            self.assertLess(self.reactor.seconds() - began, PATIENCE)
         # The request behind the flood was read, so all of it was.
         wire.transport.abortConnection()
         self.assertEqual({answer.status for answer in other.answers}, {200})
-        self.assertLess(max(gaps), (self.reactor.seconds() - began) / 2)
+        # Held up by all of it, somebody else would have one answer.
+        self.assertGreater(asked, 2)
         await self.disconnect()
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
