@@ -65,6 +65,19 @@ def _write(site: Site, name: str, text: str) -> str:
     return str(path)
 
 
+def _places(site: Site) -> dict[str, int | str]:
+    """The ports, and the hosts with an endpoint of their own, by what the configurations call them."""
+    return {
+        "http": site.http,
+        "https": site.https,
+        "backend": site.backend,
+        "h2c": site.h2c,
+        "grpc": site.grpc,
+        "h2c_host": H2C_HOST,
+        "grpc_host": GRPC_HOST,
+    }
+
+
 def _nginx(log: str) -> Callable[[Site], list[str]]:
     def command(site: Site) -> list[str]:
         name = f"nginx-{site.http}"
@@ -72,15 +85,9 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
             folder=site.folder,
             name=name,
             access_log=f"access_log {site.folder}/{name}.access;" if log else "access_log off;",
-            http=site.http,
-            https=site.https,
-            backend=site.backend,
-            h2c=site.h2c,
-            grpc=site.grpc,
+            **_places(site),
             upload_host=UPLOAD_HOST,
             secure_upload_host=SECURE_UPLOAD_HOST,
-            h2c_host=H2C_HOST,
-            grpc_host=GRPC_HOST,
             certificate=site.pair.certificate_path,
             key=site.pair.key_path,
         )
@@ -91,13 +98,7 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
 
 def _haproxy(site: Site) -> list[str]:
     text = HAPROXY.format(
-        http=site.http,
-        https=site.https,
-        backend=site.backend,
-        h2c=site.h2c,
-        grpc=site.grpc,
-        h2c_host=H2C_HOST,
-        grpc_host=GRPC_HOST,
+        **_places(site),
         pem=site.pair.both_path,
     )
     return ["haproxy", "-db", "-f", _write(site, "haproxy.cfg", text)]
@@ -105,13 +106,7 @@ def _haproxy(site: Site) -> list[str]:
 
 def _caddy(site: Site) -> list[str]:
     text = CADDY.format(
-        http=site.http,
-        https=site.https,
-        backend=site.backend,
-        h2c=site.h2c,
-        grpc=site.grpc,
-        h2c_host=H2C_HOST,
-        grpc_host=GRPC_HOST,
+        **_places(site),
         certificate=site.pair.certificate_path,
         key=site.pair.key_path,
     )

@@ -18,7 +18,7 @@ from tests.fakes.http2_frames import (
     table_size,
     window_update,
 )
-from tests.http2.test_client import ClientCase
+from tests.http2.client_case import ClientCase
 
 OK = block([(b":status", b"200")])
 MOST_FRAMES = 50_000

@@ -17,7 +17,7 @@ from ingress.http2.faults import ErrorCode
 from tests.fakes import http2_frames as frames
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import block, data, frame, goaway, headers, ping, reset, window_update
-from tests.http2.test_client import GET, Connected, PureWire, Told
+from tests.http2.client_case import GET, Connected, PureWire, Told
 
 STREAMS = 4
 ALIVE_SHARE = 0.5

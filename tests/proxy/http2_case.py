@@ -7,12 +7,24 @@ from ingress.model.upstream_tls import LinkTerms
 from ingress.proxy.http2.negotiating import SessionRules
 from ingress.proxy.http2.session import DownstreamSession
 from tests.fakes.http2_client import Http2Client, MemoryWire
+from tests.fakes.http2_frames import RST_STREAM, block
 from tests.fakes.http2_server import Http2Server
 from tests.proxy.playing import ProxyCase
 
 HTTP_2 = LinkTerms(is_http2=True)
 ONE = Endpoint("10.0.0.1", 8000, HTTP_2)
 TWO = Endpoint("10.0.0.2", 8000, HTTP_2)
+
+HEAD = block([(b":status", b"200")])
+POST = b"POST /add HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 2\r\n\r\nhi"
+BEGUN = b"POST /add HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
+CALL = [(b"content-type", b"application/grpc"), (b"te", b"trailers")]
+
+
+def codes(server: Http2Server) -> list[tuple[int, int]]:
+    """Return the streams that were reset, and why."""
+    server.look()
+    return [(each.stream, each.code) for each in server.of(RST_STREAM)]
 
 
 class Http2UpstreamCase(ProxyCase):
