@@ -157,7 +157,7 @@ class FieldDecoder(Generic[F]):
                     name = block[start:at]
                     if coded > 0x7F:
                         name = huffman.decode(name)
-                # Then its value.
+                # Then its value, in the same words: a call for each string is what this loop is to avoid.
                 coded = block[at]
                 length = coded & 0x7F
                 at += 1
