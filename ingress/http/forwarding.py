@@ -7,11 +7,19 @@ for its ``X-Forwarded-For``, which goes on as ``X-Original-Forwarded-For``.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
+from typing import Final
 
 from attrs import frozen
 
 from ingress.http.request_head import RequestHead
+
+MAX_HOPS: Final = 16
+"""How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""
+MEMO_ADDRESSES: Final = 1024
+"""Addresses of which it is remembered whether they are of proxies of ours."""
+_LONGEST_ADDRESS: Final = 45
 
 
 @frozen
@@ -43,31 +51,52 @@ class TrustedProxies:
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         """Take CIDR texts; raises ``ValueError`` for what is none."""
-        self._networks = tuple(ip_network(network, strict=False) for network in networks)
+        prefixes: dict[tuple[int, int], set[int]] = {}
+        for text in networks:
+            network = ip_network(text, strict=False)
+            behind = network.max_prefixlen - network.prefixlen
+            prefixes.setdefault((network.version, behind), set()).add(int(network.network_address) >> behind)
+        self._prefixes = tuple((version, behind, known) for (version, behind), known in prefixes.items())
+        """Version, bits behind the prefix, and all prefixes of that length."""
+        self._is_ours = lru_cache(maxsize=MEMO_ADDRESSES)(self._find)
 
-    def __contains__(self, address: bytes) -> bool:
-        if not self._networks:
-            return False
+    def _find(self, address: bytes) -> bool | None:
+        """Return whether *address* is of a proxy of ours; None for what is no address."""
         try:
             parsed = ip_address(address.decode("ascii"))
         except ValueError:
-            return False
-        return any(parsed in network for network in self._networks)
+            return None
+        version, number = parsed.version, int(parsed)
+        return any(of == version and number >> behind in known for of, behind, known in self._prefixes)
+
+    def __contains__(self, address: bytes) -> bool:
+        return bool(self._prefixes) and self._is_ours(address) is True
 
     def origin(self, peer: Origin, head: RequestHead) -> Origin:
         """Return the origin of a request that came through the trusted *peer*.
 
         The client is the last address of ``X-Forwarded-For`` that is none of our
-        proxies; the list goes on with the peer appended.  Scheme, host and port are
+        proxies; the list goes on with the peer appended.  Of a list that is longer than
+        ``MAX_HOPS`` only so much of its end is looked at: were all of that proxies of ours, the first
+        of these would be the client.  What stands before goes on as it came.  Scheme, host and port are
         what the peer says, where it says something that makes sense.
         """
         said = head.forwarded
-        hops = [hop.strip() for hop in said.get(b"x-forwarded-for", b"").split(b",") if hop.strip()]
+        hops = said.get(b"x-forwarded-for", b"").rsplit(b",", MAX_HOPS)
+        before = hops.pop(0).strip() if len(hops) > MAX_HOPS else b""
+        hops = [hop for each in hops if (hop := each.strip())]
         client = peer.address
+        is_ours: bool | None = client in self
         for hop in reversed(hops):
-            if client not in self or not _is_address(hop):
+            # The zone of an IPv6 address may be any text, also a forged field of the log.
+            if not is_ours or len(hop) > _LONGEST_ADDRESS or b"%" in hop:
+                break
+            is_ours = self._is_ours(hop)
+            if is_ours is None:
                 break
             client = hop
+        if before:
+            hops.insert(0, before)
         scheme = said.get(b"x-forwarded-proto", b"").lower()
         scheme = scheme if scheme in (b"http", b"https") else peer.scheme
         given = said.get(b"x-forwarded-port", b"")
@@ -87,17 +116,6 @@ class TrustedProxies:
 
 _DEFAULT_PORTS = {b"http": b"80", b"https": b"443"}
 _is_port = re.compile(rb"[0-9]{1,5}").fullmatch
-
-
-def _is_address(hop: bytes) -> bool:
-    if b"%" in hop:
-        # The zone of an IPv6 address may be any text, also a forged field of the log.
-        return False
-    try:
-        ip_address(hop.decode("ascii"))
-    except ValueError:
-        return False
-    return True
 
 
 def _fields(client: bytes, hops: bytes, scheme: bytes, port: bytes) -> bytes:

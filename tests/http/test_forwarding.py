@@ -1,10 +1,15 @@
 """Tests for ``ingress.http.forwarding``."""
 
+import ipaddress
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.http import forwarding
 from ingress.http.forwarding import (
+    MAX_HOPS,
+    MEMO_ADDRESSES,
     Origin,
     TrustedProxies,
     origin_of_peer,
@@ -230,6 +235,62 @@ class TrustedProxiesTests(SynchronousTestCase):
         """What a client claims in front of the first proxy of ours is not believed."""
         origin = self.origin(b"X-Forwarded-For: 10.0.0.1, 203.0.113.9, 198.51.100.8")
         self.assertEqual(origin.address, b"203.0.113.9")
+
+    def test_networks(self) -> None:
+        """Networks of all lengths and both versions are told apart; an address of version 6 is none of version 4."""
+        trusted = TrustedProxies(["10.0.0.0/8", "10.0.0.0/24", "192.0.2.1", "::/0"])
+        for address, expected in (
+            (b"10.255.0.1", True),
+            (b"11.0.0.1", False),
+            (b"192.0.2.1", True),
+            (b"192.0.2.2", False),
+            (b"::ffff:11.0.0.1", True),
+        ):
+            self.assertEqual(address in trusted, expected, address)
+        self.assertNotIn(b"::ffff:10.0.0.1", TrustedProxies(["10.0.0.0/8"]))
+
+    def test_long_list(self) -> None:
+        """Of a list that is too long its end alone names the client, and all of it goes on."""
+        ours = b", ".join([b"198.51.100.8"] * (MAX_HOPS - 1))
+        origin = self.origin(b"X-Forwarded-For: 203.0.113.1, 203.0.113.9, " + ours)
+        self.assertEqual(origin.address, b"203.0.113.9")
+        self.assertIn(
+            b"X-Forwarded-For: 203.0.113.1, 203.0.113.9, " + ours + b", 198.51.100.7\r\n", origin.fields
+        )
+        origin = self.origin(b"X-Forwarded-For: 203.0.113.9, 198.51.100.9, " + ours)
+        self.assertEqual(origin.address, b"198.51.100.9")
+
+    def test_bound(self) -> None:
+        """However many addresses there are, and whatever each is, few are read, each once, and few remembered."""
+        read: list[str] = []
+        real = ipaddress.ip_address
+
+        def ip_address(text: str) -> object:
+            read.append(text)
+            return real(text)
+
+        self.patch(forwarding, "ip_address", ip_address)
+        everybody = TrustedProxies(["0.0.0.0/0"])
+        peer = origin_of_peer(b"198.51.100.7", b"http", 80)
+        for start in range(0, 7000, 3500):
+            hops = b",".join(b"10.%d.0.%d" % divmod(number, 250) for number in range(start, start + 2900))
+            head = parse_request_head(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: " + hops)
+            for _ in range(2):
+                origin = everybody.origin(peer, head)
+                self.assertEqual(origin.address, hops.rsplit(b",", MAX_HOPS)[1])
+        self.assertEqual(len(read), len(set(read)))
+        self.assertEqual(len(read), 1 + 2 * MAX_HOPS)
+        for number in range(2 * MEMO_ADDRESSES):
+            self.assertIn(b"10.2.%d.%d" % divmod(number, 250), everybody)
+        self.assertEqual(everybody._is_ours.cache_info().currsize, MEMO_ADDRESSES)
+
+    def test_long_address(self) -> None:
+        """What is longer than any address is none, and nothing is remembered of it."""
+        trusted = TrustedProxies(["198.51.100.0/24"])
+        head = parse_request_head(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: " + b"1" * 30_000)
+        origin = trusted.origin(origin_of_peer(b"198.51.100.7", b"http", 80), head)
+        self.assertEqual(origin.address, b"198.51.100.7")
+        self.assertEqual(trusted._is_ours.cache_info().currsize, 1)
 
     def test_nonsense(self) -> None:
         """What makes no sense is not taken: the peer itself is the client then."""
