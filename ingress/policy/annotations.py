@@ -14,9 +14,10 @@ from attrs import Factory, evolve, frozen
 
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
-from ingress.policy import passthrough
+from ingress.policy import canaries, passthrough
 from ingress.policy.balancing import BALANCING, BalancingSettings
 from ingress.policy.bodies import BODIES, BodySettings
+from ingress.policy.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
 from ingress.policy.ciphers import CIPHERS, CipherSettings
 from ingress.policy.client_certificates import CLIENT_CERTIFICATES, ClientCertificateSettings
 from ingress.policy.guards import keeps_requests_out
@@ -37,6 +38,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     BALANCING,
     RETRIES,
     TIMEOUTS,
+    CANARIES,
 )
 
 
@@ -53,11 +55,13 @@ class IngressPolicySettings:
     balancing: BalancingSettings = Factory(BalancingSettings)
     retries: RetrySettings = Factory(RetrySettings)
     timeouts: TimeoutSettings = Factory(TimeoutSettings)
+    canaries: CanarySettings = Factory(CanarySettings)
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
 
 
 DEFAULTS: Final = IngressPolicySettings()
+_CANARY: Final = IngressPolicySettings(canaries=CanarySettings(is_canary=True))
 
 
 class AnnotationReader:
@@ -90,6 +94,10 @@ class AnnotationReader:
             name = full_name.removeprefix(self._below)
             known = self._table.get(name)
             if known is None:
+                if name in SHARES:
+                    message = f"{name} {NO_CANARY}"
+                    problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
+                    continue
                 guards = keeps_requests_out(name, value)
                 lacks_guard = lacks_guard or guards
                 instead = "answers 503 rather than be open" if guards else "is served without it"
@@ -104,6 +112,10 @@ class AnnotationReader:
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
                 if annotation.refused is not None:
                     asked.setdefault(family, {})[annotation.setting] = annotation.refused
+        if asked.get(CANARIES.name, {}).get("is_canary"):
+            # What it says besides is about an Ingress that is not served.
+            field = self._below + canaries.ANNOTATION
+            return _CANARY, (_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, CLAIMS_NOTHING),)
         if not self._passes_tls and asked.get(PASSTHROUGH.name, {}).pop("passes_tls", False):
             message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
             field = self._below + passthrough.ANNOTATION

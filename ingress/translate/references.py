@@ -14,6 +14,7 @@ from ingress.model.secrets import (
     SecretNeeds,
     is_secret_name,
 )
+from ingress.policy import canaries
 from ingress.policy.annotations import AnnotationReader
 from ingress.policy.client_certificates import SECRET_ANNOTATION, secret_asked
 from ingress.translate.options import TranslateOptions
@@ -29,6 +30,8 @@ def secret_needs(ingress: Ingress, options: TranslateOptions) -> SecretNeeds:
     """
     if not ingress.tls and not ingress.annotations:
         return {}
+    if _is_canary(ingress, options.annotations_prefix):
+        return {}
     needs: dict[ObjectKey, frozenset[str]] = {}
     for entry in ingress.tls:
         if is_secret_name(entry.secret_name):
@@ -40,6 +43,14 @@ def secret_needs(ingress: Ingress, options: TranslateOptions) -> SecretNeeds:
     if clients is not None:
         needs[clients] = needs.get(clients, frozenset()) | CLIENT_AUTHENTICATION_KEYS
     return needs
+
+
+def _is_canary(ingress: Ingress, prefix: str) -> bool:
+    """Say whether *ingress* is a canary by the annotation below *prefix*, and so claims nothing."""
+    if f"{prefix}/{canaries.ANNOTATION}" not in ingress.annotations:
+        return False
+    settings, _ = _annotations_below(prefix).read(ingress)
+    return settings.canaries.is_canary
 
 
 def _upstream_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:

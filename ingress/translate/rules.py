@@ -9,14 +9,15 @@ What cannot be used costs as little as possible, and never widens what is left:
 - a path that no request can match is dropped, and only that path;
 - a path that can be matched, but whose type or backend makes no sense, keeps its
   place and answers 503, so that no shorter path serves in its stead;
-- a rule without ``http`` claims its host and leaves every path to the default backend.
+- a rule without ``http`` claims its host and leaves every path to the default backend;
+- a canary claims nothing.
 """
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
@@ -58,6 +59,7 @@ class IngressReading:
     """Everything that one Ingress asks for, as far as it makes sense by itself."""
 
     ingress: Ingress
+    """As far as it may claim anything: a canary has neither rules, nor default backend, nor ``tls``."""
     claims: tuple[Claim, ...]
     hosts: tuple[str, ...]
     """The valid hosts of its rules, each once, in order; empty text for all hosts."""
@@ -79,6 +81,9 @@ def read_ingress(
 ) -> IngressReading:
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
+    if settings.canaries.is_canary:
+        claims_nothing = evolve(ingress, default_backend=None, rules=(), tls=())
+        return IngressReading(claims_nothing, (), (), None, settings, problems)
     settings = settings if settings is DEFAULTS else _shared(settings)
     protocols = read_protocols(ingress, settings.upstreams, annotations)
     reader = _RulesReader(ingress, protocols.usual)

@@ -59,8 +59,10 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
     demands: dict[ObjectKey, ClientDemand | None] = {}
     default = options.default_backend_service
     by_host: dict[str, list[IngressReading]] = {ALL_HOSTS: []}
+    claiming: list[Ingress] = []
     for ingress in ours:
         reading = read_ingress(ingress, annotations, has_global_default=default is not None)
+        claiming.append(reading.ingress)
         problems.update(reading.problems)
         problems.update(backend_problems(reading, state, options))
         problems.update(upstream_problems(reading, secured, annotations))
@@ -74,7 +76,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         host: guard_host(host, readings, lambda one: demands[one.ingress.key], annotations)
         for host, readings in by_host.items()
     }
-    certificates, found = translate_certificates(ours, state, options, now)
+    certificates, found = translate_certificates(claiming, state, options, now)
     problems.update(found)
 
     certified = (*certificates.exact, *(f"*{suffix}" for suffix in certificates.wildcard))

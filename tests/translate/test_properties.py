@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -26,6 +27,7 @@ from ingress.model.objects import (
     ServicePortReference,
     SlicePort,
 )
+from ingress.model.problems import Reason
 from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
@@ -85,7 +87,7 @@ rules = good_rules | st.builds(
     st.none() | tuples(st.builds(IngressPath, paths, path_types, st.none() | backends)),
 )
 annotations = st.dictionaries(
-    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "ssl-passthrough", "other", "\n"]).map(
+    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "ssl-passthrough", "canary", "other", "\n"]).map(
         lambda name: f"{PREFIX}/{name}"
     )
     | st.just("kubernetes.io/ingress.class"),
@@ -250,6 +252,25 @@ class TranslateProperties(SynchronousTestCase):
         self.assertEqual(list(snapshot.problems), sorted(set(snapshot.problems)))
         for problem in snapshot.problems:
             self.assertTrue(problem.message.isprintable(), problem)
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(clusters, ingresses, all_options)
+    def test_canary_changes_nothing(
+        self, objects: list[ClusterObject], added: Ingress, options: TranslateOptions
+    ) -> None:
+        """A canary, whatever it asks for and however old it is, leaves all routes and certificates as they are."""
+        canary = evolve(
+            added,
+            key=ObjectKey("aaa", "canary"),
+            created="",
+            class_name="nginx",
+            annotations={**added.annotations, f"{PREFIX}/canary": "true"},
+        )
+        before = translate(state_of(objects), options, NOW)
+        after = translate(state_of([*objects, canary]), options, NOW)
+        self.assertEqual(shown(after)[:3], shown(before)[:3])
+        told = {one.reason for one in set(after.problems) - set(before.problems)}
+        self.assertLessEqual(told, {Reason.UNSUPPORTED_ANNOTATION, Reason.CLASS_CONFLICT})
 
     @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(clusters, ingresses, all_options)
