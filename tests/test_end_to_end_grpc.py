@@ -272,12 +272,19 @@ class GrpcCallTests(GrpcProcessCase):
             call: Any = client.channel.unary_unary("/shop.Till/Open")
             return outcome_of(lambda: call(b"", timeout=PATIENCE))
 
+        def crowded(client: GrpcClient) -> tuple[str, str]:
+            metadata = tuple((f"x-{number}", "v") for number in range(101))
+            return outcome_of(lambda: client.unary("Echo")(b"", metadata=metadata, timeout=PATIENCE))
+
         self.assertEqual((await self.do(unary("Echo"), NOBODY))[0], "UNAVAILABLE")
         self.assertEqual((await self.do(other))[0], "UNIMPLEMENTED")
         self.assertEqual((await self.do(unary("Echo", 8 * KIBIBYTE), STRICT))[0], "RESOURCE_EXHAUSTED")
         self.assertEqual((await self.do(unary("Wait"), STRICT))[0], "DEADLINE_EXCEEDED")
         await self.happens(self.plain.cancelled)
-        self.assertEqual([fields[5] for fields in await self.lines(4)], [b"503", b"404", b"413", b"504"])
+        self.assertEqual((await self.do(unary("Echo" * 2100)))[0], "RESOURCE_EXHAUSTED")
+        self.assertEqual((await self.do(crowded))[0], "RESOURCE_EXHAUSTED")
+        statuses = [fields[5] for fields in await self.lines(6)]
+        self.assertEqual(statuses, [b"503", b"404", b"413", b"504", b"414", b"431"])
         await self.ends_well(self.controller)
 
     async def test_rest(self) -> None:

@@ -8,7 +8,7 @@ here that could be read differently there (section 10.3), before any line is mad
 
 import re
 
-from ingress.http.grammar import DROP, MAX_FIELDS, MAX_REQUEST_LINE, TOKEN, is_length
+from ingress.http.grammar import DROP, FORWARD, MAX_FIELDS, MAX_REQUEST_LINE, TOKEN, is_length
 from ingress.http.request_head import (
     CONTENT_LENGTH,
     EXPECT,
@@ -16,6 +16,7 @@ from ingress.http.request_head import (
     HOST,
     ORIGIN_FORM,
     REQUEST_ID,
+    UNREADABLE,
     HeadError,
     RequestHead,
     is_request_id,
@@ -178,6 +179,14 @@ def request_head(fields: list[RequestField], ended: bool) -> RequestHead:
     forward.append(b"")
     head.forward = b"\r\n".join(forward)
     return head
+
+
+def stand_in_for(fields: list[RequestField]) -> RequestHead:
+    """Return a head in place of one that is refused: it has what its answer depends on, the content type."""
+    for sort, name, _, line in fields:
+        if name == b"content-type" and sort == FORWARD:
+            return UNREADABLE.with_line(line + b"\r\n")
+    return UNREADABLE
 
 
 def _count_lines(fields: list[RequestField]) -> int:

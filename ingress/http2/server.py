@@ -36,6 +36,7 @@ from ingress.http2.request_fields import (
     check_request_trailers,
     read_request_field,
     request_head,
+    stand_in_for,
 )
 from ingress.http2.stream import Stream
 
@@ -86,8 +87,8 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         """A request came; *ended* says that it has no body."""
 
     @abstractmethod
-    def unreadable(self, stream_id: int, status: int, why: str, ended: bool) -> None:
-        """A request came that is to be answered with *status*."""
+    def unreadable(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
+        """A request came that is to be answered with *status*; *head* stands in for its own."""
 
     @abstractmethod
     def no_more_streams(self) -> None:
@@ -178,26 +179,22 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         self.last_id = stream_id
         known = self.memo.get(block)
         if known is None or known[1] is not ended:
+            changes = self.table_changes
+            fields = self.decode(block)
             try:
-                head = self._read_request(block, ended)
+                if self.list_bytes > MAX_HEAD:
+                    raise HeadError(431, "head too large")
+                head = request_head(fields, ended)
             except HeadError as error:
                 if self._may_begin(stream_id):
-                    self.unreadable(stream_id, error.status, str(error), ended)
+                    self.unreadable(stream_id, stand_in_for(fields), error.status, str(error), ended)
                 return
+            self.remember(block, changes, (head, ended))
         else:
             head = known[0]
         if self._may_begin(stream_id):
             self.requests += 1
             self.request(stream_id, head, ended)
-
-    def _read_request(self, block: bytes, ended: bool) -> RequestHead:
-        changes = self.table_changes
-        fields = self.decode(block)
-        if self.list_bytes > MAX_HEAD:
-            raise HeadError(431, "head too large")
-        head = request_head(fields, ended)
-        self.remember(block, changes, (head, ended))
-        return head
 
     def _may_begin(self, stream_id: int) -> bool:
         if self.leaving is Leaving.LEFT:

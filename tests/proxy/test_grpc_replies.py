@@ -24,9 +24,9 @@ class CodeTests(SynchronousTestCase):
             ((403,), 7),
             ((404,), 12),
             ((429, 502, 503, 504), 14),
-            ((413, 431), 8),
+            ((413, 414, 431), 8),
             ((408,), 4),
-            ((301, 308, 405, 414, 417, 421, 501, 505), 2),
+            ((301, 308, 405, 417, 421, 501, 505), 2),
         ):
             for status in statuses:
                 self.assertEqual(code_of(status, was_sent=False), code, status)

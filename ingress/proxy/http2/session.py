@@ -179,9 +179,9 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         if self._site.draining or self.sweep.now >= self._too_old_at:
             self.leave()
 
-    def unreadable(self, stream_id: int, status: int, why: str, ended: bool) -> None:
+    def unreadable(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
         """Answer a request that does not go on."""
-        self._refuse(stream_id, UNREADABLE, status, why, ended)
+        self._refuse(stream_id, head, status, why, ended)
 
     def _refuse(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
         stream = DownstreamStream(self, stream_id, UNREADABLE, ended, None)
