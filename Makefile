@@ -25,7 +25,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls sslyze faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin sslyze faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -78,6 +78,9 @@ soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300: memory, 
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls
+
+bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
+	@exec $(bin)/python -m bench.admin
 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python

@@ -2,20 +2,24 @@
 
 ``GET`` and ``HEAD`` only: nothing can be changed here, and nothing secret is shown.
 Where to listen, and what "ready" means, is for others to say.  A page is made when
-it is asked for, from the snapshot that is current then.
+it is asked for, from the snapshot that is current then; one that grows with the cluster
+is made in slices (``pages``).  All others are answered in the next turn of the reactor, so that a
+connection gets one answer a turn, however many requests it sends at once.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.resource import Resource
-from twisted.web.server import Request, Site
+from twisted.web.server import NOT_DONE_YET, Request, Site
 
+from ingress.admin.pages import LargePages
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
 from ingress.translate.snapshot import Snapshot
@@ -31,6 +35,12 @@ class _Page:
     status: int = http.OK
 
 
+@frozen
+class _LargePage:
+    pieces: Iterator[str]
+    content_type: str = _JSON
+
+
 class AdminResource(Resource):
     """Answers every path of the admin port; the path decides, and nothing below it."""
 
@@ -41,23 +51,26 @@ class AdminResource(Resource):
         readiness: Callable[[], tuple[str, ...]],
         snapshot: Callable[[], Snapshot],
         metrics: Metrics,
+        clock: IReactorTime,
         leader: Callable[[], Mapping[str, object]] | None = None,
     ) -> None:
         super().__init__()
         self._readiness = readiness
-        self._pages: dict[bytes, tuple[str, Callable[[], _Page]]] = {
+        self._clock = clock
+        self._large_pages = LargePages(clock)
+        self._pages: dict[bytes, tuple[str, Callable[[], _Page | _LargePage]]] = {
             b"/": ("this list", self._index),
             b"/healthz": ("liveness: ok as long as the process works", lambda: _Page(b"ok\n")),
             b"/readyz": ("readiness: ok, or what is missing", self._ready),
-            b"/metrics": ("counters for Prometheus", lambda: _Page(metrics.render(), CONTENT_TYPE)),
-            b"/api/routes": ("routes with their endpoints", lambda: _Page(routes_as_json(snapshot()), _JSON)),
+            b"/metrics": ("counters for Prometheus", lambda: _LargePage(metrics.pieces(), CONTENT_TYPE)),
+            b"/api/routes": ("routes with their endpoints", lambda: _LargePage(routes_as_json(snapshot()))),
             b"/api/problems": (
                 "what objects ask for in vain, and why",
-                lambda: _Page(problems_as_json(snapshot()), _JSON),
+                lambda: _LargePage(problems_as_json(snapshot())),
             ),
             b"/api/certificates": (
                 "certificates by Secret, without keys",
-                lambda: _Page(certificates_as_json(snapshot(), datetime.now(UTC)), _JSON),
+                lambda: _LargePage(certificates_as_json(snapshot(), datetime.now(UTC))),
             ),
         }
         if leader is not None:
@@ -66,16 +79,34 @@ class AdminResource(Resource):
                 lambda: _Page(json.dumps(leader(), indent=2).encode() + b"\n", _JSON),
             )
 
-    def render(self, request: Request) -> bytes:
-        """Answer 200, 503 (not ready), 404 or 405, all but the JSON and the metrics as plain text."""
-        page = self._page(request)
-        request.setResponseCode(page.status)
-        request.setHeader("Content-Type", page.content_type)
-        request.setHeader("Content-Length", str(len(page.content)))
-        request.setHeader("Cache-Control", "no-store")
-        return b"" if request.method == b"HEAD" else page.content
+    def render(self, request: Request) -> int:
+        """Answer 200, 503 (not ready, or too many large pages at once), 404 or 405, all but the JSON and the metrics as plain text."""
+        call = self._clock.callLater(0, self._answer, request)
 
-    def _page(self, request: Request) -> _Page:
+        def gone(_: Failure) -> None:
+            if call.active():
+                call.cancel()
+
+        request.notifyFinish().addErrback(gone)
+        return NOT_DONE_YET
+
+    def _answer(self, request: Request) -> None:
+        page = self._page(request)
+        request.setHeader("Cache-Control", "no-store")
+        request.setHeader("Content-Type", page.content_type)
+        if isinstance(page, _LargePage):
+            if self._large_pages.begin(request, page.pieces):
+                return
+            page = _Page(b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE)
+            request.setHeader("Content-Type", page.content_type)
+            request.setHeader("Retry-After", "1")
+        request.setResponseCode(page.status)
+        request.setHeader("Content-Length", str(len(page.content)))
+        if request.method != b"HEAD":
+            request.write(page.content)
+        request.finish()
+
+    def _page(self, request: Request) -> _Page | _LargePage:
         described = self._pages.get(request.path)
         if described is None:
             return _Page(b"no such page\n", status=http.NOT_FOUND)
@@ -118,4 +149,4 @@ def admin_site(
     *snapshot* returns the current one, an empty one before the first; *leader* what is known of
     the election, where there is one.
     """
-    return _QuietSite(AdminResource(readiness, snapshot, metrics, leader), reactor=reactor)
+    return _QuietSite(AdminResource(readiness, snapshot, metrics, reactor, leader), reactor=reactor)

@@ -1,26 +1,31 @@
 """A snapshot as JSON: routes, problems and certificates, for people and programs.
 
-Pure functions from values to bytes.  Names of fields stay as they are once
-published; new ones may join.  Key material is never looked at, and a field that a
-policy keeps out of its ``repr`` is kept out here, too.
+Pure functions from values to text, which comes in small pieces, each made when it is asked for: there
+may be tens of thousands of routes.  A snapshot never changes, so all pieces are of one state.  Names of
+fields stay as they are once published; new ones may join.  Key material is never looked at, and a field
+that a policy keeps out of its ``repr`` is kept out here, too.
 """
 
-import json
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import attrs
 
+from ingress.admin.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
 from ingress.certificates import Certificate
 from ingress.model.backends import BackendState
 from ingress.model.policy import Policy
+from ingress.model.problems import Problem
+from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 
 _NO_STATE = BackendState(reason="unknown backend")
 
 
-def routes_as_json(snapshot: Snapshot) -> bytes:
-    """Return ``{"routes": [...]}``, sorted by host, path and match.
+def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
+    """Yield ``{"routes": [...]}``, sorted by host, path and match.
 
     Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
     ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
@@ -31,36 +36,49 @@ def routes_as_json(snapshot: Snapshot) -> bytes:
     for the host goes to as it is, else null) and ``policies`` (a list of
     ``{"policy": NAME, "settings": {...}}``).
     """
-    routes = []
-    for route in sorted(snapshot.table.routes, key=lambda route: (route.host, route.path, route.match.value)):
-        state = snapshot.backends.get(route.backend, _NO_STATE)
-        routes.append(
-            {
-                "host": route.host,
-                "path": route.path,
-                "match": route.match.value,
-                "ingress": None if route.ingress is None else str(route.ingress),
-                "backend": str(route.backend),
-                "endpoints": [str(endpoint) for endpoint in state.endpoints],
-                "reason": state.reason,
-                "protocol": _protocol(state),
-                "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
-                "passthrough": None if route.passthrough is None else str(route.passthrough),
-                "policies": [_policy(policy) for policy in route.policies],
-            }
-        )
-    return _json({"routes": routes})
+    return _page("routes", _routes(snapshot))
 
 
-def problems_as_json(snapshot: Snapshot) -> bytes:
-    """Return ``{"problems": [...]}``, in the order of the snapshot, which is sorted.
+def _routes(snapshot: Snapshot) -> Iterator[object]:
+    for route in in_order(snapshot.table.unordered(), lambda one: (one.host, one.path, one.match.value)):
+        yield route if isinstance(route, NotYet) else _route(route, snapshot)
+
+
+def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
+    state = snapshot.backends.get(route.backend, _NO_STATE)
+    return {
+        "host": route.host,
+        "path": route.path,
+        "match": route.match.value,
+        "ingress": None if route.ingress is None else str(route.ingress),
+        "backend": str(route.backend),
+        "endpoints": map(str, state.endpoints),
+        "reason": state.reason,
+        "protocol": _protocol(state),
+        "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
+        "passthrough": None if route.passthrough is None else str(route.passthrough),
+        "policies": map(_policy, route.policies),
+    }
+
+
+def problems_as_json(snapshot: Snapshot) -> Iterator[str]:
+    """Yield ``{"problems": [...]}``, each once, sorted by object, reason, message and field.
 
     Each problem has ``kind``, ``namespace``, ``name``, ``field`` (the path of the
     offending field, empty: the whole object), ``reason`` (a code of
     ``docs/problems.md``) and ``message``.
     """
-    problems = [
-        {
+    return _page("problems", _problems(snapshot))
+
+
+def _problems(snapshot: Snapshot) -> Iterator[object]:
+    last: Problem | None = None
+    for problem in in_order(snapshot.unordered_problems(), _order):
+        if isinstance(problem, NotYet) or problem == last:
+            yield NOT_YET
+            continue
+        last = problem
+        yield {
             "kind": problem.kind,
             "namespace": problem.namespace,
             "name": problem.name,
@@ -68,31 +86,50 @@ def problems_as_json(snapshot: Snapshot) -> bytes:
             "reason": problem.reason.value,
             "message": problem.message,
         }
-        for problem in snapshot.problems
-    ]
-    return _json({"problems": problems})
 
 
-def certificates_as_json(snapshot: Snapshot, now: datetime) -> bytes:
-    """Return ``{"certificates": [...]}``, one entry a certificate, sorted by Secret.
+def _order(problem: Problem) -> tuple[str, ...]:
+    """Return what problems are compared by; comparing them themselves takes ten times as long."""
+    return (
+        problem.kind,
+        problem.namespace,
+        problem.name,
+        problem.reason.value,
+        problem.message,
+        problem.field,
+    )
+
+
+def certificates_as_json(snapshot: Snapshot, now: datetime) -> Iterator[str]:
+    """Yield ``{"certificates": [...]}``, one entry a certificate, sorted by Secret.
 
     Each has ``secret`` (``NAMESPACE/NAME``), ``keyType``, ``names`` (that it covers), ``hosts``
     (that it is chosen for), ``default`` (whether it serves all other names),
     ``notBefore``, ``notAfter`` (RFC 3339), ``daysLeft`` (whole days until then, negative past it),
     ``endsSoon`` (whether that is two weeks or less) and ``fingerprint``.
     """
+    return _page("certificates", _certificates(snapshot, now))
+
+
+def _certificates(snapshot: Snapshot, now: datetime) -> Iterator[object]:
     table = snapshot.certificates
     hosts: dict[Certificate, list[str]] = {}
-    for host, certificate in table.shown():
+    for number, (host, certificate) in enumerate(table.shown(), 1):
         chosen = hosts.setdefault(certificate, [])
         if host:
             chosen.append(host)
-    certificates = [
-        {
+        if not number % AT_ONCE:
+            yield NOT_YET
+    for found in in_order(hosts.items(), lambda entry: (entry[0].secret, entry[0].fingerprint)):
+        if isinstance(found, NotYet):
+            yield NOT_YET
+            continue
+        certificate, chosen = found
+        yield {
             "secret": str(certificate.secret),
             "keyType": certificate.key_type,
-            "names": list(certificate.names),
-            "hosts": sorted(chosen_for),
+            "names": iter(certificate.names),
+            "hosts": in_order(chosen, str),
             "default": certificate == table.default,
             "notBefore": certificate.not_before.isoformat(),
             "notAfter": certificate.not_after.isoformat(),
@@ -100,11 +137,10 @@ def certificates_as_json(snapshot: Snapshot, now: datetime) -> bytes:
             "endsSoon": certificate.ends_soon(now),
             "fingerprint": certificate.fingerprint,
         }
-        for certificate, chosen_for in sorted(
-            hosts.items(), key=lambda entry: (entry[0].secret, entry[0].fingerprint)
-        )
-    ]
-    return _json({"certificates": certificates})
+
+
+def _page(name: str, entries: Iterator[object]) -> Iterator[str]:
+    return chain(json_text({name: entries}), ("\n",))
 
 
 def _protocol(state: BackendState) -> str:
@@ -133,13 +169,9 @@ def _plain(value: object) -> object:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, tuple | list) and type(value).__str__ is object.__str__:
-        return [_plain(part) for part in value]
+        return map(_plain, value)
     if isinstance(value, frozenset | set):
-        return sorted((_plain(part) for part in value), key=str)
+        return in_order(map(_plain, value), str)
     if attrs.has(type(value)) and type(value).__str__ is object.__str__:
         return _settings(value)
     return str(value)
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, indent=2).encode() + b"\n"

@@ -5,8 +5,11 @@ no certificate.  They are collected when somebody asks for them.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from prometheus_client.core import GaugeMetricFamily, Metric
+
+from ingress.metrics.text import in_parts
 
 Expiry = tuple[str, str, str, str, float]
 """Namespace and name of the Secret, host (empty: all others), type of the key, and seconds since the epoch."""
@@ -24,12 +27,16 @@ class CertificateMetrics:
 
     def families(self) -> Iterable[Metric]:
         """Yield the series."""
-        until = GaugeMetricFamily(
-            "ingress_certificate_expiry_timestamp_seconds",
-            "When a certificate ends that is shown for a host, in seconds since the epoch; "
-            "an empty host stands for names without a certificate of their own.",
-            labels=("namespace", "secret", "host", "key_type"),
+        yield from in_parts(
+            partial(
+                GaugeMetricFamily,
+                "ingress_certificate_expiry_timestamp_seconds",
+                "When a certificate ends that is shown for a host, in seconds since the epoch; "
+                "an empty host stands for names without a certificate of their own.",
+                labels=("namespace", "secret", "host", "key_type"),
+            ),
+            (
+                ((namespace, secret, host, key_type), seconds)
+                for namespace, secret, host, key_type, seconds in self.expiries()
+            ),
         )
-        for namespace, secret, host, key_type, seconds in self.expiries():
-            until.add_metric((namespace, secret, host, key_type), seconds)
-        yield until

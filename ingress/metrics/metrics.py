@@ -2,7 +2,7 @@
 
 The hot-path methods of ``Metrics`` are a few integer and dictionary operations,
 called in the reactor thread only; there are no locks, and prometheus_client sees
-the numbers only when somebody asks for them (``render``).  This module knows no
+the numbers only when somebody asks for them (``pieces``).  This module knows no
 HTTP and reads no clock.
 
 How many series there can be is bounded.  An Ingress has labels of its own only
@@ -14,16 +14,15 @@ counted under empty labels.  The counters of an Ingress that left are dropped.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import accumulate, chain
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     GCCollector,
     PlatformCollector,
-    ProcessCollector,
-    generate_latest,
 )
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -32,18 +31,19 @@ from prometheus_client.core import (
     Metric,
     SummaryMetricFamily,
 )
-from prometheus_client.registry import Collector
 
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
 from ingress.metrics.http2 import Http2Metrics
+from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.status import StatusMetrics
+from ingress.metrics.text import as_text, in_parts
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-"""The media type of what ``Metrics.render`` returns."""
+"""The media type of what ``Metrics.pieces`` are put together."""
 
 DURATION_BUCKETS_SECONDS = (
     0.001,
@@ -66,6 +66,7 @@ DURATION_BUCKETS_SECONDS = (
 STATUS_CLASSES = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
 """Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""
 
+_NO_INGRESS = ObjectKey("", "")
 _TLS_LABELS = (("false", False), ("true", True))
 
 
@@ -120,11 +121,10 @@ class Metrics:
         """What reading the API server counts."""
         self.status = StatusMetrics()
         """What reporting back to the cluster counts."""
-        self._registry = CollectorRegistry()
-        self._registry.register(_MetricsCollector(self))
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        GCCollector(registry=self._registry)
+        self._process = ProcessMetrics()
+        self._interpreter = CollectorRegistry()
+        PlatformCollector(registry=self._interpreter)
+        GCCollector(registry=self._interpreter)
 
     def downstream_opened(self, secure: bool) -> None:
         """Count a connection that was accepted; *secure* says that it is TLS."""
@@ -211,9 +211,17 @@ class Metrics:
         """Count a translation that a bug of ours ended; the last snapshot stays in force."""
         self._translations_failed += 1
 
+    def pieces(self) -> Iterator[str]:
+        """Yield all series in the Prometheus text format (media type ``CONTENT_TYPE``), in small pieces.
+
+        A number is read when its piece is made, all numbers of a histogram at the same time.
+        Which Ingresses and certificates are shown is decided when the first of them is.
+        """
+        return as_text(chain(self.families(), self._process.families(), self._interpreter.collect()))
+
     def render(self) -> bytes:
-        """Return all series in the Prometheus text format (media type ``CONTENT_TYPE``)."""
-        return generate_latest(self._registry)
+        """Return all of it at once."""
+        return "".join(self.pieces()).encode()
 
     def families(self) -> Iterable[Metric]:
         """Yield this program's own series, with the process, platform and GC ones left out."""
@@ -255,26 +263,32 @@ class Metrics:
         )
 
     def _exchange_families(self) -> Iterable[Metric]:
-        requests = CounterMetricFamily(
-            "ingress_requests",
-            "Exchanges ended, by Ingress and class of the status sent downstream; "
-            "empty labels: no Ingress of the current snapshot.",
-            labels=("namespace", "ingress", "status"),
+        # Counters may come and go before the last of them is shown.
+        rows = [(_NO_INGRESS, self._unattributed), *self._by_ingress.items()]
+        yield from in_parts(
+            partial(
+                CounterMetricFamily,
+                "ingress_requests",
+                "Exchanges ended, by Ingress and class of the status sent downstream; "
+                "empty labels: no Ingress of the current snapshot.",
+                labels=("namespace", "ingress", "status"),
+            ),
+            (
+                ((key.namespace, key.name, status_class), count)
+                for key, counts in rows
+                for status_class, count in zip(STATUS_CLASSES, counts.by_class, strict=True)
+                if count
+            ),
         )
-        sent = CounterMetricFamily(
-            "ingress_response_body_bytes",
-            "Bytes of response bodies sent downstream, by Ingress.",
-            labels=("namespace", "ingress"),
+        yield from in_parts(
+            partial(
+                CounterMetricFamily,
+                "ingress_response_body_bytes",
+                "Bytes of response bodies sent downstream, by Ingress.",
+                labels=("namespace", "ingress"),
+            ),
+            (((key.namespace, key.name), counts.bytes_sent) for key, counts in rows),
         )
-        rows = [("", "", self._unattributed)]
-        rows += [(key.namespace, key.name, counts) for key, counts in sorted(self._by_ingress.items())]
-        for namespace, name, counts in rows:
-            for status_class, count in zip(STATUS_CLASSES, counts.by_class, strict=True):
-                if count:
-                    requests.add_metric((namespace, name, status_class), count)
-            sent.add_metric((namespace, name), counts.bytes_sent)
-        yield requests
-        yield sent
         bounds = [*map(str, DURATION_BUCKETS_SECONDS), "+Inf"]
         yield HistogramMetricFamily(
             "ingress_request_duration_seconds",
@@ -337,13 +351,3 @@ class Metrics:
             "Translations that a bug ended; the last snapshot stayed in force.",
             value=self._translations_failed,
         )
-
-
-class _MetricsCollector(Collector):
-    """Hands the numbers of a ``Metrics`` to prometheus_client when they are asked for."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def collect(self) -> Iterable[Metric]:
-        return self._metrics.families()

@@ -9,8 +9,11 @@ command line, and fixed lists of causes.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+
+from ingress.metrics.text import in_parts
 
 RELIST_CAUSES = ("expired", "broken", "bug")
 """Why a kind was listed again: the resource version was gone, streams came to nothing, or a bug of ours."""
@@ -84,28 +87,30 @@ class WatchMetrics:
         """Yield the series; none when no API server is read."""
         if not self.reflectors:
             return
-        yield self._gauge("ingress_watch_objects", "Objects known to exist.", lambda c: c.objects)
-        yield self._counter(
+        yield from self._gauge("ingress_watch_objects", "Objects known to exist.", lambda c: c.objects)
+        yield from self._counter(
             "ingress_watch_events", "Changes received, and objects of lists.", lambda c: c.events
         )
-        yield self._relists()
-        yield self._counter(
+        yield from self._relists()
+        yield from self._counter(
             "ingress_watch_reconnects",
             "Requests after the first one, whatever ended the one before.",
             lambda c: c.reconnects,
         )
-        contact = GaugeMetricFamily(
-            "ingress_watch_last_contact_seconds",
-            "Seconds since the API server last sent anything.",
-            labels=_LABELS,
+        yield from in_parts(
+            partial(
+                GaugeMetricFamily,
+                "ingress_watch_last_contact_seconds",
+                "Seconds since the API server last sent anything.",
+                labels=_LABELS,
+            ),
+            (
+                ((counts.kind, counts.namespace), max(0.0, counts.clock() - counts.last_contact))
+                for counts in self.reflectors
+                if counts.last_contact is not None
+            ),
         )
-        for counts in self.reflectors:
-            if counts.last_contact is not None:
-                contact.add_metric(
-                    (counts.kind, counts.namespace), max(0.0, counts.clock() - counts.last_contact)
-                )
-        yield contact
-        yield self._counter(
+        yield from self._counter(
             "ingress_watch_decode_seconds",
             "Seconds in which what came was decoded and projected.",
             lambda c: c.decode_seconds,
@@ -126,25 +131,26 @@ class WatchMetrics:
             reads.add_metric((outcome,), count)
         yield reads
 
-    def _relists(self) -> Metric:
-        relists = CounterMetricFamily(
-            "ingress_watch_relists",
-            "Lists after the first complete one, by cause.",
-            labels=(*_LABELS, "cause"),
+    def _relists(self) -> Iterable[Metric]:
+        return in_parts(
+            partial(
+                CounterMetricFamily,
+                "ingress_watch_relists",
+                "Lists after the first complete one, by cause.",
+                labels=(*_LABELS, "cause"),
+            ),
+            (
+                ((counts.kind, counts.namespace, cause), count)
+                for counts in self.reflectors
+                for cause, count in counts.relists.items()
+            ),
         )
-        for counts in self.reflectors:
-            for cause, count in counts.relists.items():
-                relists.add_metric((counts.kind, counts.namespace, cause), count)
-        return relists
 
-    def _counter(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
-        family = CounterMetricFamily(name, text, labels=_LABELS)
-        for counts in self.reflectors:
-            family.add_metric((counts.kind, counts.namespace), value(counts))
-        return family
+    def _counter(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Iterable[Metric]:
+        return in_parts(partial(CounterMetricFamily, name, text, labels=_LABELS), self._rows(value))
 
-    def _gauge(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Metric:
-        family = GaugeMetricFamily(name, text, labels=_LABELS)
-        for counts in self.reflectors:
-            family.add_metric((counts.kind, counts.namespace), value(counts))
-        return family
+    def _gauge(self, name: str, text: str, value: Callable[[ReflectorCounts], float]) -> Iterable[Metric]:
+        return in_parts(partial(GaugeMetricFamily, name, text, labels=_LABELS), self._rows(value))
+
+    def _rows(self, value: Callable[[ReflectorCounts], float]) -> Iterable[tuple[tuple[str, str], float]]:
+        return (((counts.kind, counts.namespace), value(counts)) for counts in self.reflectors)

@@ -1,6 +1,7 @@
 """The snapshot: everything the proxy reads, immutable, made current by one assignment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from attrs import Factory, frozen
 
@@ -47,6 +48,12 @@ class Snapshot:
     def problems(self) -> tuple[Problem, ...]:
         """Sorted, without duplicates; those of the cluster state included."""
         return self._problems if isinstance(self._problems, tuple) else self._problems.sorted()
+
+    def unordered_problems(self) -> Iterator[Problem]:
+        """Yield the same, unsorted and perhaps some of them again, at no cost before the first."""
+        if isinstance(self._problems, tuple):
+            return iter(self._problems)
+        return chain.from_iterable(self._problems.by_source.values())
 
     def shares_all(self, other: "Snapshot") -> bool:
         """Whether this is made of the same objects as *other*, so that nothing can be different."""

@@ -31,7 +31,11 @@ class AdminSiteTests(SynchronousTestCase):
 
     def ask(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
         client: Any = StubTreq(self.site.resource)
-        response = self.successResultOf(client.request(method, f"http://admin.test{path}"))
+        asked = client.request(method, f"http://admin.test{path}")
+        while self.clock.getDelayedCalls():
+            self.clock.advance(0)
+        client.flush()
+        response = self.successResultOf(asked)
         body = self.successResultOf(client.content(response)).decode()
         fields = {
             name.decode().lower(): values[0].decode() for name, values in response.headers.getAllRawHeaders()
@@ -126,5 +130,6 @@ class AdminSiteTests(SynchronousTestCase):
             assert protocol is not None
             protocol.makeConnection(transport)
             protocol.dataReceived(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            self.clock.advance(0)
         self.assertTrue(transport.value().endswith(b"\r\n\r\nok\n"))
         self.assertEqual(events, [])

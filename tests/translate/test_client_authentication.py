@@ -150,9 +150,9 @@ class DecisionTests(SynchronousTestCase):
             ingress("a", "/", auth_tls_secret="demo/people", auth_tls_match_cn="CN=ann"),
             secret(ca_crt=PEOPLE.pem, ca_crl=revoke(PEOPLE)),
         )
-        pages = routes_as_json(found) + problems_as_json(found)
-        self.assertIn(b"ClientCheck", pages)
-        self.assertNotIn(b"BEGIN", pages)
+        pages = "".join([*routes_as_json(found), *problems_as_json(found)])
+        self.assertIn("ClientCheck", pages)
+        self.assertNotIn("BEGIN", pages)
 
 
 class NeedsTests(SynchronousTestCase):

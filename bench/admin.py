@@ -1,0 +1,149 @@
+"""``python -m bench.admin``: how long the pages of the admin port keep everybody else waiting.
+
+A controller reads 10,000 Ingresses from manifests, each with a host, a certificate and a problem, and
+answers a request for each.  Then every page is asked for, alone and by several clients at once, while
+a timer of a millisecond in the process notes how long its reactor stands still.
+"""
+
+import argparse
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from bench.processes import free_ports
+from bench.watch.__main__ import Child
+from bench.watch.traffic import Client, start_pod
+from scripts.sslyze_check import Authority
+
+PAGES = ("/metrics", "/api/routes", "/api/problems", "/api/certificates")
+BOUND_MS = 5.0
+_START_SECONDS = 120.0
+_CLIENTS = 20
+_HOST = "h{index}.bench.test"
+
+
+def manifests(count: int) -> list[dict[str, Any]]:
+    """*count* Ingresses with a Service each, and one Secret that covers all hosts."""
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "kubernetes.io/tls",
+            "metadata": {"name": "all", "namespace": "bench"},
+            "stringData": Authority().key_pair("ecdsa", "*.bench.test"),
+        }
+    ]
+    for index in range(count):
+        name, host = f"i{index}", _HOST.format(index=index)
+        backend = {"service": {"name": name, "port": {"number": 80}}}
+        objects += [
+            {
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "Ingress",
+                "metadata": {
+                    "name": name,
+                    "namespace": "bench",
+                    "annotations": {
+                        "nginx.ingress.kubernetes.io/ssl-redirect": "false",
+                        "nginx.ingress.kubernetes.io/no-such-annotation": "true",
+                    },
+                },
+                "spec": {
+                    "ingressClassName": "nginx",
+                    "tls": [{"hosts": [host], "secretName": "all"}],
+                    "rules": [
+                        {
+                            "host": host,
+                            "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
+                        }
+                    ],
+                },
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": name, "namespace": "bench"},
+                "spec": {"ports": [{"port": 80}]},
+            },
+        ]
+    return objects
+
+
+async def page(port: int, path: str) -> int:
+    """Ask for a page of the admin port; return its size."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    body = await reader.read(-1)
+    writer.close()
+    return len(body) if b" 200 " in head.split(b"\r\n", 1)[0] else 0
+
+
+async def _run(count: int, folder: Path) -> bool:
+    pod = await start_pod(b"a")
+    (folder / "manifests").mkdir()
+    text = "\n---\n".join(map(json.dumps, manifests(count)))
+    (folder / "manifests" / "all.yaml").write_text(text, encoding="utf-8")
+    http, https, admin = free_ports(3)
+    options = {"http": http, "https": https, "admin": admin}
+    controller = await Child.start(
+        1,
+        "bench.watch.subject",
+        "ticking",
+        str(folder / "log"),
+        f"--manifests={folder / 'manifests'}",
+        f"--endpoint=*=127.0.0.1:{pod}",
+        "--access-log=/dev/null",
+        *(f"--{name}=tcp:{number}:interface=127.0.0.1" for name, number in options.items()),
+    )
+    try:
+        deadline = monotonic() + _START_SECONDS
+        while (await controller.report("look"))["ready"] is None:
+            if monotonic() > deadline:
+                raise SystemExit(f"bench.admin: not ready; see {folder / 'log'}")
+            await asyncio.sleep(0.2)
+        client = Client(http)
+        for index in range(count):
+            status, _ = await client.get(_HOST.format(index=index))
+            assert status == 200, status
+        return await _measure(controller, admin)
+    finally:
+        await controller.stop()
+
+
+async def _measure(controller: Child, admin: int) -> bool:
+    print(
+        f"{'page':44} {'bytes':>10} {'answered':>9} {'seconds':>8} {'longest stall':>14} {'of it ours':>11}"
+    )
+    worst = 0.0
+    for path, clients in [(path, 1) for path in PAGES] + [(path, _CLIENTS) for path in PAGES[:2]]:
+        await controller.report()
+        began = monotonic()
+        sizes = await asyncio.gather(*(page(admin, path) for _ in range(clients)))
+        seconds = monotonic() - began
+        now = (await controller.report())["now"]
+        worst = max(worst, now["stall_cpu_ms"])
+        name = path if clients == 1 else f"{path}, {clients} at once"
+        answered = sum(map(bool, sizes))
+        print(
+            f"{name:44} {max(sizes):10} {answered:9} {seconds:8.2f}"
+            f" {now['stall_ms']:11.1f} ms {now['stall_cpu_ms']:8.1f} ms"
+        )
+    return worst <= BOUND_MS
+
+
+def main() -> None:
+    """Measure and print; status 1 when a stall of ours exceeds ``BOUND_MS``."""
+    parser = argparse.ArgumentParser(prog="python -m bench.admin", description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000, help="Ingresses")
+    known = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="txingress-admin-") as folder:
+        is_good = asyncio.run(_run(known.count, Path(folder)))
+    raise SystemExit(0 if is_good else f"bench.admin: a stall was longer than {BOUND_MS:g} ms")
+
+
+if __name__ == "__main__":
+    main()
