@@ -132,6 +132,9 @@ def translate_options(settings: Settings) -> TranslateOptions:
         https_port=port_of(settings.https[0]) or 443,
         ssl_passthrough=settings.ssl_passthrough,
         manual_endpoints=settings.endpoints,
+        secret_selector=""
+        if settings.manifests or not settings.watch_secrets
+        else settings.secret_field_selector,
         from_manifests=bool(settings.manifests),
     )
 

@@ -8,7 +8,7 @@ no others are kept (``ingress.cluster.secrets``).
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from random import random as random_number
 from threading import Thread
 from time import monotonic
@@ -26,6 +26,7 @@ from ingress.cluster.kinds import KINDS, KindRead
 from ingress.cluster.reflector import Reflector, reflector_name
 from ingress.cluster.secret_reader import REFRESH_SECONDS, SecretReader
 from ingress.cluster.secret_references import SecretReferences
+from ingress.cluster.secret_rights import rights_awaited
 from ingress.cluster.secrets import ReferencedSecrets
 from ingress.cluster.server_addresses import addresses_of
 from ingress.cluster.source import Sink
@@ -34,6 +35,7 @@ from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.right_of_way import RightOfWay
 from ingress.translate.options import TranslateOptions
+from ingress.translate.references import needs_of_options
 
 log = Logger()
 
@@ -95,6 +97,7 @@ class ApiServerSource:
             named = f"metadata.name={single_service.name}"
             read = evolve(KINDS[Kind.SERVICE], field_selector=named, optional=True)
             self._scopes.append((read, single_service.namespace))
+        self._namespaces = namespaces
         self._options = options
         self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
@@ -196,11 +199,13 @@ class ApiServerSource:
     def _progressed(self) -> None:
         """See whether it is the turn of the Secrets: when all that decides about them is known."""
         assert self._handover is not None and self._secrets is not None
+        if self._secrets_have_begun:
+            # A list of Secrets that was refused may have come.
+            self._secrets.read_changed()
+            return
         missing = self._handover.missing()
         deciding = (Kind.INGRESS, Kind.INGRESS_CLASS)
-        if self._secrets_have_begun or any(
-            reflector_name(*scope) in missing for scope in self._scopes if scope[0].kind in deciding
-        ):
+        if any(reflector_name(*scope) in missing for scope in self._scopes if scope[0].kind in deciding):
             return
         self._secrets_have_begun = True
         self._secrets.begin(list_follows=bool(self._secret_scopes))
@@ -241,8 +246,23 @@ class ApiServerSource:
             refresh_seconds=self._refresh_seconds,
             metrics=self._metrics,
         )
-        secrets.attach(reader)
+        secrets.attach(reader, self._rights_awaited)
         return reader
+
+    def _rights_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
+        refused = {
+            namespace
+            for read, namespace in self._secret_scopes
+            if (reflector := self._reflectors.get(reflector_name(read, namespace))) is not None
+            and reflector.is_refused
+        }
+        return rights_awaited(
+            needed,
+            forbidden,
+            operators=needs_of_options(self._options),
+            namespaces=self._namespaces,
+            refused_lists=refused if self._secret_scopes else None,
+        )
 
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""

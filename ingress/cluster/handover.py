@@ -29,7 +29,7 @@ class Handover:
     """Takes changes in any thread, and gives them to *sink* in the reactor thread.
 
     *call_from_thread* is the reactor's.  *expected* names the lists that make up the first
-    complete content; *progressed* is called when ``missing`` became less.  *soon* has something
+    complete content; *progressed* is called when a list is complete.  *soon* has something
     called in the next turn, from the reactor thread: waking the reactor, as *call_from_thread* does, is
     some system calls for each portion, and each of them gives the interpreter away.
     """
@@ -137,14 +137,13 @@ class Handover:
 
     def _mark(self) -> None:
         """Tell the sink when the last list has arrived."""
-        if self._stopped or not self._missing:
+        if self._stopped or not self._delivering_markers:
             return
         arrived = [name for name in self._delivering_markers if name in self._missing]
         for name in arrived:
             del self._missing[name]
-        if arrived:
-            self._progressed()
-        if not self._missing:
+        self._progressed()
+        if arrived and not self._missing:
             self._sink.synced()
 
     def _go_on(self) -> None:

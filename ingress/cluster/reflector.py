@@ -35,6 +35,7 @@ from ingress.cluster.kinds import KindRead
 from ingress.cluster.lines import LineSplitter, LineTooLongError
 from ingress.cluster.object_changes import Changes, ObjectChanges, Selection
 from ingress.cluster.pause import Pause
+from ingress.cluster.refusal import Refusal
 from ingress.cluster.requests import ListWatchRequests, Query
 from ingress.cluster.watch_events import (
     Bookmark,
@@ -55,8 +56,6 @@ _SYNCED = "{name}: synced, {count} objects"
 _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
-# A right that is missing is seldom given soon; but a new API server denies all until it knows the rules.
-_LONGEST_FORBIDDEN_SECONDS = 300.0
 
 
 class Receiver(Protocol):
@@ -107,14 +106,7 @@ class Reflector:
         self._decoding = decoding
         self._clock = clock
         self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
-        self._forbidden = Backoff(
-            clock,
-            random,
-            first_seconds=backoff_seconds,
-            ceiling_seconds=_LONGEST_FORBIDDEN_SECONDS / 2,
-            forget_after_seconds=2 * _LONGEST_FORBIDDEN_SECONDS,
-        )
-        self._refusals = 0
+        self._refusal = Refusal(clock, random, first_seconds=backoff_seconds)
         self._contact = Contact(self.name, clock)
         self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
         self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
@@ -139,6 +131,11 @@ class Reflector:
     def trouble(self) -> str:
         """Why the API server cannot be read at the moment; empty when it can.  Any thread."""
         return self._contact.trouble
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the API server forbids to list or to watch.  Any thread."""
+        return self._refusal.is_lasting
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -193,6 +190,8 @@ class Reflector:
         response = self._connection.get(self._requests.path, query)
         if self._contact.regained():
             self._regained()
+        if self._version is not None:
+            self._refusal.over()
         self._counts.last_contact = self._clock()
         return response
 
@@ -287,8 +286,7 @@ class Reflector:
             chunk = response.read_chunk()
         except KubernetesError as error:
             if error.reason == SILENT:
-                # Dead, or no more than quiet: older API servers send no bookmarks for a kind of which
-                # nothing changed since their start.  The next request tells.
+                # Dead, or quiet: older API servers send no bookmarks for a kind without changes since their start.
                 return b""
             raise
         self._counts.last_contact = self._clock()
@@ -317,6 +315,7 @@ class Reflector:
         self._changes.end_list(changes)
         self._receiver.put(changes)
         changes.clear()
+        self._refusal.over()
         self._receiver.synced(self.name)
         self._version = version
         self._counts.objects = len(self._changes)
@@ -344,16 +343,16 @@ class Reflector:
         # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
         self._sleeps_lightly = error.status != 500 and not at_least
         if error.status == 403 and self._read.optional:
-            # Without this kind the rest still works, so it does not hold back the first sync for long.
+            # Without this kind the rest may still work, so it does not hold back the first sync by itself.
             self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
-            self._refusals += 1
-            if self._refusals > 1:
+            seconds = self._refusal.again(at_least)
+            if self._refusal.is_lasting:
                 self._receiver.synced(self.name)
-            return self._forbidden.failed(at_least)
+            return seconds
         self._contact.lost(str(error) if error.status else error.message)
         if error.status == 401:
             self._connection.renew_credentials()
-        return self._backoff.failed(at_least)
+        return self._refusal.again(at_least) if error.status == 403 else self._backoff.failed(at_least)
 
     def _expired(self) -> float:
         self._list_next("the resource version expired", "expired")

@@ -3,8 +3,12 @@
 Each Secret is in one of three states:
 
 * *asked* for, or about to be.  When it is wanted again meanwhile, it is asked for once more;
-* *resting* after an answer, until the next refresh, or until somebody touches it;
+* *resting* after an answer, until the next refresh, or until somebody touches it.  One that does not
+  exist is looked for again soon, then less and less often;
 * *waiting* after an error, longer each time.
+
+Those that are missing or forbidden are asked for again one by one, namespaces taking turns (``ingress.cluster.retry_line``).
+When one that was forbidden is not any more, all others of its namespace are asked for at once.
 
 Invariants: a Secret is asked for by one thread at a time.  What the API server says last is
 in force: an error changes nothing, only 404 takes a Secret away.  An answer that a watch has
@@ -12,7 +16,7 @@ overtaken is thrown away, and a Secret that a watch sees is not refreshed.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
 from enum import Enum
 from queue import SimpleQueue
@@ -30,6 +34,8 @@ from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import KindRead
 from ingress.cluster.project import project
+from ingress.cluster.retry_line import RetryLine
+from ingress.cluster.secret_rights import forbidden_problem
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
@@ -43,7 +49,14 @@ REFRESH_SECONDS = 300.0
 _THREADS = 2
 # A Secret is not asked for more often, however often its Ingress changes.
 _PAUSE_SECONDS = 1.0
-_FORBIDDEN_SECONDS = 60.0
+# A right that was given is found out within twice this time.
+_FORBIDDEN_SECONDS = 15.0
+_FIRST_MISS_SECONDS = 2.0
+_MOST_DOUBLINGS = 16
+RETRIES_PER_SECOND = 40.0
+"""How many Secrets that are missing or forbidden are asked for again in a second, at most."""
+# All others of a namespace are asked for because one of it came to be permitted, not more often than this.
+_RECALL_SECONDS = 10.0
 # An error of the API server itself, about this Secret alone, does not hold back everything else for ever.
 _FAILURES_TO_WAIT_FOR = 3
 
@@ -65,6 +78,8 @@ class _Reading:
     again: bool = False
     soon: bool = False
     failures: int = 0
+    is_missing: bool = False
+    misses: int = 0
     call: IDelayedCall | None = None
 
 
@@ -119,6 +134,9 @@ class SecretReader:
         self._contact = Contact("Secret by name", clock)
         self._readings: dict[ObjectKey, _Reading] = {}
         self._unread: set[ObjectKey] = set()
+        self._forbidden: set[ObjectKey] = set()
+        self._recalled_at: dict[str, float] = {}
+        self._line: RetryLine[ObjectKey] = RetryLine(reactor, RETRIES_PER_SECOND, self._retry)
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
         self._threads: list[tuple[Thread, ApiConnection]] = []
         self._is_stopping = False
@@ -127,6 +145,11 @@ class SecretReader:
     def unread(self) -> int:
         """How many Secrets there is no word about yet."""
         return len(self._unread)
+
+    @property
+    def forbidden(self) -> Set[ObjectKey]:
+        """The Secrets that may not be read, as far as is known."""
+        return self._forbidden
 
     @property
     def trouble(self) -> str:
@@ -153,18 +176,37 @@ class SecretReader:
         elif reading.state is _State.RESTING and not reading.soon:
             # Being touched again and again must not put it off.
             reading.soon = True
+            reading.misses = 0
             self._later(reading, _PAUSE_SECONDS)
+
+    def seen(self, key: ObjectKey) -> None:
+        """Learn that a watch has brought a Secret: there is nothing to wait for, or to try again."""
+        reading = self._readings.get(key)
+        if reading is None:
+            return
+        if key in self._forbidden:
+            self._forbidden.remove(key)
+            self._unread.add(key)
+        reading.failures = reading.misses = 0
+        reading.is_missing = False
+        if reading.state is not _State.ASKED:
+            self._cancel(reading)
+            reading.state = _State.RESTING
+            reading.soon = False
+        self._read_once(reading)
 
     def forget(self, key: ObjectKey) -> None:
         """Read a Secret no more."""
         reading = self._readings.pop(key, None)
         self._unread.discard(key)
+        self._forbidden.discard(key)
         if reading is not None:
             self._cancel(reading)
 
     def stop(self) -> None:
         """Deliver nothing from now on, and end the threads; returns at once."""
         self._is_stopping = True
+        self._line.stop()
         for reading in self._readings.values():
             self._cancel(reading)
         for _, connection in self._threads:
@@ -198,10 +240,24 @@ class SecretReader:
 
     def _due(self, reading: _Reading) -> None:
         reading.call = None
-        if reading.soon or reading.state is _State.WAITING or not self._watched.is_present(reading.key):
+        if not self._is_due(reading):
+            return
+        if reading.is_missing or reading.key in self._forbidden:
+            tries = 0 if reading.soon else reading.misses or reading.failures
+            self._line.put(reading.key.namespace, reading.key, tries)
+        else:
             self._ask(reading)
 
+    def _retry(self, key: ObjectKey) -> None:
+        reading = self._readings.get(key)
+        if reading is not None and self._is_due(reading):
+            self._ask(reading)
+
+    def _is_due(self, reading: _Reading) -> bool:
+        return reading.soon or reading.state is _State.WAITING or not self._watched.is_present(reading.key)
+
     def _cancel(self, reading: _Reading) -> None:
+        self._line.drop(reading.key)
         call, reading.call = reading.call, None
         if call is not None and call.active():
             call.cancel()
@@ -215,35 +271,76 @@ class SecretReader:
             "failed" if isinstance(outcome, KubernetesError) else "missing" if outcome is None else "ok"
         )
         if isinstance(outcome, KubernetesError):
-            self._failed(reading, outcome)
+            self._failed(reading, outcome, is_overtaken=self._watched.stamp(reading.key) != request.stamp)
         else:
             self._contact.regained()
             reading.failures = 0
             reading.state = _State.RESTING
+            reading.is_missing = outcome is None
             if self._watched.stamp(reading.key) == request.stamp:
                 self._deliver(reading.key, outcome)
+            self._permitted(reading.key)
             self._read_once(reading)
             if reading.again:
                 reading.soon = True
                 self._later(reading, _PAUSE_SECONDS if reading.keys == request.keys else 0.0)
             elif not self._watched.is_present(reading.key):
-                self._later(reading, self._refresh_seconds * (0.8 + 0.4 * self._random()))
+                self._later(reading, self._rest_seconds(reading) * (0.8 + 0.4 * self._random()))
 
-    def _failed(self, reading: _Reading, error: KubernetesError) -> None:
+    def _rest_seconds(self, reading: _Reading) -> float:
+        """How long an answer is good for."""
+        if not reading.is_missing:
+            reading.misses = 0
+            return self._refresh_seconds
+        # A Secret often comes soon after the Ingress that refers to it.
+        seconds = _FIRST_MISS_SECONDS * 2.0 ** min(reading.misses, _MOST_DOUBLINGS)
+        reading.misses += 1
+        return min(seconds, self._refresh_seconds)
+
+    def _failed(self, reading: _Reading, error: KubernetesError, *, is_overtaken: bool) -> None:
         reading.failures += 1
         reading.state = _State.WAITING
-        self._contact.lost(f"{reading.key}: {error}", f"{error.status} {error.reason}")
         at_least = error.retry_after_seconds or 0.0
-        is_forbidden = error.status == 403
-        if is_forbidden and reading.failures >= _FAILURES_TO_WAIT_FOR:
-            at_least = max(at_least, _FORBIDDEN_SECONDS * (1.0 + self._random()))
+        if error.status == 403:
+            if is_overtaken:
+                # A watch sees the Secret and has brought it.
+                reading.state = _State.RESTING
+                self._read_once(reading)
+                return
+            # An API server that has just started denies all for a moment.
+            if reading.failures > 1:
+                self._refused(reading)
+            seconds = _FORBIDDEN_SECONDS * (1.0 + self._random())
+            self._later(reading, max(at_least, min(reading.backoff.failed(), seconds)))
+            return
+        self._contact.lost(f"{reading.key}: {error}", f"{error.status} {error.reason}")
         self._later(reading, reading.backoff.failed(at_least))
-        is_about_this_one = error.status >= 400 and error.status not in (401, 403, 429)
-        # An API server that has just started denies all for a moment.
-        if (is_forbidden and reading.failures > 1) or (
-            is_about_this_one and reading.failures >= _FAILURES_TO_WAIT_FOR
-        ):
+        is_about_this_one = error.status >= 400 and error.status not in (401, 429)
+        if is_about_this_one and reading.failures >= _FAILURES_TO_WAIT_FOR:
             self._read_once(reading)
+
+    def _refused(self, reading: _Reading) -> None:
+        """Note that a Secret may not be read, and tell so; it is no fault of the API server."""
+        key = reading.key
+        if key not in self._forbidden:
+            self._forbidden.add(key)
+            self._deliver(key, Projection(None, (forbidden_problem(key),)))
+        self._read_once(reading)
+
+    def _permitted(self, key: ObjectKey) -> None:
+        """Note that a Secret may be read; if it might not before, others may be read now, too."""
+        if key not in self._forbidden:
+            return
+        self._forbidden.remove(key)
+        self._unread.add(key)
+        now, namespace = self._clock(), key.namespace
+        if now - self._recalled_at.get(namespace, now - _RECALL_SECONDS) < _RECALL_SECONDS:
+            return
+        self._recalled_at[namespace] = now
+        for other in [other for other in self._forbidden if other.namespace == namespace]:
+            # Nobody knows about it any more, and the first sync waits for the answer.
+            self._unread.add(other)
+            self._ask(self._readings[other])
 
     def _read_once(self, reading: _Reading) -> None:
         if reading.key in self._unread:

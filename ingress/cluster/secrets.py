@@ -3,8 +3,9 @@
 It stands between the handover and the sink, in the reactor thread: it learns from the Ingresses
 that pass which Secrets are needed, has those read that no watch brings, and lets no other pass.
 The sink is synced when every Secret that is needed was asked for, so that the first snapshot
-has all its certificates.  After that nothing waits for a Secret: one that was not read yet is
-not there yet.
+has all its certificates, and when no right is missing that these cannot do without
+(``ingress.cluster.secret_rights``).  After that nothing waits for a Secret: one that was not read
+yet is not there yet.
 
 Two ways lead here from ``begin``, which is called when all Ingresses and classes are known.
 Where Secrets are watched their list follows, and ``synced`` comes after it; what it did not
@@ -12,12 +13,21 @@ bring is read by name: a Secret that the watch's selector hides, or all when lis
 Otherwise everything needed is read by name.
 """
 
+from collections.abc import Callable, Iterable, Set
+
+from twisted.logger import Logger
+
 from ingress.cluster.secret_reader import SecretReader
 from ingress.cluster.secret_references import NeedChanges, SecretReferences
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
+
+log = Logger()
+
+RightsAwaited = Callable[[Iterable[ObjectKey], Set[ObjectKey]], tuple[str, ...]]
+"""Says, of the Secrets that are needed and those of them that are forbidden, which rights the sync waits for."""
 
 
 class ReferencedSecrets:
@@ -31,6 +41,8 @@ class ReferencedSecrets:
         self._watched = watched
         self._metrics = metrics
         self._reader: SecretReader | None = None
+        self._rights_awaited: RightsAwaited = lambda needed, forbidden: ()
+        self._rights_told: tuple[str, ...] = ()
         self._has_begun = False
         # Whether what is needed is read by name, and not left to a list that comes.
         self._is_reading = False
@@ -39,9 +51,10 @@ class ReferencedSecrets:
         # The Secrets that the sink has.
         self._given: set[ObjectKey] = set()
 
-    def attach(self, reader: SecretReader) -> None:
+    def attach(self, reader: SecretReader, rights_awaited: RightsAwaited) -> None:
         """Have Secrets read by *reader*, which delivers here."""
         self._reader = reader
+        self._rights_awaited = rights_awaited
 
     def begin(self, *, list_follows: bool) -> None:
         """Find out what is needed; *list_follows* says that a list of Secrets will come."""
@@ -60,6 +73,11 @@ class ReferencedSecrets:
         if secrets or any(kind is Kind.SECRET for kind, _ in batch):
             batch = {**self._needed_part(batch, changes), **secrets}
         self._sink.changed(batch)
+        if self._reader is not None:
+            # Only now, for it may be what the first sync waits for.
+            for (kind, key), projection in batch.items():
+                if kind is Kind.SECRET and projection is not None:
+                    self._reader.seen(key)
         self._need(changes)
 
     def synced(self) -> None:
@@ -82,13 +100,30 @@ class ReferencedSecrets:
 
     def read_changed(self) -> None:
         """Tell the sink that it is synced, when it is."""
-        if self._lists_are_complete and not self._is_synced and not self._unread:
-            self._is_synced = True
-            self._sink.synced()
+        if not self._lists_are_complete or self._is_synced or self._unread:
+            return
+        awaited = self._rights()
+        if awaited:
+            if awaited != self._rights_told:
+                for right in awaited:
+                    log.warn("Not ready. {right}. It is tried again every half minute", right=right)
+            self._rights_told = awaited
+            return
+        self._is_synced = True
+        self._sink.synced()
 
     def missing(self) -> tuple[str, ...]:
-        """What the first sync waits for apart from lists."""
-        if self._is_synced or not self._unread:
+        """What the first sync waits for apart from lists: Secrets to be read, and rights to do so."""
+        if self._is_synced:
+            return ()
+        return (*self._reads_awaited(), *self._rights())
+
+    def _rights(self) -> tuple[str, ...]:
+        assert self._reader is not None, "attach() comes first"
+        return self._rights_awaited(self._references.needed(), self._reader.forbidden)
+
+    def _reads_awaited(self) -> tuple[str, ...]:
+        if not self._unread:
             return ()
         what = "1 referenced Secret" if self._unread == 1 else f"{self._unread} referenced Secrets"
         trouble = self._reader.trouble if self._reader is not None else ""

@@ -173,6 +173,9 @@ class Store:
         kept = self._secrets.get(key)
         if projection is None or kept is None or projection.value == kept:
             return projection
+        if any(problem.reason is Reason.SECRET_FORBIDDEN for problem in projection.problems):
+            # A right that was taken away says nothing about the Secret.
+            return evolve(projection, value=kept)
         problem = self._refusal(key, kept, projection)
         return (
             projection

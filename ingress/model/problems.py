@@ -38,6 +38,8 @@ class Reason(StrEnum):
     RESOURCE_BACKEND = "ResourceBackend"
     """Resource backends are not implemented; the route answers 503."""
     SECRET_NOT_FOUND = "SecretNotFound"
+    SECRET_FORBIDDEN = "SecretForbidden"
+    """The controller has no right to read the Secret; a matter of the operator."""
     INVALID_CERTIFICATE = "InvalidCertificate"
     CERTIFICATE_NAME_MISMATCH = "CertificateNameMismatch"
     CERTIFICATE_CONFLICT = "CertificateConflict"
@@ -67,6 +69,14 @@ class Problem:
     reason: Reason
     message: str
     field: str = ""
+
+    @property
+    def is_the_operators(self) -> bool:
+        """Whether only the operator of the controller can do anything about it.
+
+        Events are read by tenants, who are told of the Ingress that suffers, where there is one.
+        """
+        return self.kind == "Manifest" or (self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret")
 
     def __str__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name

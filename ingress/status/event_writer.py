@@ -129,11 +129,11 @@ class EventWriter:
         self._schedule()
 
     def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
-        """Return those of *problems* that there is room for, without those of files."""
+        """Return those of *problems* that there is room for, without those that are the operator's."""
         room = max(0, MOST_PENDING - self.pending)
         for _ in range(len(problems) - room):
             self._metrics.event("dropped")
-        return [problem for problem in islice(problems, room) if problem.kind != Kind.MANIFEST.value]
+        return [problem for problem in islice(problems, room) if not problem.is_the_operators]
 
     def _cancel(self) -> None:
         if self._call is not None and self._call.active():

@@ -18,7 +18,7 @@ from ingress.translate.certificates import (
     TLSReading,
     choose,
     default_problems,
-    load,
+    find,
     read_tls,
     secrets_named,
 )
@@ -34,6 +34,7 @@ class CertificateBook:
     """Keeps the certificates of hosts; tells the problems to *ledger*."""
 
     def __init__(self, options: TranslateOptions, ledger: ProblemLedger) -> None:
+        self._options = options
         self._default_secret = options.default_ssl_certificate
         self._ledger = ledger
         self._default: Certificate | None = None
@@ -145,7 +146,7 @@ class CertificateBook:
     ) -> Certificate | CertificateError | None:
         if secret in self._loaded:
             return self._loaded[secret]
-        found = self._loaded[secret] = load(state.secrets.get(secret), now)
+        found = self._loaded[secret] = find(secret, state, self._options, now)
         if isinstance(found, Certificate):
             self._expires(found)
         return found

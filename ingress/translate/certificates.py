@@ -30,6 +30,7 @@ from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
+from ingress.translate.absent_secrets import hidden_by, secret_in
 from ingress.translate.age import why_first
 from ingress.translate.options import TranslateOptions
 
@@ -67,6 +68,21 @@ def load(secret: Secret | None, now: datetime) -> Certificate | CertificateError
         return load_certificate(secret, now)
     except CertificateError as error:
         return error
+
+
+def find(
+    key: ObjectKey, state: ClusterState, options: TranslateOptions, now: datetime
+) -> Certificate | CertificateError | None:
+    """Return the certificate in the Secret *key*, or why there is none, or None where there is no Secret."""
+    try:
+        secret = secret_in(state, key)
+    except CertificateError as error:
+        return error
+    return (
+        hidden_by(options.secret_selector)
+        if secret is None and options.secret_selector
+        else load(secret, now)
+    )
 
 
 def default_problems(key: ObjectKey, found: Certificate | CertificateError | None) -> tuple[Problem, ...]:
@@ -121,7 +137,7 @@ def translate_certificates(
     ingresses: Iterable[Ingress], state: ClusterState, options: TranslateOptions, now: datetime
 ) -> tuple[CertificateTable, tuple[Problem, ...]]:
     """Build the certificate table from *ingresses*, which are sorted oldest first; never raises."""
-    lookup = cache(lambda key: load(state.secrets.get(key), now))
+    lookup = cache(lambda key: find(key, state, options, now))
     default: Certificate | None = None
     problems: list[Problem] = []
     if options.default_ssl_certificate is not None:

@@ -93,8 +93,8 @@ def read_demand(
         problem = _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
         return ClientDemand(settings, None), (problem,)
     mode, settings = settings.mode, evolve(settings, secret=secret)
-    found = lookup(secret)
     try:
+        found = lookup(secret)
         if found is None:
             raise CertificateError("there is no such Secret", Reason.SECRET_NOT_FOUND)
         authentication = ClientAuthentication(

@@ -4,12 +4,14 @@ A Secret is read when somebody asks for it, and again when it changes.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.policy.annotations import AnnotationReader
 from ingress.policy.client_certificates import secret_asked
+from ingress.translate.absent_secrets import secret_in
 from ingress.translate.bookkeeping import Index, ProblemLedger
 from ingress.translate.client_authentication import ClientDemand, read_demand
 from ingress.translate.rules import IngressReading
@@ -51,7 +53,7 @@ class ClientAuthenticationBook:
             demand: ClientDemand | None = None
             problems: tuple[Problem, ...] = ()
             if reading is not None:
-                demand, problems = read_demand(reading, state.secrets.get, self._annotations)
+                demand, problems = read_demand(reading, partial(secret_in, state), self._annotations)
             self._ledger.put(("client authentication", key), problems)
             before = self._demands.pop(key, None)
             if demand is not None:

@@ -33,5 +33,7 @@ class TranslateOptions:
     ssl_passthrough: bool = False
     strict_transport: StrictTransport | None = STRICT_TRANSPORT
     manual_endpoints: tuple[ManualEndpoint, ...] = ()
+    secret_selector: str = ""
+    """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""

@@ -15,6 +15,7 @@ to the same result.
 """
 
 from datetime import datetime
+from functools import partial
 
 from attrs import evolve
 
@@ -25,6 +26,7 @@ from ingress.policy.annotations import AnnotationReader
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 from ingress.server_names import TermsTable
+from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.certificates import translate_certificates
@@ -66,7 +68,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         problems.update(reading.problems)
         problems.update(backend_problems(reading, state, options))
         problems.update(upstream_problems(reading, secured, annotations))
-        demands[ingress.key], found = read_demand(reading, state.secrets.get, annotations)
+        demands[ingress.key], found = read_demand(reading, partial(secret_in, state), annotations)
         problems.update(found)
         for host in hosts_asked(reading):
             by_host.setdefault(host, []).append(reading)

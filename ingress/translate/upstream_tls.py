@@ -20,6 +20,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import TlsDemand, UpstreamTls
 from ingress.policy.annotations import AnnotationReader
+from ingress.translate.absent_secrets import secret_in
 from ingress.translate.rules import IngressReading
 from ingress.translate.trust import CA_KEY, load_authorities
 
@@ -47,10 +48,10 @@ def complete(demand: TlsDemand, state: ClusterState) -> UpstreamTls | TlsFault:
     """Return all terms of TLS that *demand* comes to with the Secrets of *state*."""
     if demand.secret is None:
         return UpstreamTls(demand.terms)
-    secret = state.secrets.get(demand.secret)
-    if secret is None:
-        return TlsFault(Reason.SECRET_NOT_FOUND, f"there is no Secret {demand.secret}")
     try:
+        secret = secret_in(state, demand.secret)
+        if secret is None:
+            return TlsFault(Reason.SECRET_NOT_FOUND, f"there is no Secret {demand.secret}")
         return _completed(demand, secret)
     except CertificateError as error:
         return TlsFault(error.reason, f"Secret {demand.secret}: {error.message}")

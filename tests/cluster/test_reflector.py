@@ -497,13 +497,14 @@ class OptionalKindTests(ReflectorTestCase):
     kind = Kind.SECRET
 
     def test_forbidden(self) -> None:
-        """403 counts as an empty list, with one warning, and is tried again ever more slowly."""
+        """403 counts as an empty list, with one warning, and is tried again at least twice a minute."""
         with capturedLogs() as events:
             delays = []
             for _ in range(10):
                 delays.append(self.turn(KubernetesError(403, "Forbidden", "no")))
                 self.clock.advance(100)
-        self.assertEqual(delays, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 150.0, 150.0])
+        self.assertTrue(self.reflector.is_refused)
+        self.assertEqual(delays, [0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0, 15.0, 15.0, 15.0])
         self.assertEqual(self.received.told[0], "synced Secret")
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
         self.assertIn("403 Forbidden", formatEvent(events[0]))
@@ -516,11 +517,13 @@ class OptionalKindTests(ReflectorTestCase):
         self.assertEqual(self.received.told, ["synced Secret"])
 
     def test_allowed_later(self) -> None:
-        """When the right is given, the objects come."""
+        """When the right is given, the objects come, and it is said again that the list is complete."""
+        self.turn(KubernetesError(403, "Forbidden", "no"))
         self.turn(KubernetesError(403, "Forbidden", "no"))
         secret = {"metadata": {"name": "t", "namespace": "shop", "resourceVersion": "1"}, "data": {}}
         self.turn(event("ADDED", secret), bookmark("5", ends=True))
-        self.assertIn("+t", self.received.told)
+        self.assertEqual(self.received.told, ["synced Secret", "+t", "synced Secret"])
+        self.assertFalse(self.reflector.is_refused)
 
 
 class StopTests(ReflectorTestCase):

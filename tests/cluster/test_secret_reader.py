@@ -5,15 +5,16 @@ from threading import Lock
 from typing import Any, cast
 
 from twisted.internet.task import Clock
-from twisted.logger import capturedLogs, formatEvent
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api_client import ApiConnection
 from ingress.cluster.kinds import KINDS
-from ingress.cluster.secret_reader import SecretReader, _Request
+from ingress.cluster.secret_reader import RETRIES_PER_SECOND, SecretReader, _Request
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.errors import KubernetesError
 from ingress.model.objects import Kind, ObjectKey, Projection, Secret
+from ingress.model.problems import Reason
 from ingress.model.secrets import TLS_KEYS
 
 KEY = ObjectKey("shop", "tls")
@@ -87,10 +88,52 @@ class SecretReaderTests(SynchronousTestCase):
         self.asked_after(240)
 
     def test_missing(self) -> None:
-        """A Secret that does not exist is delivered as that, and looked for again."""
+        """A Secret that does not exist is delivered as that, and looked for again soon, then less and less often."""
         self.read(None)
         self.assertEqual(self.delivered, [None])
+        for seconds in (2, 4, 8, 16, 32, 64, 128, 256, 300, 300):
+            # The random factor is the smallest here, 0.8.
+            self.clock.advance(seconds * 0.8 - 0.01)
+            self.assertEqual(self.reader.requests(), [])
+            self.clock.advance(0.02)
+            self.reader.answer(None)
+        self.clock.advance(240.1)
+        self.reader.answer(FOUND)
+        self.assertEqual(self.delivered[-1], FOUND)
         self.asked_after(240)
+
+    def test_missing_and_touched(self) -> None:
+        """When the Ingress changes, a missing Secret is looked for at once, and then as soon as at first."""
+        self.read(None)
+        for seconds in (2, 4, 8, 16):
+            self.clock.advance(seconds)
+            self.reader.answer(None)
+        self.reader.touch(KEY)
+        self.clock.advance(1.01)
+        self.reader.answer(None)
+        self.clock.advance(1.61)
+        self.reader.answer(None)
+
+    def test_many_missing(self) -> None:
+        """However many Secrets are missing, so many a second are looked for; other namespaces do not wait for them."""
+        for number in range(3_000):
+            key = ObjectKey("many", f"t{number}")
+            self.reader.read(key, TLS_KEYS)
+        for request in self.reader.requests():
+            self.reader._answered(request, None)
+        asked = 0
+        for _ in range(60):
+            self.clock.pump([0.025] * 40)
+            requests = self.reader.requests()
+            self.assertLessEqual(len(requests), RETRIES_PER_SECOND + 1)
+            asked += len(requests)
+            for request in requests:
+                self.reader._answered(request, None)
+        self.assertGreater(asked, 2_000)
+        self.reader.read(KEY, TLS_KEYS)
+        self.reader.answer(None)
+        self.clock.pump([0.025] * 80)
+        self.assertEqual([r.reading.key for r in self.reader.requests()].count(KEY), 1)
 
     def test_errors(self) -> None:
         """An error delivers nothing, keeps the first sync waiting, and is tried again ever later."""
@@ -112,17 +155,77 @@ class SecretReaderTests(SynchronousTestCase):
         self.assertEqual(self.delivered, [FOUND])
 
     def test_forbidden(self) -> None:
-        """A Secret that is forbidden twice does not hold back the first sync, and is soon asked for rarely."""
+        """A Secret that is forbidden twice is told as that, once, and asked for at least twice a minute."""
         with capturedLogs() as events:
             self.read(FORBIDDEN)
-        self.assertEqual((self.delivered, self.changes), ([], []))
+        self.assertEqual((self.delivered, self.changes, self.reader.unread), ([], [], 1))
         self.clock.advance(0.81)
         self.reader.answer(FORBIDDEN)
-        self.assertEqual((self.delivered, self.changes), ([], [0]))
-        self.clock.advance(1.61)
+        (projection,) = self.delivered
+        assert projection is not None
+        self.assertEqual([problem.reason for problem in projection.problems], [Reason.SECRET_FORBIDDEN])
+        self.assertEqual((self.changes, self.reader.forbidden), ([0], {KEY}))
+        for seconds in (1.6, 3.2, 6.4, 12.8, 15.0, 15.0):
+            self.clock.advance(seconds + 0.01)
+            self.reader.answer(FORBIDDEN)
+        self.assertEqual((len(self.delivered), len(self.changes)), (1, 1))
+        # It is a problem of that Secret, and no trouble of the API server.
+        self.assertEqual((events, self.reader.trouble), ([], ""))
+
+    def forbid(self, *keys: ObjectKey) -> None:
+        """Have these read, and refused twice."""
+        for key in keys:
+            self.reader.read(key, TLS_KEYS)
+        for _ in range(2):
+            self.clock.pump([0.1] * 10)
+            for request in self.reader.requests():
+                self.reader._answered(request, FORBIDDEN)
+        self.assertEqual(self.reader.forbidden, set(keys))
+
+    def test_permitted(self) -> None:
+        """When one Secret comes to be permitted, the others of its namespace are asked for at once, and awaited."""
+        keys = [ObjectKey("shop", f"t{number}") for number in range(100)]
+        self.forbid(*keys, ObjectKey("other", "t"))
+        self.assertEqual(self.reader.unread, 0)
+        while not (requests := self.reader.requests()):
+            self.clock.advance(0.1)
+        self.changes.clear()
+        self.reader._answered(requests[0], FOUND)
+        asked = {request.reading.key for request in [*requests, *self.reader.requests()]}
+        self.assertEqual(asked, set(keys))
+        self.assertEqual(
+            (self.reader.forbidden, self.reader.unread), ({ObjectKey("other", "t")} | set(keys[1:]), 99)
+        )
+        self.assertEqual(self.changes, [99])
+
+    def test_permitted_alone(self) -> None:
+        """When the only Secret that was forbidden comes to be permitted, whoever waits learns of it."""
+        self.forbid(KEY)
+        self.changes.clear()
+        self.clock.advance(2)
+        self.reader.answer(None)
+        self.assertEqual((self.reader.forbidden, self.changes), (set(), [0]))
+
+    def test_forbidden_and_watched(self) -> None:
+        """A Secret that is forbidden by name and comes by a watch is not asked for any more."""
+        self.watched.need(KEY, TLS_KEYS)
+        self.forbid(KEY)
+        self.changes.clear()
+        self.watched.present(KEY)
+        self.reader.seen(KEY)
+        self.assertEqual((self.reader.forbidden, self.changes), (set(), [0]))
+        self.clock.advance(1000)
+        self.assertEqual(self.reader.requests(), [])
+
+    def test_refusal_overtaken_by_the_watch(self) -> None:
+        """A refusal that comes after the watch brought the Secret says nothing."""
+        self.watched.need(KEY, TLS_KEYS)
+        self.reader.read(KEY, TLS_KEYS)
+        self.watched.present(KEY)
+        self.reader.seen(KEY)
         self.reader.answer(FORBIDDEN)
-        self.assertIn("shop/tls: 403 Forbidden: no", formatEvent(events[0]))
-        self.asked_after(60)
+        self.clock.advance(1000)
+        self.assertEqual((self.delivered, self.reader.requests()), ([], []))
 
     def test_broken_secret(self) -> None:
         """A Secret that the API server fails on three times does not hold back the first sync any more."""
@@ -146,7 +249,7 @@ class SecretReaderTests(SynchronousTestCase):
             for number in range(5):
                 key = ObjectKey("shop", f"t{number}")
                 self.reader.read(key, TLS_KEYS)
-                self.reader.answer(KubernetesError(403, "Forbidden", f"secrets {key.name} is forbidden"))
+                self.reader.answer(KubernetesError(500, "InternalError", f"{key.name} cannot be decrypted"))
         self.assertEqual(len(events), 1)
 
     def test_overtaken_by_the_watch(self) -> None:

@@ -1,8 +1,12 @@
 """Tests for ``ingress.cluster.secrets``: which Secrets come, by which way, and when."""
 
+from datetime import UTC, datetime
+
 from twisted.internet.task import deferLater
 
+from ingress.cluster.store import Store
 from ingress.model.objects import Kind, ObjectKey, Secret
+from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
 from tests.cluster.api_server_case import reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, secret, service
@@ -309,6 +313,88 @@ class TLSGetModeTests(GetModeTests):
     """The same over TLS."""
 
     tls = True
+
+
+class LateTests(SecretsTestCase):
+    """Secrets and rights that come after what needs them."""
+
+    async def test_other_type_after_its_ingress(self) -> None:
+        """A Secret that the selector hides, made after its Ingress, is found within seconds."""
+        content = await self.synced()
+        self.server.create(ingress("ours", "tls"))
+        await self.until(lambda: self.gets("tls") == 1)
+        self.server.create(secret("tls", "Opaque"))
+        await self.until_content(content, b"1")
+        self.assertEqual(self.gets("tls"), 2)
+
+    async def test_right_to_the_list_comes_first(self) -> None:
+        """Once the list is permitted, a Secret that is forbidden by name is not waited for; it has a problem."""
+        self.grant(OTHERS)
+        self.server.create(secret("tls"))
+        self.server.create(secret("hidden", "Opaque"))
+        self.server.create(ingress("ours", "tls", "hidden"))
+        content = await self.start()
+        await self.until(lambda: any("no right to list" in one for one in self.running.missing()))
+        self.assertEqual(content.synced_times, 0)
+        self.grant(OTHERS, ("secrets", "list watch", ""))
+        await self.until(lambda: content.synced_times == 1)
+        self.assertEqual(self.content_of(content), {"tls.crt": b"1", "tls.key": b"1"})
+        projection = content.objects[Kind.SECRET, ObjectKey("shop", "hidden")]
+        self.assertEqual([one.reason for one in projection.problems], [Reason.SECRET_FORBIDDEN])
+
+    async def test_right_to_names_comes_first(self) -> None:
+        """While the list stays forbidden, it is enough that everything may be read by name, or does not exist."""
+        self.grant(OTHERS)
+        self.server.create(secret("tls"))
+        self.server.create(ingress("ours", "tls", "missing"))
+        content = await self.start()
+        await self.until(lambda: any("no right to list" in one for one in self.running.missing()))
+        self.grant(OTHERS, ("secrets", "get", ""))
+        await self.until(lambda: content.synced_times == 1)
+        self.assertEqual(content.names(Kind.SECRET), {"tls"})
+
+    async def test_ingress_that_waits_goes(self) -> None:
+        """When no Ingress names the forbidden Secret any more, nothing waits for it."""
+        self.grant(OTHERS)
+        self.server.create(ingress("ours", "tls"))
+        content = await self.start()
+        await self.until(lambda: any("no right to list" in one for one in self.running.missing()))
+        self.server.apply(ingress("ours"))
+        await self.until(lambda: content.synced_times == 1)
+
+    async def test_default_certificate_forbidden(self) -> None:
+        """The Secret that the operator named is waited for, wherever it is and however it is read."""
+        self.server.create(secret("tls"))
+        self.server.create(ingress("ours", "tls"))
+        options = TranslateOptions(default_ssl_certificate=ObjectKey("web", "default"))
+        named = Grant({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}, "shop")
+        for watch_secrets in (True, False):
+            self.server.access.tokens = {str(self.server.token): (named,)}
+            content = await self.start(namespaces=("shop",), options=options, watch_secrets=watch_secrets)
+            wanted = ("Secret: no right to get secrets in namespace web (default)",)
+            await self.until(lambda wanted=wanted: self.running.missing() == wanted)  # type: ignore[misc]
+            self.assertEqual(content.synced_times, 0)
+            self.server.access.tokens = {}
+            await self.until(lambda content=content: content.synced_times == 1)  # type: ignore[misc]
+            await self.running.stop()
+
+    async def test_right_taken_away(self) -> None:
+        """A Secret that may not be read any more keeps its content, with a problem."""
+        self.server.create(secret("tls"))
+        self.server.create(ingress("ours", "tls"))
+        store = Store(lambda: datetime.now(UTC))
+        content = await self.synced(watch_secrets=False, refresh_seconds=0.02)
+        store.changed(content.objects)
+        self.grant(OTHERS)
+        await self.until(lambda: bool(content.objects[Kind.SECRET, ObjectKey("shop", "tls")].problems))
+        store.changed(content.objects)
+        state = store.state()
+        self.assertEqual(state.secrets[ObjectKey("shop", "tls")].content["tls.crt"], b"1")
+        self.assertEqual([one.reason for one in state.problems], [Reason.SECRET_FORBIDDEN])
+        self.server.access.tokens = {}
+        await self.until(lambda: not content.objects[Kind.SECRET, ObjectKey("shop", "tls")].problems)
+        store.changed(content.objects)
+        self.assertEqual(store.state().problems, ())
 
 
 class NamespaceTests(SecretsTestCase):

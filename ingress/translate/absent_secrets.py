@@ -1,0 +1,32 @@
+"""What to say of a Secret that is named and not there: it may be missing, hidden, or forbidden.  Pure."""
+
+from typing import Final
+
+from ingress.certificates import CertificateError
+from ingress.model.objects import Kind, ObjectKey, Secret
+from ingress.model.problems import Reason
+from ingress.model.state import ClusterState
+
+_FORBIDDEN: Final = "the controller has no right to read it, which is for its operator to grant"
+
+
+def secret_in(state: ClusterState, key: ObjectKey) -> Secret | None:
+    """Return the Secret *key*, or None where there is none.
+
+    Raises ``CertificateError`` where that is not known, since we may not read it.
+    """
+    secret = state.secrets.get(key)
+    if secret is None and any(
+        problem.reason is Reason.SECRET_FORBIDDEN for problem in state.problems_of.get((Kind.SECRET, key), ())
+    ):
+        raise CertificateError(_FORBIDDEN, Reason.SECRET_FORBIDDEN)
+    return secret
+
+
+def hidden_by(selector: str) -> CertificateError:
+    """Return what to say of a Secret that the watch does not show, where *selector* hides some."""
+    return CertificateError(
+        f"there is no such Secret. One that --secret-field-selector ({selector}) leaves out is looked for "
+        "after 2, 4, 8 seconds and so on, at last every five minutes, and when the Ingress changes",
+        Reason.SECRET_NOT_FOUND,
+    )

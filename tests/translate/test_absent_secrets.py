@@ -1,0 +1,62 @@
+"""Tests for ``ingress.translate.absent_secrets``: what an Ingress is told of a Secret that is not there."""
+
+from datetime import UTC, datetime
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.secret_rights import forbidden_problem
+from ingress.model.objects import Ingress, IngressTLS, Kind, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.translate.options import TranslateOptions
+from ingress.translate.translate import translate
+
+KEY = ObjectKey("shop", "tls")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class AbsentSecretTests(SynchronousTestCase):
+    """Problems of an Ingress that names a Secret."""
+
+    def told(self, options: TranslateOptions, *of_secret: Problem, **annotations: str) -> dict[str, str]:
+        """The messages to the Ingress, by reason."""
+        named = {
+            f"nginx.ingress.kubernetes.io/{name.replace('_', '-')}": text
+            for name, text in annotations.items()
+        }
+        tls = () if named else (IngressTLS(("a.example",), "tls"),)
+        ingress = Ingress(ObjectKey("shop", "web"), class_name="nginx", tls=tls, annotations=named)
+        state = ClusterState(
+            ingresses={ingress.key: ingress}, problems_of={(Kind.SECRET, KEY): of_secret} if of_secret else {}
+        )
+        problems = translate(state, options, NOW).problems
+        return {one.reason.value: one.message for one in problems if one.kind == "Ingress"}
+
+    def test_missing(self) -> None:
+        """Where nothing is hidden, it is said that there is none."""
+        told = self.told(TranslateOptions())
+        self.assertIn("there is no Secret shop/tls", told[Reason.SECRET_NOT_FOUND])
+
+    def test_hidden(self) -> None:
+        """Where a selector hides some from the watch, the option is named, and how soon others are found."""
+        told = self.told(TranslateOptions(secret_selector="type=kubernetes.io/tls"))
+        message = told[Reason.SECRET_NOT_FOUND]
+        self.assertIn("--secret-field-selector (type=kubernetes.io/tls)", message)
+        self.assertIn("2, 4, 8 seconds", message)
+
+    def test_forbidden(self) -> None:
+        """A Secret that may not be read is not called missing, whatever names it."""
+        for annotations in (
+            {},
+            {"auth_tls_secret": "shop/tls"},
+        ):
+            told = self.told(TranslateOptions(), forbidden_problem(KEY), **annotations)
+            self.assertIn("the controller has no right to read it", told[Reason.SECRET_FORBIDDEN])
+            self.assertNotIn(Reason.SECRET_NOT_FOUND, told)
+
+    def test_who_is_told(self) -> None:
+        """The problem of the Secret is the operator's, that of the Ingress its owner's."""
+        problem = forbidden_problem(KEY)
+        self.assertTrue(problem.is_the_operators)
+        self.assertFalse(evolve(problem, kind="Ingress").is_the_operators)
