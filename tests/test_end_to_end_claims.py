@@ -53,3 +53,39 @@ class UnhonoredTests(EndToEndCase):
         (problem,) = await self.problems()
         self.assertEqual((problem["name"], problem["reason"]), ("canary", "UnsupportedAnnotation"))
         self.assertIn("claims nothing", problem["message"])
+
+    async def test_regex_path_gives_nothing_to_others(self) -> None:
+        """What may match an expression answers 503, and the message says what that is; the rest is served."""
+        await self.serve(
+            claimant("api", "/api(/|$)(.*)", use_regex="true", rewrite_target="/$2"), claimant("site")
+        )
+        for path in ("/api", "/api/users", "/API/users", "/%61pi/users", "/x/../api/users", "//api/users"):
+            self.assertEqual((await self.get(self.http, path))[0], 503, path)
+        for path in ("/", "/apiary", "/other/api/"):
+            self.assertEqual(await self.get(self.http, path), (200, b"site"), path)
+        messages = [one["message"] for one in await self.problems() if one["reason"] == "UnsupportedPath"]
+        self.assertTrue(any('what begins with "/api/", "/api"' in message for message in messages), messages)
+
+    async def test_guard_on_a_regex_path_holds(self) -> None:
+        """A guard that is missing closes what the path may match, also where nobody asks for expressions."""
+        await self.serve(
+            claimant("admin", "/admin(/|$)(.*)", auth_type="basic", auth_secret="users"), claimant("site")
+        )
+        for path in ("/admin", "/admin/users", "/Admin/users", "/admin/"):
+            self.assertEqual((await self.get(self.http, path))[0], 503, path)
+        self.assertEqual(await self.get(self.http, "/"), (200, b"site"))
+
+    async def test_snippet_that_denies_is_a_guard(self) -> None:
+        """It closes its Ingress; a server snippet closes the host, for the other Ingresses of the namespace, too."""
+        await self.serve(
+            claimant("closed", "/closed", configuration_snippet="if ($x) { return 403; }"), claimant("site")
+        )
+        self.assertEqual((await self.get(self.http, "/closed"))[0], 503)
+        self.assertEqual(await self.get(self.http, "/"), (200, b"site"))
+        snippet = "# nobody\ndeny all;"
+        self.write(
+            "all",
+            *(claimant("closed", "/closed", server_snippet=snippet), claimant("site")),
+            *map(service_object, ("closed", "site")),
+        )
+        await self.until_get((503, b"503 Service Unavailable\n"), self.http)

@@ -27,8 +27,8 @@ _NO_STATE = BackendState(reason="unknown backend")
 def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
     """Yield ``{"routes": [...]}``, sorted by host, path and match.
 
-    Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact`` or
-    ``Prefix``), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
+    Each route has ``host`` (empty: any host), ``path``, ``match`` (``Exact``,
+    ``Prefix``, or ``Beginning`` of a closed regular expression), ``ingress`` (``NAMESPACE/NAME``, or null for the controller's own
     default backend), ``backend``, ``endpoints`` (a list of ``ADDRESS:PORT``),
     ``reason`` (why there are no endpoints, else empty), ``protocol`` (what is spoken to
     the endpoints, ``HTTP/1.1`` or ``HTTP/2``; empty without any), ``secureBackend`` (the backend

@@ -25,6 +25,8 @@ class Reason(StrEnum):
     """``pathType`` is absent; ImplementationSpecific is assumed."""
     INVALID_HOST = "InvalidHost"
     INVALID_PATH = "InvalidPath"
+    UNSUPPORTED_PATH = "UnsupportedPath"
+    """A path that ingress-nginx takes for a regular expression, which this controller does not honor."""
     INVALID_BACKEND = "InvalidBackend"
     INVALID_RULE = "InvalidRule"
     """A rule, or the absence of any rule and default backend, that can have no meaning."""

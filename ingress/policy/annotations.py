@@ -20,9 +20,10 @@ from ingress.policy.bodies import BODIES, BodySettings
 from ingress.policy.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
 from ingress.policy.ciphers import CIPHERS, CipherSettings
 from ingress.policy.client_certificates import CLIENT_CERTIFICATES, ClientCertificateSettings
-from ingress.policy.guards import keeps_requests_out
+from ingress.policy.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.policy.passthrough import PASSTHROUGH, PassthroughSettings
 from ingress.policy.redirects import REDIRECTS, RedirectSettings
+from ingress.policy.regexes import REGEXES, RegexSettings
 from ingress.policy.retries import RETRIES, RetrySettings
 from ingress.policy.timeouts import TIMEOUTS, TimeoutSettings
 from ingress.policy.upstreams import UPSTREAMS, UpstreamSettings
@@ -39,6 +40,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     RETRIES,
     TIMEOUTS,
     CANARIES,
+    REGEXES,
 )
 
 
@@ -56,11 +58,15 @@ class IngressPolicySettings:
     retries: RetrySettings = Factory(RetrySettings)
     timeouts: TimeoutSettings = Factory(TimeoutSettings)
     canaries: CanarySettings = Factory(CanarySettings)
+    regexes: RegexSettings = Factory(RegexSettings)
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
+    guards_hosts: bool = False
+    """Whether that guard is one of its hosts, so that it stands before the paths of others, too."""
 
 
 DEFAULTS: Final = IngressPolicySettings()
+_NOT_HONORED: Final = "is not honored by this controller"
 _CANARY: Final = IngressPolicySettings(canaries=CanarySettings(is_canary=True))
 
 
@@ -87,7 +93,7 @@ class AnnotationReader:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
         asked: dict[str, dict[str, object]] = {}
         problems: list[Problem] = []
-        lacks_guard = False
+        lacks_guard = guards_hosts = False
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
                 continue
@@ -99,14 +105,22 @@ class AnnotationReader:
                     problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                     continue
                 guards = keeps_requests_out(name, value)
-                lacks_guard = lacks_guard or guards
-                instead = "answers 503 rather than be open" if guards else "is served without it"
-                message = f"{_shown(name)} is not honored by this controller; the Ingress {instead}"
+                instead = "the Ingress is served without it"
+                if guards:
+                    lacks_guard = True
+                    instead = "the Ingress answers 503 rather than be open"
+                if guards and name == HOST_SNIPPET:
+                    guards_hosts = True
+                    instead += ", and so do its hosts"
+                message = f"{_shown(name)} {_NOT_HONORED}; {instead}"
                 problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue
             family, annotation = known
             try:
-                asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+                found = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+                if annotation.unhonored and found:
+                    message = f"{name} {_NOT_HONORED}; {annotation.unhonored}"
+                    problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
             except ValueRefused as refusal:
                 message = f"{name}: {quoted(value)} {refusal}; {annotation.instead}"
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
@@ -123,7 +137,8 @@ class AnnotationReader:
         if not asked and not lacks_guard:
             return DEFAULTS, tuple(problems)
         families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
-        return evolve(DEFAULTS, lacks_guard=lacks_guard, **families), tuple(problems)
+        settings = evolve(DEFAULTS, lacks_guard=lacks_guard, guards_hosts=guards_hosts, **families)
+        return settings, tuple(problems)
 
 
 def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:

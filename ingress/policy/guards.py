@@ -2,39 +2,105 @@
 
 An Ingress that asks for a password or an address range must not be served to everybody
 because its controller cannot ask for them: its routes answer 503 until the guard is honored
-or the annotation removed.
+or the annotation removed.  A snippet is never executed, but read for directives that would keep
+somebody out.
 """
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import frozen
 
 from ingress.model.policy import Reply, RequestFacts
+from ingress.policy.values import ValueRefused, parse_boolean
 
-GUARDS: Final = frozenset(
-    {
-        "allowlist-source-range",
-        "auth-secret",
-        "auth-type",
-        "auth-url",
-        "denylist-source-range",
-        "whitelist-source-range",
-    }
-)
+_ASKING: Final = frozenset({"auth-secret", "auth-type", "auth-url"})
+_ALLOWING: Final = frozenset({"allowlist-source-range", "whitelist-source-range"})
+_DENYING: Final = "denylist-source-range"
+_SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
+_RULES: Final = "modsecurity-snippet"
+HOST_SNIPPET: Final = "server-snippet"
+"""The snippet that stands before all paths of a host, those of other Ingresses included."""
+_SNIPPETS: Final = frozenset({"auth-snippet", "configuration-snippet", HOST_SNIPPET})
+GUARDS: Final = _ASKING | _ALLOWING | _SWITCHES | _SNIPPETS | {_DENYING, _RULES}
+
 _EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
 _REPLY: Final = Reply(503, ((b"Content-Type", b"text/plain; charset=utf-8"),), b"503 Service Unavailable\n")
+
+# The words of nginx's configuration: quoted or not, with braces only in variables; comments begin words only.
+_WORDS: Final = re.compile(
+    r"""
+    \s+ | \#[^\n]*
+    | (?P<sign>[;{}])
+    | "(?P<double>(?:[^"\\]|\\.)*)(?:"|\\?\Z)
+    | '(?P<single>(?:[^'\\]|\\.)*)(?:'|\\?\Z)
+    | (?P<plain>(?:\\.|\$\{|(?<=\$)\{|[^\s;{}\\])+|\\)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KEEPING_OUT: Final = frozenset({"allow", "deny", "internal", "limit_except", "satisfy"})
+_KEEPING_OUT_FAMILIES: Final = ("access_by_lua", "auth_", "modsecurity")
+_CLIENT_ERROR: Final = re.compile(r"4[0-9][0-9]")
 
 
 def keeps_requests_out(name: str, value: str) -> bool:
     """Whether the annotation *name*, without its prefix, guards anything with *value*.
 
-    An empty value guards nothing, nor does an allowed range that everybody is in.
+    An empty value guards nothing, nor does an allowed range that everybody is in, nor a snippet
+    without any directive that keeps somebody out.
     """
     if name not in GUARDS or not value.strip():
         return False
-    if name == "denylist-source-range":
+    if name in _SNIPPETS:
+        return snippet_keeps_requests_out(value)
+    if name in _SWITCHES:
+        return _is_on(value)
+    if name in _ALLOWING:
+        return not any(member.strip() in _EVERYBODY for member in value.split(","))
+    return True
+
+
+def snippet_keeps_requests_out(text: str) -> bool:
+    """Whether *text*, written for nginx, has a directive that refuses requests, in whatever block.
+
+    These are ``allow``, ``deny``, ``satisfy``, ``auth_...`` and others of nginx's access phase, and
+    ``return`` with a status of 400 to 499.  What is switched ``off``, and ``allow all``, refuse nothing;
+    comments and the arguments of other directives are no directives.
+    """
+    return any(_refuses(statement) for statement in _statements(text))
+
+
+def _refuses(statement: list[str]) -> bool:
+    directive, arguments = statement[0].lower(), statement[1:]
+    if directive == "return":
+        return bool(arguments) and _CLIENT_ERROR.fullmatch(arguments[0]) is not None
+    if directive in _KEEPING_OUT:
+        return statement != ["allow", "all"]
+    return directive.startswith(_KEEPING_OUT_FAMILIES) and arguments != ["off"]
+
+
+def _statements(text: str) -> Iterator[list[str]]:
+    """Yield the statements of *text*, each as its words; a block is one statement up to its brace."""
+    words: list[str] = []
+    for word in _WORDS.finditer(text):
+        kind = word.lastgroup
+        if kind == "sign":
+            if words:
+                yield words
+            words = []
+        elif kind is not None:
+            words.append(word.group(kind))
+    if words:
+        yield words
+
+
+def _is_on(value: str) -> bool:
+    """Whether a switch is on; what cannot be read as a boolean is meant to be something."""
+    try:
+        return parse_boolean(value)
+    except ValueRefused:
         return True
-    return not any(member.strip() in _EVERYBODY for member in value.split(","))
 
 
 @frozen

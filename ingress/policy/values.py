@@ -32,6 +32,8 @@ class Annotation:
     """What the setting is where the value is refused; None leaves the default in force."""
     instead: str = "the default is used"
     """What the problem says of that."""
+    unhonored: str = ""
+    """What becomes of an Ingress that asks for it, where it is noticed and not honored; else empty."""
 
 
 @frozen

@@ -10,6 +10,7 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.routing.beginnings import Beginnings
 
 
 class Match(Enum):
@@ -18,6 +19,8 @@ class Match(Enum):
     EXACT = "Exact"
     PREFIX = "Prefix"
     """Element by element; ImplementationSpecific is read as this."""
+    BEGINNING = "Beginning"
+    """By the beginnings of what matches the path, which is a regular expression; nothing of it is served."""
 
 
 @frozen(weakref_slot=False)
@@ -50,6 +53,8 @@ class Route:
     retries: RetryRule = DEFAULT_RETRIES
     timeouts: AskedTimeouts | None = None
     """How long endpoints may take; None where nothing is asked and what holds for all does."""
+    beginnings: Beginnings | None = None
+    """What is closed, of a route that is matched by that."""
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:

@@ -15,6 +15,9 @@ Precedence (``networking.k8s.io/v1``, IngressRule and HTTPIngressPath):
    the exact path ``/foo`` and matches it too.
 3. The longest prefix, compared element by element.  ``/foo`` and ``/foo/`` match
    the same requests; where both exist, the longer text is used.
+
+Where a host has routes that stand for regular expressions (``Match.BEGINNING``), what they may match
+goes to them before any path that is not longer (``ingress.routing.closed``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +25,7 @@ from typing import Final
 
 from ingress.model.policy import SecureFields
 from ingress.model.shared_map import MASK, SharedMap
+from ingress.routing.closed import ClosedRoutes
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 
@@ -35,7 +39,7 @@ class HostRoutes:
     hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("_depth", "_exact", "_prefixes", "routes")
+    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "routes")
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self.routes = routes
@@ -44,6 +48,10 @@ class HostRoutes:
         self._exact: dict[bytes, Route] | None = None
         self._prefixes: dict[bytes, Route] = _NONE
         self._depth = 0
+        # Where there are any: the routes of regular expressions, and all others.  Then there is no ``_exact``, so
+        # that other hosts need not ask for them.
+        self._closed: ClosedRoutes | None = None
+        self._others: HostRoutes | None = None
 
     def _put_in_order(self) -> dict[bytes, Route]:
         exact: dict[bytes, Route] = {}
@@ -62,10 +70,26 @@ class HostRoutes:
         self._exact = exact or _NONE
         return self._exact
 
+    def _set_apart(self) -> bool:
+        """Set the routes that stand for regular expressions apart; return whether there are any."""
+        open_routes = tuple(route for route in self.routes if route.beginnings is None)
+        if len(open_routes) == len(self.routes):
+            return False
+        self._closed, self._others = ClosedRoutes(self.routes), HostRoutes(open_routes)
+        return True
+
+    def _find_beside(self, path: bytes) -> Route | None:
+        """Find the route of *path* where some routes stand for regular expressions."""
+        assert self._others is not None and self._closed is not None
+        found = self._others.find(path)
+        return self._closed.before(found, path) or found
+
     def find(self, path: bytes) -> Route | None:
         """Find the route of *path*, which is in normal form."""
         exact = self._exact
         if exact is None:
+            if self._others is not None or self._set_apart():
+                return self._find_beside(path)
             exact = self._put_in_order()
         route = exact.get(path)
         if route is not None:

@@ -12,14 +12,17 @@ from ingress.policy.bodies import DEFAULT_MAX_BYTES
 from ingress.policy.guards import GuardMissing
 from ingress.policy.passthrough import NotTerminatedHere
 from ingress.policy.redirects import RedirectSettings
+from ingress.policy.regexes import RegexMissing
 from ingress.routing.route import Match, Route
 from ingress.translate.client_authentication import HostGuard
+from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, IngressReading
 
 _GUARD_MISSING = GuardMissing()
+_REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
 # The controller's own default backend redirects only if that is forced on all hosts.
 _OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
@@ -33,17 +36,24 @@ def host_routes(
     redirects: RedirectRule,
     guard: HostGuard,
     passing: Claim | None = None,
+    closing: HostClosing = NOTHING_CLOSED,
 ) -> tuple[Route, ...]:
     """Return the routes of *host*, sorted by path and match.
 
     *readings* are those that *merged* was made of; *default* is the controller's own
     default backend, *guard* what stands before the host as a whole,
-    *passing* the claim whose backend gets TLS for the host as it is.
+    *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
     asked = {reading.ingress.key: reading for reading in readings}
     passing_key = None if passing is None else passing.ingress.key
     usual = {
-        key: _policies(host, reading.settings, redirects, passes_tls=key == passing_key)
+        key: _policies(
+            host,
+            reading.settings,
+            redirects,
+            passes_tls=key == passing_key,
+            lacks_guard=closing.lacks_guard(reading),
+        )
         for key, reading in asked.items()
     }
     secure_fields = redirects.transport_security(host)
@@ -54,7 +64,16 @@ def host_routes(
         policies = usual[claim.ingress.key]
         if check is not None:
             passes_tls = claim.ingress.key == passing_key
-            policies = _policies(host, reading.settings, redirects, check, passes_tls=passes_tls)
+            policies = _policies(
+                host,
+                reading.settings,
+                redirects,
+                check,
+                passes_tls=passes_tls,
+                lacks_guard=closing.lacks_guard(reading),
+            )
+        if claim.match is Match.BEGINNING:
+            policies = (*policies, _REGEX_MISSING)
         route = _route(claim, reading, policies, guard, secure_fields)
         if passing is not None:
             passthrough = passed_backend(claim) if claim is passing else None
@@ -63,7 +82,9 @@ def host_routes(
         routes.append(route)
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so no annotation holds for it but what is about the host.
-        policies = _policies(host, _OPERATORS, redirects, guard.policy_of(ROOT))
+        policies = _policies(
+            host, _OPERATORS, redirects, guard.policy_of(ROOT), lacks_guard=closing.guards_all
+        )
         routes.append(
             Route(
                 host,
@@ -107,11 +128,12 @@ def _route(
         balancing=settings.balancing.balancing() if asks else None,
         retries=settings.retries.rule() if asks else DEFAULT_RETRIES,
         timeouts=settings.timeouts.asked() if asks else None,
+        beginnings=claim.beginnings,
     )
 
 
-def _order(route: Route) -> tuple[str, bool]:
-    return (route.path, route.match is Match.PREFIX)
+def _order(route: Route) -> tuple[str, bool, bool]:
+    return (route.path, route.match is not Match.EXACT, route.match is Match.BEGINNING)
 
 
 def _policies(
@@ -121,6 +143,7 @@ def _policies(
     check: Policy | None = None,
     *,
     passes_tls: bool = False,
+    lacks_guard: bool = False,
 ) -> tuple[Policy, ...]:
     """Return the policies of a route, in the order in which they are asked.
 
@@ -132,6 +155,6 @@ def _policies(
         policies = (redirect,)
     if check is not None:
         policies = (*policies, check)
-    if settings.lacks_guard:
+    if lacks_guard:
         policies = (*policies, _GUARD_MISSING)
     return policies

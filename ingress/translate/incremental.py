@@ -53,6 +53,7 @@ from ingress.translate.certificate_book import CertificateBook
 from ingress.translate.classes import judge_class
 from ingress.translate.client_authentication import guard_host
 from ingress.translate.client_book import ClientAuthenticationBook
+from ingress.translate.closing import close_host
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
@@ -295,9 +296,11 @@ class Translation:
         terms = host_terms(readings, guard.authentication) if readings else None
         if terms != self._terms.get(host):
             self._terms.put(host, terms)
-        merged = merge_host(host, readings)
+        closing = close_host(host, readings)
+        self._ledger.put(("closing", host), closing.problems)
+        merged = merge_host(host, readings, closing)
         self._ledger.put(("host", host), merged.problems)
-        passing = choose_passthrough(host, readings, merged.claims, self._annotations)
+        passing = choose_passthrough(host, readings, merged.claims, self._annotations, closing)
         self._ledger.put(("passthrough", host), passing.problems)
         default = self._options.default_backend_service
         if default is None:
@@ -311,7 +314,7 @@ class Translation:
         is_ours = bool(readings) or host == ALL_HOSTS
         self._assign(
             host,
-            host_routes(host, merged, readings, default, self._redirects, guard, passing=passing.claim)
+            host_routes(host, merged, readings, default, self._redirects, guard, passing.claim, closing)
             if is_ours
             else (),
             state,

@@ -20,7 +20,7 @@ those exist, a host for which nothing usable was asked gets a route that answers
 that an Ingress is broken must not hand its host to somebody else's rules.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 
 from attrs import frozen
 
@@ -31,12 +31,13 @@ from ingress.policy.values import quoted
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
-from ingress.translate.rules import ROOT, Claim, IngressReading, invalid_reference
+from ingress.translate.closing import NOTHING_CLOSED, HostClosing
+from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to, invalid_reference
 
 ALL_HOSTS = ""
 
-_ClaimKey = tuple[bool, bytes]
-_ROOT_KEY = (False, b"/")
+_ClaimKey = tuple[Match, bytes]
+_ROOT_KEY = (Match.PREFIX, b"/")
 
 
 @frozen
@@ -56,13 +57,19 @@ def hosts_asked(reading: IngressReading) -> tuple[str, ...]:
     return (*reading.hosts, ALL_HOSTS)
 
 
-def merge_host(host: str, readings: Sequence[IngressReading]) -> HostMerge:
-    """Decide between *readings*, those that have a say about *host*, sorted oldest first."""
+def merge_host(
+    host: str, readings: Sequence[IngressReading], closing: HostClosing = NOTHING_CLOSED
+) -> HostMerge:
+    """Decide between *readings*, those that have a say about *host*, sorted oldest first.
+
+    *closing* says what of the host is closed.
+    """
     problems: list[Problem] = []
     won: dict[_ClaimKey, Claim] = {}
     for reading in readings:
-        for claim in _claims(reading, host):
-            winner = won.setdefault((claim.match is Match.EXACT, rule_path(claim.path)), claim)
+        closed = closing.claims.get(reading.ingress.key)
+        for claim in claims_to(reading, host) if closed is None else closed:
+            winner = won.setdefault(_key(claim), claim)
             # The same path twice in one Ingress, with the same backend, loses nothing.
             same = winner.ingress is claim.ingress and winner.backend == claim.backend
             if winner is not claim and not same:
@@ -97,10 +104,11 @@ def block(host: str, readings: Sequence[IngressReading]) -> Claim:
     return Claim(ingress, host, ROOT, Match.PREFIX, invalid_reference(ingress), "spec.rules", "")
 
 
-def _claims(reading: IngressReading, host: str) -> Iterator[Claim]:
-    if len(reading.hosts) == 1:
-        return iter(reading.claims if host in reading.hosts else ())
-    return (claim for claim in reading.claims if claim.host == host)
+def _key(claim: Claim) -> _ClaimKey:
+    if claim.match is Match.BEGINNING:
+        # An expression has no other spelling, and no request is compared with it.
+        return claim.match, claim.path.encode("utf-8", "surrogatepass")
+    return claim.match, rule_path(claim.path)
 
 
 def _default_claim(ingress: Ingress, host: str, backend: BackendReference) -> Claim:

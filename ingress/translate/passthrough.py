@@ -6,17 +6,20 @@ connection, so all paths are one.  Unlike there, that path must be its own; else
 Ingress could send what its visitors say to the pods of another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
 from ingress.model.backends import BackendReference
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.policy.annotations import AnnotationReader
 from ingress.policy.passthrough import ANNOTATION
+from ingress.policy.values import quoted
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
+from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.rules import Claim, IngressReading
 
 
@@ -36,10 +39,12 @@ def choose_passthrough(
     readings: Sequence[IngressReading],
     claims: Sequence[Claim],
     annotations: AnnotationReader,
+    closing: HostClosing = NOTHING_CLOSED,
 ) -> HostPassthrough:
     """Decide about *host*.
 
-    *readings* are those that have a say about it, sorted oldest first; *claims* are those that won.
+    *readings* are those that have a say about it, sorted oldest first; *claims* are those that won,
+    and *closing* says which of these are closed.
     """
     asking = [one for one in readings if one.settings.passthrough.passes_tls and host in one.hosts]
     if not asking:
@@ -57,7 +62,7 @@ def choose_passthrough(
                 _problem(one, field, f"{decided}, {why_first(first.ingress, one.ingress)}") for one in asking
             ),
         )
-    roots = [claim for claim in claims if rule_path(claim.path) == b"/"]
+    roots = [one for one in claims if one.match is not Match.BEGINNING and rule_path(one.path) == b"/"]
     root = min(roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
     if root is None or root.ingress is not first.ingress:
         owner = "nobody has" if root is None else f"Ingress {root.ingress.key} has"
@@ -65,9 +70,16 @@ def choose_passthrough(
             f"TLS for host {host} is terminated here: it would go to the backend of path /, which {owner}"
         )
         return HostPassthrough(None, (_problem(first, field, message),))
-    if first.settings.lacks_guard:
+    if closing.lacks_guard(first):
         # It answers 503 rather than be open, and has been told so.
         return _TERMINATED
+    closed = _first_closed(root, claims, {one.ingress.key: one for one in readings}, closing)
+    if closed is not None:
+        message = (
+            f"TLS for host {host} is terminated here, since it would lead past what is closed there: path "
+            f"{quoted(closed.path)} of Ingress {closed.ingress.key} answers 503"
+        )
+        return HostPassthrough(None, (_problem(first, field, message),))
     if first.settings.client_certificates.asks:
         message = f"TLS for host {host} is terminated here, since this Ingress demands client certificates"
         return HostPassthrough(None, (_problem(first, field, message),))
@@ -78,6 +90,22 @@ def choose_passthrough(
     # A path that leads where TLS goes anyway loses nothing.
     lost = [claim for claim in claims if claim.backend != root.backend]
     return HostPassthrough(root, tuple(_problem(claim, claim.field, message) for claim in lost))
+
+
+def _first_closed(
+    root: Claim,
+    claims: Sequence[Claim],
+    readings: Mapping[ObjectKey, IngressReading],
+    closing: HostClosing,
+) -> Claim | None:
+    """Find a claim that nobody may get to, and that TLS to the backend of *root* would open."""
+    for claim in claims:
+        if claim.beginnings is not None and claim.beginnings.takes_all:
+            return claim
+        leads_there = passed_backend(claim) == passed_backend(root)
+        if leads_there and closing.lacks_guard(readings[claim.ingress.key]):
+            return claim
+    return None
 
 
 def passed_backend(claim: Claim) -> BackendReference:

@@ -7,6 +7,8 @@ What cannot be used costs as little as possible, and never widens what is left:
 
 - a rule whose host is invalid is dropped; it must not become a rule for all hosts;
 - a path that no request can match is dropped, and only that path;
+- a path that means something else as a regular expression is kept with what it means: whether it is one is
+  for ``ingress.translate.closing`` to say;
 - a path that can be matched, but whose type or backend makes no sense, keeps its
   place and answers 503, so that no shorter path serves in its stead;
 - a rule without ``http`` claims its host and leaves every path to the default backend;
@@ -25,6 +27,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.policy.annotations import DEFAULTS, AnnotationReader, IngressPolicySettings
 from ingress.policy.values import quoted
+from ingress.routing.beginnings import Beginnings, has_regex_signs
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
@@ -36,7 +39,7 @@ INVALID_KIND = "Invalid"
 """The kind of a reference that stands where an Ingress names nothing usable."""
 
 _HIGHEST_PORT = 65535
-_REGEX_SIGNS = re.compile(r"[\[(*|{^$]")
+_LIKELY_REGEX = re.compile(r"[\[(*|{^$]")
 _MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecific": Match.PREFIX}
 
 
@@ -52,6 +55,20 @@ class Claim:
     field: str
     """Where the Ingress says so: ``spec.rules[0].http.paths[0]`` or ``spec.defaultBackend``."""
     backend_field: str
+    regex: "RegexPath | None" = None
+    """Where *path* would mean something else as a regular expression."""
+    beginnings: Beginnings | None = None
+    """What is closed, where that is so and the path is not compared as it is written."""
+
+
+@frozen(weakref_slot=False)
+class RegexPath:
+    """What becomes of a path with the signs of a regular expression where it is compared as it is written."""
+
+    fault: str | None
+    """Why no request could match it then."""
+    is_likely: bool
+    """Whether it was hardly meant to be compared so."""
 
 
 @frozen(weakref_slot=False)
@@ -67,6 +84,8 @@ class IngressReading:
     settings: IngressPolicySettings
     problems: tuple[Problem, ...]
     protocols: ProtocolReading = NOTHING_ASKED
+    has_regexes: bool = False
+    """Whether any of *claims* has a path that would mean something else as a regular expression."""
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that it names, used or not, with its field; a field may come twice."""
@@ -104,7 +123,15 @@ def read_ingress(
         settings,
         tuple(reader.problems),
         protocols,
+        any(claim.regex is not None for claim in reader.claims),
     )
+
+
+def claims_to(reading: IngressReading, host: str) -> Iterator[Claim]:
+    """Yield the claims of *reading* to *host*."""
+    if len(reading.hosts) == 1:
+        return iter(reading.claims if host in reading.hosts else ())
+    return (claim for claim in reading.claims if claim.host == host)
 
 
 @lru_cache(maxsize=1024)
@@ -157,13 +184,14 @@ class _RulesReader:
             # The API lets a path be absent only where the controller says what that means: every path.
             text = ROOT
         fault = check_rule_path(text, match or Match.PREFIX)
-        if fault is not None:
+        regex: RegexPath | None = None
+        if has_regex_signs(text):
+            # What it means depends on who else names the host, and what it leaves to others on that.
+            regex = RegexPath(fault, _LIKELY_REGEX.search(text) is not None)
+        elif fault is not None:
             shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"
             self.report(f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored")
             return
-        if _REGEX_SIGNS.search(text):
-            message = f"path {quoted(text)} looks like a regular expression; it is compared as it is written"
-            self.report(f"{at}.path", Reason.INVALID_PATH, message)
         backend = self.backend(path.backend, backend_at)
         if match is None and path.path_type:
             kinds = "Exact, Prefix or ImplementationSpecific"
@@ -174,7 +202,7 @@ class _RulesReader:
             message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
         match = match or Match.PREFIX
-        self.claims.append(Claim(self.ingress, host, text, match, backend, at, backend_at))
+        self.claims.append(Claim(self.ingress, host, text, match, backend, at, backend_at, regex))
 
     def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
         """Return the reference that *backend* makes; an invalid one leads to 503 and is reported."""

@@ -32,6 +32,7 @@ from ingress.translate.backends import backend_problems, default_backend_problem
 from ingress.translate.certificates import translate_certificates
 from ingress.translate.classes import judge_class
 from ingress.translate.client_authentication import ClientDemand, guard_host, read_demand
+from ingress.translate.closing import close_host
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
@@ -83,19 +84,21 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
 
     certified = (*certificates.exact, *(f"*{suffix}" for suffix in certificates.wildcard))
     redirects = RedirectRule(options, certified)
-    merged = {host: merge_host(host, readings) for host, readings in by_host.items()}
+    closings = {host: close_host(host, readings) for host, readings in by_host.items()}
+    merged = {host: merge_host(host, readings, closings[host]) for host, readings in by_host.items()}
     served = {host for host, one in merged.items() if one.claims}
     routes: list[Route] = []
     for host in sorted(merged):
         one = merged[host]
         problems.update(one.problems)
-        passing = choose_passthrough(host, by_host[host], one.claims, annotations)
+        problems.update(closings[host].problems)
+        passing = choose_passthrough(host, by_host[host], one.claims, annotations, closings[host])
         problems.update(passing.problems)
         problems.update(guards[host].problems)
         if default is None and not one.claims and falls(host, served):
             one = evolve(one, claims=(block(host, by_host[host]),))
         routes += host_routes(
-            host, one, by_host[host], default, redirects, guards[host], passing=passing.claim
+            host, one, by_host[host], default, redirects, guards[host], passing.claim, closings[host]
         )
     references: dict[BackendReference, None] = dict.fromkeys(
         one for route in routes for one in route.backends

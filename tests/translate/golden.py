@@ -47,6 +47,7 @@ from ingress.policy.client_check import ClientCertificateFields, ClientCheck, Ho
 from ingress.policy.guards import GuardMissing
 from ingress.policy.passthrough import NotTerminatedHere
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
+from ingress.policy.regexes import RegexMissing
 from ingress.policy.transport_security import TransportSecurity
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
@@ -200,6 +201,8 @@ def _route(route: Route) -> dict[str, Any]:
         "ingress": str(route.ingress) if route.ingress else None,
         "backend": str(route.backend),
     }
+    if route.beginnings is not None:
+        shown["closed"] = str(route.beginnings)
     if route.secure_backend is not None:
         shown["backend over tls"] = str(route.secure_backend)
     if route.passthrough is not None:
@@ -247,6 +250,8 @@ def _endpoint(endpoint: Endpoint) -> str:
 def _policy(policy: Policy) -> str:
     if isinstance(policy, NotTerminatedHere):
         return "421 over TLS, which is not terminated here"
+    if isinstance(policy, RegexMissing):
+        return "503, for regular expressions are not honored"
     if isinstance(policy, GuardMissing):
         return "503, for a guard is missing"
     if isinstance(policy, HostClosed):

@@ -46,8 +46,10 @@ namespaces = st.sampled_from(["demo", "demo", "demo", "other"])
 names = st.sampled_from(["a", "web"])
 good_hosts = st.sampled_from(["a.com", "b.a.com", "*.a.com", ""])
 hosts = good_hosts | st.sampled_from(["A.com", "*", "x y", "1.2.3.4", "ü", "*.com"])
-good_paths = st.sampled_from(["/", "/a", "/a/", "/a/b", "/%61"])
-paths = good_paths | st.sampled_from(["", "a", "/..", "/a%2f", "/(.*)", "//", "/é", "/\ud800"])
+good_paths = st.sampled_from(["/", "/a", "/a/", "/a/b", "/%61", "/a(/|$)(.*)"])
+paths = good_paths | st.sampled_from(
+    ["", "a", "/..", "/a%2f", "/(.*)", "/a?b", "/(\ud800)", "(", "//*", "//", "/é", "/\ud800"]
+)
 path_types = st.sampled_from(["", "Exact", "Prefix", "ImplementationSpecific", "prefix"])
 numbers = st.sampled_from([0, 80, 81, -1, 70000])
 port_names = st.sampled_from(["", "http", "x"])
@@ -87,9 +89,18 @@ rules = good_rules | st.builds(
     st.none() | tuples(st.builds(IngressPath, paths, path_types, st.none() | backends)),
 )
 annotations = st.dictionaries(
-    st.sampled_from(["ssl-redirect", "force-ssl-redirect", "ssl-passthrough", "canary", "other", "\n"]).map(
-        lambda name: f"{PREFIX}/{name}"
-    )
+    st.sampled_from(
+        [
+            "ssl-redirect",
+            "force-ssl-redirect",
+            "ssl-passthrough",
+            "canary",
+            "use-regex",
+            "auth-type",
+            "other",
+            "\n",
+        ]
+    ).map(lambda name: f"{PREFIX}/{name}")
     | st.just("kubernetes.io/ingress.class"),
     st.sampled_from(["true", "false", "nginx", "", "\x00"]),
     max_size=2,
@@ -111,6 +122,14 @@ client_annotations = st.fixed_dictionaries(
         f"{PREFIX}/auth-tls-match-cn": st.sampled_from(["CN=a", "CN=(a+)+"]),
     },
 )
+closing_annotations = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/rewrite-target": st.sampled_from(["/", "/$1", "/(.*)"]),
+        f"{PREFIX}/server-snippet": st.sampled_from(["deny all;", "gzip on;"]),
+        f"{PREFIX}/configuration-snippet": st.sampled_from(["return 403;", "# return 403;"]),
+    },
+)
 tls_entries = st.builds(IngressTLS, tuples(hosts), st.sampled_from(["a", "web", "", "../a", "gone"]))
 ingresses = st.builds(
     Ingress,
@@ -118,7 +137,11 @@ ingresses = st.builds(
     st.sampled_from(["", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]),
     st.sampled_from(["nginx", "nginx", "nginx", "nginx", "fast", "other", "", None]),
     annotations
-    | st.builds(lambda some, more: some | more, annotations, upstream_annotations | client_annotations),
+    | st.builds(
+        lambda some, more: some | more,
+        annotations,
+        upstream_annotations | client_annotations | closing_annotations,
+    ),
     st.none() | backends,
     st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
     tuples(tls_entries),

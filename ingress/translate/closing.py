@@ -1,0 +1,195 @@
+"""What of a host is closed, since this controller does not honor what an Ingress asks for.
+
+- **Guards.**  An Ingress whose guard is missing answers 503 on all of its paths.  A guard in a
+  ``server-snippet`` is one of the whole host, so it closes the paths of other Ingresses there, too: those of its own
+  namespace; and those of all, if its namespace has the oldest rule for the host.
+- **Regular expressions.**  ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths that its
+  namespace has on the host (in ingress-nginx: of all that anybody has there).  A path that means something else as
+  an expression is then a route of its *beginnings*, which answers 503; so is such a path of an
+  Ingress whose guard is missing, whether anybody asks for expressions or not.
+- **Both.**  A plain path is compared as ever, although ingress-nginx would take it for an expression: that
+  is told.  Where its guard is missing, its beginning is closed besides, in upper and lower case.
+
+What nobody asked to be an expression is compared as it is written, as in ingress-nginx.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import Factory, evolve, frozen
+
+from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.policy.guards import HOST_SNIPPET
+from ingress.policy.values import quoted
+from ingress.routing.beginnings import Beginnings, literal_beginnings, regex_beginnings
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match
+from ingress.translate.age import why_first
+from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to
+
+
+@frozen
+class HostClosing:
+    """What of one host is closed.  ``NOTHING_CLOSED`` for most."""
+
+    claims: Mapping[ObjectKey, tuple[Claim, ...]] = Factory(dict)
+    """The claims to the host of those Ingresses where they are others than were read."""
+    guarded: frozenset[ObjectKey] = frozenset()
+    """The Ingresses that answer 503 here because of another one's guard."""
+    guards_all: bool = False
+    """Whether that holds for whatever the host has."""
+    problems: tuple[Problem, ...] = ()
+
+    def lacks_guard(self, reading: IngressReading) -> bool:
+        """Whether *reading* must let nobody in here."""
+        return reading.settings.lacks_guard or reading.ingress.key in self.guarded
+
+
+NOTHING_CLOSED: Final = HostClosing()
+
+
+def close_host(host: str, readings: Sequence[IngressReading]) -> HostClosing:
+    """Decide what of *host* is closed; *readings* have a say about it, and are sorted oldest first."""
+    for reading in readings:
+        settings = reading.settings
+        if (
+            reading.has_regexes
+            or settings.guards_hosts
+            or settings.regexes.use_regex
+            or settings.regexes.rewrite_target
+        ):
+            return _Closing(host, readings).decide()
+    return NOTHING_CLOSED
+
+
+class _Closing:
+    """The decision about one host."""
+
+    def __init__(self, host: str, readings: Sequence[IngressReading]) -> None:
+        self._host = host
+        self._shown = f"host {host}" if host else "all hosts"
+        self._readings = readings
+        self._problems: list[Problem] = []
+        # By namespace: the Ingress that makes expressions of its paths.
+        self._regex_of: dict[str, Ingress] = {}
+        # The prefixes of those that were looked at, which are older, in lower case and without slash at the end.
+        self._older: dict[bytes, list[Claim]] = {}
+
+    def decide(self) -> HostClosing:
+        guarded, guards_all = self._guards()
+        for reading in self._readings:
+            paths = tuple(claim.path for claim in claims_to(reading, self._host))
+            if reading.settings.regexes.makes_regexes(paths):
+                self._regex_of.setdefault(reading.ingress.key.namespace, reading.ingress)
+        claims = {}
+        for reading in self._readings:
+            read = tuple(claims_to(reading, self._host))
+            found = tuple(
+                self._claims(
+                    reading, read, lacks_guard=reading.settings.lacks_guard or reading.ingress.key in guarded
+                )
+            )
+            for claim in found:
+                if claim.match is Match.PREFIX:
+                    self._older.setdefault(rule_path(claim.path).lower().rstrip(b"/"), []).append(claim)
+            if found != read:
+                claims[reading.ingress.key] = found
+        return HostClosing(claims, guarded, guards_all, tuple(self._problems))
+
+    def _guards(self) -> tuple[frozenset[ObjectKey], bool]:
+        """Return who is closed by a guard of another Ingress, and whether everybody is."""
+        naming = [one for one in self._readings if self._host in one.hosts]
+        guards = [one.ingress for one in naming if one.settings.guards_hosts]
+        if not guards:
+            return frozenset(), False
+        owner = naming[0].ingress.key.namespace
+        of_all = next((one for one in guards if one.key.namespace == owner), None)
+        guarded = set()
+        for reading in self._readings:
+            key = reading.ingress.key
+            own = next((one for one in guards if one.key.namespace == key.namespace), of_all)
+            if own is None or reading.settings.lacks_guard:
+                continue
+            guarded.add(key)
+            message = (
+                f"requests for {self._shown} answer 503: {HOST_SNIPPET} of Ingress {own.key} guards"
+                " all of its paths, and is not honored by this controller"
+            )
+            self._report(reading.ingress, "spec.rules", Reason.UNSUPPORTED_ANNOTATION, message)
+        return frozenset(guarded), of_all is not None
+
+    def _claims(
+        self, reading: IngressReading, read: Sequence[Claim], *, lacks_guard: bool
+    ) -> Iterator[Claim]:
+        """Yield what becomes of the claims of one Ingress."""
+        asking = self._regex_of.get(reading.ingress.key.namespace)
+        untold = asking is not None
+        for claim in read:
+            regex = claim.regex
+            if regex is None:
+                yield claim
+                if asking is not None and lacks_guard:
+                    why = f"path {quoted(claim.path)} lacks its guard on a host whose paths are regular expressions"
+                    yield from self._beginning(claim, literal_beginnings(rule_path(claim.path)), why)
+                elif asking is not None and untold and claim.path != ROOT:
+                    untold = False
+                    self._tell_plain(claim, asking)
+            elif asking is not None or lacks_guard:
+                why = _regex_reason(claim, asking)
+                yield from self._beginning(claim, regex_beginnings(claim.path), why)
+            elif regex.fault is not None:
+                message = f"path {quoted(claim.path)} {regex.fault}; the path is ignored"
+                self._report(claim.ingress, f"{claim.field}.path", Reason.INVALID_PATH, message)
+            else:
+                yield claim
+                if regex.is_likely:
+                    message = f"path {quoted(claim.path)} looks like a regular expression; it is compared as it is written"
+                    self._report(claim.ingress, f"{claim.field}.path", Reason.INVALID_PATH, message)
+
+    def _beginning(self, claim: Claim, beginnings: Beginnings, why: str) -> Iterator[Claim]:
+        """Yield the claim that keeps *beginnings* closed, as far as no older Ingress of another namespace has them."""
+        namespace = claim.ingress.key.namespace
+        kept, winner = self._without_older(beginnings, namespace)
+        if kept.prefixes or kept.whole or winner is None:
+            message = f"{why}; requests for {kept}, in upper or lower case, answer 503"
+            self._report(claim.ingress, f"{claim.field}.path", Reason.UNSUPPORTED_PATH, message)
+            yield evolve(claim, match=Match.BEGINNING, beginnings=kept)
+        if winner is not None:
+            message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to Ingress {winner.ingress.key}, {why_first(winner.ingress, claim.ingress)}"
+            self._report(claim.ingress, f"{claim.field}.path", Reason.PATH_CONFLICT, message)
+
+    def _without_older(self, beginnings: Beginnings, namespace: str) -> tuple[Beginnings, Claim | None]:
+        """Return what of *beginnings* is free, and one of the claims by which another part of them is not."""
+        winner: Claim | None = None
+
+        def is_free(text: bytes) -> bool:
+            nonlocal winner
+            for older in self._older.get(text.rstrip(b"/\n"), ()):
+                if older.ingress.key.namespace != namespace:
+                    winner = older
+                    return False
+            return True
+
+        prefixes = tuple(filter(is_free, beginnings.prefixes))
+        whole = frozenset(filter(is_free, beginnings.whole))
+        return Beginnings(prefixes, whole, namespace), winner
+
+    def _tell_plain(self, claim: Claim, asking: Ingress) -> None:
+        message = (
+            f"path {quoted(claim.path)} of {self._shown} is compared as its pathType says; in ingress-nginx"
+            f" Ingress {asking.key} makes regular expressions of all paths there, so that they would match in upper"
+            " and lower case, whatever follows them, and the longest first"
+        )
+        self._report(claim.ingress, f"{claim.field}.path", Reason.UNSUPPORTED_PATH, message)
+
+    def _report(self, ingress: Ingress, field: str, reason: Reason, message: str) -> None:
+        key = ingress.key
+        self._problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
+
+
+def _regex_reason(claim: Claim, asking: Ingress | None) -> str:
+    if asking is None:
+        return f"path {quoted(claim.path)} looks like a regular expression, and the guard of its Ingress is missing"
+    by = "" if asking is claim.ingress else f", as Ingress {asking.key} has it"
+    return f"path {quoted(claim.path)} is a regular expression{by}; these are not honored by this controller"
