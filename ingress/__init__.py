@@ -5,7 +5,8 @@ one floor do not know each other; a test walks the imports and says so.
 
 - Floor 6: ``tap`` is the command line, ``cli`` the commands beside ``twistd``,
   ``process`` the signals and the exit status, ``interpreter`` and ``log_output`` how it
-  runs and writes without standing still.  Only ``tap`` names the global reactor.
+  runs and writes without standing still, ``steady_time`` the clock that deadlines go by.
+  Only ``tap`` names the global reactor.
 - Floor 5: ``service`` builds every part from the ``Settings`` and orders start,
   readiness, drain and stop.
 - Floor 4: ``controller`` turns changed objects into a published snapshot; ``admin`` is

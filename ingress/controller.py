@@ -67,8 +67,7 @@ REST_FACTOR = 4
 that never cease leave at least four fifths of the reactor's time to requests."""
 
 LONGEST_REST_SECONDS = 0.01
-"""No change waits longer for its round, however long the last one took and wherever the
-clock jumps."""
+"""No change waits longer for its round, however long the last one took."""
 
 REPORT_SECONDS = 1.0
 """The least time between two lines that say what was published."""

@@ -4,7 +4,7 @@ The admin view and the metric say of each certificate when it ends; this says it
 """
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
@@ -13,7 +13,8 @@ from twisted.logger import Logger
 from ingress.certificates import Certificate, CertificateTable
 
 LOOK_SECONDS = 3600.0
-TOLD_AGAIN = timedelta(days=1)
+_TOLD_AGAIN_SECONDS = 86_400.0 - LOOK_SECONDS / 2
+"""A day, give or take what a look comes early."""
 MOST_LINES = 100
 """How many certificates are named at a time."""
 
@@ -21,7 +22,8 @@ MOST_LINES = 100
 class ExpiryWatch:
     """Looks at the certificates of the current table every hour.
 
-    *now* returns the time with its zone, by which certificates are judged.
+    *now* returns the time with its zone, by which certificates are judged.  *clock* says when to look, and how
+    long ago something was told, whoever sets the other one meanwhile.
     """
 
     log = Logger()
@@ -34,8 +36,9 @@ class ExpiryWatch:
     ) -> None:
         self._certificates = certificates
         self._now = now
-        self._told: dict[str, datetime] = {}
-        """By fingerprint, when."""
+        self._clock = clock
+        self._told: dict[str, float] = {}
+        """By fingerprint, when, in seconds of the clock."""
         self._loop = LoopingCall(self.look)
         self._loop.clock = clock
 
@@ -51,7 +54,7 @@ class ExpiryWatch:
 
     def look(self) -> None:
         """Tell of the certificates that end soon and were not told of within a day."""
-        now = self._now()
+        now, seconds = self._now(), self._clock.seconds()
         ending: dict[Certificate, str] = {}
         for host, certificate in self._certificates().shown():
             if certificate.ends_soon(now):
@@ -59,7 +62,11 @@ class ExpiryWatch:
         told = {
             one.fingerprint: self._told[one.fingerprint] for one in ending if one.fingerprint in self._told
         }
-        news = [one for one in ending if not told.get(one.fingerprint, now - TOLD_AGAIN) > now - TOLD_AGAIN]
+        news = [
+            one
+            for one in ending
+            if one.fingerprint not in told or seconds - told[one.fingerprint] >= _TOLD_AGAIN_SECONDS
+        ]
         news.sort(key=lambda one: (one.not_after, one.secret))
         for certificate in news[:MOST_LINES]:
             self.log.warn(
@@ -74,7 +81,7 @@ class ExpiryWatch:
                 "There are {more} more certificates that end soon; /api/certificates shows them all",
                 more=len(news) - MOST_LINES,
             )
-        self._told = told | {one.fingerprint: now for one in news}
+        self._told = told | {one.fingerprint: seconds for one in news}
 
 
 def expiries(table: CertificateTable) -> Iterator[tuple[str, str, str, str, float]]:

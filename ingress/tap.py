@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 from twisted.python import usage
 
-from ingress.cli import http2_options, https_options, limit_options, option_values, reporting_options
+from ingress.cli import (
+    http2_options,
+    https_options,
+    limit_options,
+    option_values,
+    reporting_options,
+    running_options,
+)
 from ingress.cli.option_rows import parameter
 from ingress.settings import Settings
 
@@ -95,15 +102,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     http2_options.GROUP,
     limit_options.GROUP,
     reporting_options.GROUP,
-    (
-        "Running",
-        (
-            ("no-plane", ""),
-            ("access-log", "FILE"),
-            ("shutdown-delay", "SECONDS"),
-            ("shutdown-grace", "SECONDS"),
-        ),
-    ),
+    running_options.GROUP,
     ("About", (("help", ""), ("version", ""))),
 )
 
@@ -113,6 +112,7 @@ class Options(
     https_options.HttpsOptions,
     http2_options.Http2Options,
     limit_options.LimitOptions,
+    running_options.RunningOptions,
 ):
     """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
 
@@ -140,7 +140,6 @@ class Options(
             "Honor ssl-passthrough: look for the server name before TLS begins.",
         ],
         ["strict-sni", None, "Refuse TLS handshakes that name no server, or one that no Ingress serves."],
-        ["no-plane", None, "Run the data path on Twisted's own transports, as where there is no epoll."],
         ["service-upstream", None, "Send requests to the cluster IP of a Service instead of to its pods."],
     ]
 
@@ -200,19 +199,6 @@ class Options(
             option_values.read_tls_version,
         ),
         parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
-        parameter("access-log", None, "File for the access log; without it, standard output.", option_values.read_path),
-        parameter(
-            "shutdown-delay",
-            _DEFAULTS.shutdown_delay_seconds,
-            "Seconds to keep accepting after a stop was asked for, while load balancers turn away.",
-            option_values.read_seconds,
-        ),
-        parameter(
-            "shutdown-grace",
-            _DEFAULTS.shutdown_grace_seconds,
-            "Seconds that running requests then have to end before they are cut.",
-            option_values.read_seconds,
-        ),
     ]  # fmt: skip
 
     repeatables: ClassVar[tuple[str, ...]] = (
@@ -371,8 +357,10 @@ def makeService(options: Options) -> "IService":
     from ingress.metrics.metrics import Metrics
     from ingress.process import end_with, stop_on_signals
     from ingress.service import IngressService, source_of
+    from ingress.steady_time import keep_steady_time
 
     reactor = _global_reactor()
+    keep_steady_time(reactor)
     settings = options.settings()
     try:
         metrics = Metrics()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -40,6 +41,11 @@ class EndToEndCase(TestCase):
 
     timeout = 120
 
+    environment: Mapping[str, str] = MappingProxyType({})
+    """What controllers have in their environment besides our own."""
+    runner: tuple[str, ...] = ()
+    """Options of ``twistd``."""
+
     def setUp(self) -> None:
         self.reactor: Any = real_reactor
         self.directory = Path(self.mktemp()).resolve()
@@ -60,6 +66,8 @@ class EndToEndCase(TestCase):
             *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
             f"--access-log={self.access_log}",
             *options,
+            environment=self.environment,
+            runner=self.runner,
         )
         self.addCleanup(controller.kill)
         return controller

@@ -28,7 +28,8 @@ class ExpiryWatchTests(SynchronousTestCase):
         self.watch = ExpiryWatch(lambda: self.table, lambda: self.now, self.clock)
 
     def told(self, *, at: datetime) -> list[tuple[str, str, str]]:
-        """Look at this time; return Secret, host and verb of what was told."""
+        """Let time pass until *at*, then look; return Secret, host and verb of what was told."""
+        self.clock.advance(max(0.0, (at - self.now).total_seconds()))
         self.now = at
         with capturedLogs() as events:
             self.watch.look()
@@ -43,6 +44,19 @@ class ExpiryWatchTests(SynchronousTestCase):
         self.assertEqual(self.told(at=before + timedelta(hours=23)), [])
         self.assertEqual(self.told(at=before + timedelta(hours=24)), [one])
         self.assertEqual(self.told(at=END), [("shop/one.test", "one.test", "ended")])
+
+    def test_clock_is_set(self) -> None:
+        """Somebody who sets the clock neither silences what is to be told once a day, nor has it told more often."""
+        one = [("shop/one.test", "one.test", "ended")]
+        self.assertEqual(self.told(at=END + timedelta(days=60)), one)
+        self.now = END
+        self.clock.advance(LOOK_SECONDS)
+        self.watch.look()
+        self.assertEqual(self.told(at=END + timedelta(hours=23)), one)
+        self.now = END + timedelta(days=60)
+        with capturedLogs() as events:
+            self.watch.look()
+        self.assertEqual(list(events), [])
 
     def test_renewed(self) -> None:
         """One that was replaced is told of no more, and its successor when its own time has come."""

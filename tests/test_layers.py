@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"cluster"}), frozenset({"proxy"})),
     (frozenset({"controller"}), frozenset({"status"}), frozenset({"admin"}), frozenset({"expiry"})),
     (frozenset({"service"}),),
-    (frozenset({"tap", "cli", "process", "interpreter", "log_output"}),),
+    (frozenset({"tap", "cli", "process", "interpreter", "log_output", "steady_time"}),),
 )
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for room in floor for name in room}
 ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}

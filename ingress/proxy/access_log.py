@@ -23,7 +23,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from queue import Empty, Full, Queue
 from threading import Thread
-from time import gmtime, strftime
+from time import gmtime, strftime, time
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -77,15 +77,21 @@ class AccessLog:
     """Collects lines and hands them, batch by batch, to a writing thread.
 
     *write* is called in that thread with whole lines and may block; *dropped*
-    is told, in the reactor thread, how many lines were lost.
+    is told, in the reactor thread, how many lines were lost; *wall_clock* returns the time of
+    day, in seconds since 1970.
     """
 
     log = Logger()
 
     def __init__(
-        self, clock: IReactorTime, write: Callable[[bytes], None], dropped: Callable[[int], None]
+        self,
+        clock: IReactorTime,
+        write: Callable[[bytes], None],
+        dropped: Callable[[int], None],
+        wall_clock: Callable[[], float] = time,
     ) -> None:
         self._clock = clock
+        self._wall_clock = wall_clock
         self._write = write
         self._dropped = dropped
         self._lines: list[bytes] = []
@@ -112,7 +118,6 @@ class AccessLog:
 
     def record(
         self,
-        now: float,
         peer: bytes,
         method: bytes,
         host: bytes,
@@ -124,11 +129,11 @@ class AccessLog:
         ingress: Hashable,
         protocol: bytes,
     ) -> None:
-        """Add the line of one exchange that ended at *now*.
+        """Add the line of one exchange that ends now.
 
         *method* and *protocol* are plain words; *endpoint* and *ingress* are values that never change.
         """
-        millisecond = int(now * 1000)
+        millisecond = int(self._wall_clock() * 1000)
         if millisecond != self._millisecond:
             self._millisecond = millisecond
             self._stamp = _stamp(millisecond)

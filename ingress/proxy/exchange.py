@@ -292,11 +292,9 @@ class Exchange(Attempting):
             self._attempt_ended(failed=self.status >= 499)
         site = self._site
         ingress = self._route.ingress if self._route is not None else None
-        now = site.clock.seconds()
-        seconds = now - self._started
+        seconds = site.clock.seconds() - self._started
         site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
         site.access_log.record(
-            now,
             self._origin.address,
             self.head.method,
             self.host,

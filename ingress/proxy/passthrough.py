@@ -236,18 +236,16 @@ class PassthroughTunnel:
         site = self._site
         site.sweep.forget(self)
         self._count_ended(failed=False)
-        now = site.clock.seconds()
         sent = self._upstream.received
         site.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
         site.access_log.record(
-            now,
             self._peer,
             b"TLS",
             self._server_name,
             b"-",
             self._status,
             sent,
-            now - self._started,
+            site.clock.seconds() - self._started,
             self._endpoint,
             self._route.ingress,
             b"-",

@@ -5,11 +5,13 @@ wait too long carries a ``deadline``, and one sweep a second ends what is
 overdue.  Deadlines are set from the time of the last tick, and a tick ends all that are due
 within half an interval, for it comes some milliseconds early or late; so what may
 take ten seconds ends after nine to ten, which nobody minds.
-The sweep also keeps the coarse time and the ``Date`` that answers carry.
+The sweep also keeps the coarse time, by which deadlines go, and the ``Date`` that answers carry, which goes by the
+time of day.
 """
 
 from collections.abc import Callable
 from email.utils import formatdate
+from time import time
 from typing import Protocol
 
 from twisted.internet.interfaces import IReactorTime
@@ -32,13 +34,17 @@ class Expiring(Protocol):
 
 
 class Sweep:
-    """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds."""
+    """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds.
+
+    *clock* is one that nobody sets; *wall_clock* returns the time of day, in seconds since 1970.
+    """
 
     log = Logger()
     interval_seconds = 1.0
 
-    def __init__(self, clock: IReactorTime) -> None:
+    def __init__(self, clock: IReactorTime, wall_clock: Callable[[], float] = time) -> None:
         self._clock = clock
+        self._wall_clock = wall_clock
         self._watched: set[Expiring] = set()
         self._loop = LoopingCall(self.tick)
         self._loop.clock = clock
@@ -70,7 +76,7 @@ class Sweep:
     def tick(self) -> None:
         """Take the time, and expire what is overdue."""
         self.now = now = self._clock.seconds()
-        self.date = formatdate(now, usegmt=True).encode()
+        self.date = formatdate(self._wall_clock(), usegmt=True).encode()
         due = now + self.interval_seconds / 2
         for watched in [each for each in self._watched if each.deadline <= due]:
             try:

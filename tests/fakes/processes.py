@@ -7,6 +7,7 @@ import random
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,28 +50,37 @@ class ControllerProcess(ProcessProtocol):
     """
     One run of ``twistd -n --pidfile= ingress`` in *directory* with these options.
 
+    *environment* is what it has besides our own, *runner* more options of ``twistd``.
     *status* is the exit status, or minus the signal, once it ended; *output* and
     *errors* what it wrote so far.
     """
 
     transport: Any
 
-    def __init__(self, reactor: Any, directory: str, *options: str) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        directory: str,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        runner: tuple[str, ...] = (),
+    ) -> None:
         self.output = b""
         self.errors = b""
         self.status: int | None = None
         self._waiting: list[Deferred[int]] = []
-        environment = {
+        variables = {
             # No kubeconfig and no service account of the machine may get into a test.
             **{name: value for name, value in os.environ.items() if not name.startswith("KUBE")},
             "PYTHONPATH": str(ROOT),
             "HOME": directory,
+            **(environment or {}),
         }
         # The process goes to its directory itself: then none of the threads here, such as those
         # of grpcio, are forked with it.
-        arguments = ["--nodaemon", "--pidfile=", f"--rundir={directory}", "ingress", *options]
+        arguments = ["--nodaemon", "--pidfile=", f"--rundir={directory}", *runner, "ingress", *options]
         command = [sys.executable, "-c", TWISTD, *arguments]
-        reactor.spawnProcess(self, sys.executable, command, env=environment)
+        reactor.spawnProcess(self, sys.executable, command, env=variables)
 
     @property
     def pid(self) -> int:

@@ -119,14 +119,16 @@ class Stage:
     def __init__(self, not_found_page: bytes | None = None, on_plane: bool = False) -> None:
         self.reactor = MemoryReactor(on_plane)
         self.metrics = CountingMetrics()
-        self.sweep = Sweep(self.reactor)
+        self.sweep = Sweep(self.reactor, self.reactor.seconds)
         self.sweep.start()
         self.connector = FakeConnector(self.reactor)
         self.pool = UpstreamPool(self.connector.connect, self.sweep, self.metrics)
         rotations = Rotations(self.reactor, self.sweep, self.metrics, Random(7))
         self.resource = IngressProxyResource(self.reactor, rotations)
         self._log: list[bytes] = []
-        self.access_log = AccessLog(self.reactor, self._log.append, self.metrics.access_lines_dropped)
+        self.access_log = AccessLog(
+            self.reactor, self._log.append, self.metrics.access_lines_dropped, self.reactor.seconds
+        )
         self.site = ProxySite(
             self.reactor,
             self.resource,

@@ -59,7 +59,7 @@ class AccessLogCase(SynchronousTestCase):
 
     def open(self, write: object = None) -> AccessLog:
         """Make a log, without its thread."""
-        return AccessLog(self.clock, write or self.write, self.lost.append)  # type: ignore[arg-type]
+        return AccessLog(self.clock, write or self.write, self.lost.append, self.clock.seconds)  # type: ignore[arg-type]
 
     def write(self, batch: bytes) -> None:
         """Take a batch, once it is allowed."""
@@ -71,7 +71,6 @@ class AccessLogCase(SynchronousTestCase):
     def record(self, log: AccessLog, target: bytes = b"/", method: bytes = b"GET") -> None:
         """Record an exchange."""
         log.record(
-            log._clock.seconds(),
             b"192.0.2.1",
             method,
             b"a.test",
@@ -100,7 +99,7 @@ class LineTests(AccessLogCase):
         self.clock.advance(1_000_000_000.0625)
         log = self.open()
         self.record(log, b"/a?b")
-        log.record(log._clock.seconds(), b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None, b"HTTP/2.0")
+        log.record(b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None, b"HTTP/2.0")
         self.assertEqual(
             self.lines(log),
             [
@@ -114,9 +113,7 @@ class LineTests(AccessLogCase):
         log = self.open()
         hostile = b'/"\r\n1970 evil "\xff' + b"x" * 5000
         self.record(log, hostile, b"M" * 100)
-        log.record(
-            log._clock.seconds(), b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None, b"HTTP/2.0"
-        )
+        log.record(b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None, b"HTTP/2.0")
         lines = self.lines(log)
         self.assertEqual([len(line.split(b" ")) for line in lines], [11, 11])
         self.assertEqual([line.count(b'"') for line in lines], [2, 2])
