@@ -41,9 +41,11 @@ from twisted.logger import Logger
 
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
-from ingress.model.objects import Batch, Kind, ObjectKey
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
+from ingress.news.problem_log import ProblemLog
+from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.translate.backends import services_without_endpoints
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
@@ -68,12 +70,6 @@ that never cease leave at least four fifths of the reactor's time to requests.""
 
 LONGEST_REST_SECONDS = 0.01
 """No change waits longer for its round, however long the last one took."""
-
-REPORT_SECONDS = 1.0
-"""The least time between two lines that say what was published."""
-
-PROBLEMS_LOGGED = 100
-"""How many problems one round has logged that came, and as many that went."""
 
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
@@ -125,7 +121,11 @@ class Controller:
         self._rested_at = 0.0
         # Whether anything changed since the round began.
         self._changed_since = False
-        self._reported_at: float | None = None
+        # What became of objects: for the round to come, and for the one that goes on.
+        self._coming: dict[ObjectId, str] = {}
+        self._taken: dict[ObjectId, str] = {}
+        self._problem_log = ProblemLog(clock)
+        self._publication_log = PublicationLog(clock)
         self._changed_services: set[ObjectKey] = set()
         self._round_call: IDelayedCall | None = None
         self._endpoints_call: IDelayedCall | None = None
@@ -140,6 +140,10 @@ class Controller:
             if self._endpoints_call is None:
                 self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
         self._translation.mark(changes.objects)
+        for object_id in changes.objects:
+            self._coming[object_id] = (
+                "came" if object_id in changes.came else "went" if object_id in changes.went else "changed"
+            )
         if self._options.manual_endpoints:
             # Whether these count depends on the EndpointSlices, and a fault on whether they count.
             self._translation.mark((Kind.SERVICE, service) for service in changes.services)
@@ -158,6 +162,8 @@ class Controller:
         """Publish nothing any more.  Objects may still be handed over, to no effect."""
         self._is_running = False
         self._round = None
+        self._problem_log.stop()
+        self._publication_log.stop()
         for call in (self._round_call, self._endpoints_call):
             if call is not None and call.active():
                 call.cancel()
@@ -215,6 +221,7 @@ class Controller:
     def _begin(self) -> Iterator[None]:
         self._round_seconds = 0.0
         self._changed_since = False
+        self._taken, self._coming = self._coming, {}
         state = self._store.state()
         if self._translation.snapshot is None:
             self._translation.mark_everything(state)
@@ -224,20 +231,22 @@ class Controller:
         """Publish what the round has changed."""
         translation, before = self._translation, self._published
         came, went = translation.problem_news()
+        routes: RouteNews | None = RouteNews(*translation.route_news())
         if before is not None and self._serving is not translation:
             # After a bug all problems are news to this translation, and to nobody else.
             known, present = frozenset(before.problems), frozenset(came)
             came = tuple(problem for problem in came if problem not in known)
             went = tuple(problem for problem in before.problems if problem not in present)
+            routes = None
         self._serving = translation
         snapshot = translation.snapshot
         if snapshot is None or snapshot is before:
             return
         self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
-        _log_problems(came, went)
+        self._problem_log.changed(came, went, at_once=before is None)
         if self._follower is not None:
             self._follower.problems_changed(came, went)
-        self._log_published(snapshot)
+        self._log_published(snapshot, None if before is None else routes)
         if before is None:
             self._log_services_without_endpoints(snapshot, self._store.state())
 
@@ -286,20 +295,15 @@ class Controller:
 
     # What is logged
 
-    def _log_published(self, snapshot: Snapshot) -> None:
-        """Tell the operator what is served now, but not hundreds of times a second."""
-        now = self._clock.seconds()
-        if self._reported_at is not None and 0 <= now - self._reported_at < REPORT_SECONDS:
-            return
-        self._reported_at = now
-        others = len(self._store.state().ingresses) - self._translation.served
-        log.info(
-            "Published {routes} routes of {hosts} hosts, with {problems} problems{others}",
+    def _log_published(self, snapshot: Snapshot, routes: RouteNews | None) -> None:
+        """Tell the operator what is served now, and what made it so."""
+        served = Served(
             routes=snapshot.table.count,
             hosts=snapshot.table.hosts,
             problems=sum(self._translation.reasons().values()),
-            others=f"; left alone, since of another class or of none: {others} Ingresses" if others else "",
+            others=len(self._store.state().ingresses) - self._translation.served,
         )
+        self._publication_log.published(served, self._taken, routes)
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:
         """Tell once, at start, which option is missing when manifests hold Ingresses alone."""
@@ -314,14 +318,3 @@ class Controller:
             services=f"{named} and {more} more" if more > 0 else named,
             service=str(services[0]),
         )
-
-
-def _log_problems(came: Sequence[Problem], went: Sequence[Problem]) -> None:
-    """Tell of each problem when it comes and when it goes, and not in between."""
-    for problem in went[:PROBLEMS_LOGGED]:
-        log.info("Solved: {problem}", problem=str(problem), reason=problem.reason.value)
-    for problem in came[:PROBLEMS_LOGGED]:
-        log.warn("{problem}", problem=str(problem), reason=problem.reason.value)
-    more = len(came) - PROBLEMS_LOGGED
-    if more > 0:
-        log.warn("There are {more} more problems; /api/problems shows them all", more=more)

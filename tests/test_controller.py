@@ -13,8 +13,6 @@ from ingress.cluster.source import Sink
 from ingress.cluster.store import Changes, Store
 from ingress.controller import (
     LONGEST_REST_SECONDS,
-    PROBLEMS_LOGGED,
-    REPORT_SECONDS,
     REST_FACTOR,
     SLICE_SECONDS,
     STEPS_COLLECTED,
@@ -41,6 +39,8 @@ from ingress.model.objects import (
 from ingress.model.problems import Problem, Reason
 from ingress.model.standing import Standing
 from ingress.model.state import ClusterState
+from ingress.news.problem_log import SETTLE_SECONDS
+from ingress.news.publication_log import REPORT_SECONDS
 from ingress.settings import ManualEndpoint
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
@@ -170,6 +170,7 @@ class RoundTests(ControllerTestCase):
     def test_quiet_time(self) -> None:
         """The first change of a quiet time is translated in the next turn."""
         self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
         self.controller.changed(batch(ingress("other", "other.test")))
         self.assertEqual(self.published, [])
         self.clock.advance(0)
@@ -539,6 +540,7 @@ class EndpointTests(ControllerTestCase):
     def test_with_other_changes(self) -> None:
         """Endpoints and a round may come in the same turn."""
         self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
         self.controller.changed(batch(ingress("other", "other.test")))
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
         self.clock.advance(0)
@@ -650,7 +652,7 @@ class ReportTests(ControllerTestCase):
         with capturedLogs() as events:
             for one in batches:
                 self.controller.changed(one)
-                self.clock.advance(REPORT_SECONDS)
+                self.clock.pump([0.0, SETTLE_SECONDS, 0.0])
         return [str(event["log_format"]).format(**event) for event in events if event["log_level"] is level]
 
     def test_problem_once(self) -> None:
@@ -676,7 +678,34 @@ class ReportTests(ControllerTestCase):
         self.start_shop()
         self.clock.advance(REPORT_SECONDS)
         lines = self.logged(LogLevel.info, batch(ingress("other", "other.test")))
-        self.assertEqual(lines, ["Published 2 routes of 2 hosts, with 0 problems"])
+        self.assertEqual(
+            lines,
+            ["Published 2 routes of 2 hosts, with 0 problems. Ingress web/other came; routes: 1 came"],
+        )
+
+    def test_published_in_many_ways(self) -> None:
+        """It is said which objects came, went or changed, and what that did to routes."""
+        self.start_shop()
+        lines = self.logged(
+            LogLevel.info,
+            {**batch(*(ingress(f"i{n}", f"i{n}.test") for n in range(5)), service("blog"))},
+            {
+                **batch(ingress("shop", "other.test"), ingress("i0", "i0.test", "blog")),
+                **gone(Kind.INGRESS, "i1"),
+            },
+            gone(Kind.SERVICE, "blog"),
+        )
+        self.assertEqual(
+            [line.partition("problems. ")[2] for line in lines[:2]],
+            [
+                "Ingress web/i0, web/i1, web/i2 and 2 more came, Service web/blog came; routes: 5 came",
+                "Ingress web/i1 went, Ingress web/i0, web/shop changed; routes: 1 came, 2 went, 1 changed",
+            ],
+        )
+        self.assertEqual(
+            lines[2],
+            "Published 5 routes of 5 hosts, with 1 problems. Service web/blog went; no route is different",
+        )
 
     def test_left_alone(self) -> None:
         """Ingresses of another class, or of none, are counted there, lest nobody know why they are not served."""
@@ -687,29 +716,57 @@ class ReportTests(ControllerTestCase):
         ]
         lines = self.logged(LogLevel.info, batch(ingress("mine", "mine.test"), *others))
         self.assertEqual(len(lines), 1)
-        self.assertTrue(
-            lines[0].endswith("; left alone, since of another class or of none: 2 Ingresses"), lines
-        )
+        self.assertIn("; left alone, since of another class or of none: 2 Ingresses. ", lines[0])
 
     def test_published_often(self) -> None:
-        """A cluster that changes many times a second has one line a second."""
+        """A cluster that changes many times a second has one line a second, and the last one is true."""
         self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
         with capturedLogs() as events:
             for number in range(24):
                 self.clock.advance(REPORT_SECONDS / 8)
                 self.controller.changed(batch(ingress("other", f"h{number}.test")))
                 self.clock.advance(0)
-        self.assertEqual(len(self.published), 24)
-        self.assertEqual(len([event for event in events if event["log_level"] is LogLevel.info]), 3)
+            self.controller.changed(gone(Kind.INGRESS, "shop"))
+            self.clock.pump([0.0, REPORT_SECONDS])
+        self.assertEqual(len(self.published), 25)
+        lines = [event for event in events if event["log_level"] is LogLevel.info]
+        self.assertLessEqual(len(lines), 5)
+        last = str(lines[-1]["log_format"]).format(**lines[-1])
+        self.assertTrue(
+            last.startswith("Published 1 routes of 1 hosts, with 0 problems. Ingress web/shop went"), last
+        )
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_many_problems(self) -> None:
-        """Of very many problems at a time some are logged, and the rest are counted."""
-        count = PROBLEMS_LOGGED + 5
+    def test_last_line_at_the_end(self) -> None:
+        """What was published and not told yet is told at the end."""
+        self.start_shop()
         with capturedLogs() as events:
-            self.start(*(ingress(f"i{n}", f"h{n}.test", "absent") for n in range(count)))
-        lines = [event for event in events if event["log_level"] is LogLevel.warn]
-        self.assertEqual(len(lines), PROBLEMS_LOGGED + 1)
-        self.assertEqual(lines[-1]["more"], 5)
+            self.controller.changed(batch(ingress("other", "other.test")))
+            self.clock.advance(0)
+            self.assertEqual(events, [])
+            self.controller.stop()
+        self.assertEqual([event["routes"] for event in events], [2])
+
+    def test_usual_order(self) -> None:
+        """While thousands of good Ingresses are applied, each before its Service, no problem is told."""
+        self.start_shop()
+        with capturedLogs() as events:
+            for number in range(2000):
+                for one in (
+                    ingress(f"i{number}", f"h{number}.test", f"s{number}"),
+                    service(f"s{number}"),
+                    endpoint_slice(f"s{number}-1", f"s{number}", "10.0.0.1"),
+                ):
+                    self.controller.changed(batch(one))
+                    self.clock.pump([0.002] * 3)
+            self.clock.pump([SETTLE_SECONDS] * 3)
+        lines = [str(event["log_format"]).format(**event) for event in events]
+        self.assertEqual([line for line in lines if not line.startswith("Published")], [])
+        self.assertLess(len(lines), 45)
+        self.assertTrue(
+            lines[-1].startswith("Published 2001 routes of 2001 hosts, with 0 problems. "), lines[-1]
+        )
 
     def test_endpoints_are_quiet(self) -> None:
         """Endpoints come and go without a line that an operator sees."""
@@ -834,7 +891,8 @@ class FollowerTests(ControllerTestCase):
         self.start()
         self.assertEqual(self.follower.changes, [])
         self.controller.changed(batch(service("shop")))
-        self.assertEqual(self.follower.changes, [Changes(((Kind.SERVICE, key("shop")),))])
+        shop: ObjectId = (Kind.SERVICE, key("shop"))
+        self.assertEqual(self.follower.changes, [Changes((shop,), came=frozenset({shop}))])
 
     def test_standing(self) -> None:
         """It learns of a change of the standing alone, and that costs no round."""

@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
         frozenset({"certificates", "server_names", "misdirected"}),
         frozenset({"right_of_way"}),
         frozenset({"descriptors"}),
+        frozenset({"news"}),
     ),
     (frozenset({"tls"}), frozenset({"translate"}), frozenset({"http2"})),
     (frozenset({"cluster"}), frozenset({"proxy"})),

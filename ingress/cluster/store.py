@@ -44,6 +44,9 @@ class Changes:
     EndpointSlice is here for its problems alone."""
     services: frozenset[ObjectKey] = frozenset()
     """Services with other endpoints: an EndpointSlice that changed belonged to them, or does now."""
+    came: frozenset[ObjectId] = frozenset()
+    went: frozenset[ObjectId] = frozenset()
+    """Those of *objects* that were not there before, or are not any more."""
     standings: tuple[ObjectId, ...] = ()
     """Objects whose standing is different, which matters to nobody but who reports back."""
 
@@ -65,6 +68,8 @@ class Store:
         # The slices of each Service, sorted by name.
         self._slices_of: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
         self._changed_services: set[ObjectKey] = set()
+        self._came: set[ObjectId] = set()
+        self._went: set[ObjectId] = set()
         self._standings = Standings()
 
     def changed(self, batch: Batch) -> Changes:
@@ -76,7 +81,9 @@ class Store:
         standings = tuple(
             object_id for object_id, projection in batch.items() if self._put_standing(object_id, projection)
         )
-        return Changes(objects, services, standings)
+        came, self._came = frozenset(self._came), set()
+        went, self._went = frozenset(self._went), set()
+        return Changes(objects, services, came, went, standings)
 
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
@@ -96,6 +103,7 @@ class Store:
             projection = self._last_good(key, projection)
         value = projection.value if projection is not None else None
         problems = projection.problems if projection is not None else ()
+        known = self._knows(kind, key)
         changed = False
         if (problems or self._problems) and problems != self._problems.get(object_id, ()):
             changed = True
@@ -103,7 +111,29 @@ class Store:
                 self._problems[object_id] = problems
             else:
                 del self._problems[object_id]
-        return self._put(kind, key, value) or changed
+        if not self._put(kind, key, value) and not changed:
+            return False
+        knows = self._knows(kind, key)
+        if knows is not known:
+            (self._came if knows else self._went).add(object_id)
+        return True
+
+    def _knows(self, kind: Kind, key: ObjectKey) -> bool:
+        """Whether there is a value of an object, or at least a problem."""
+        match kind:
+            case Kind.INGRESS:
+                there = key in self._ingresses
+            case Kind.INGRESS_CLASS:
+                there = key.name in self._ingress_classes
+            case Kind.SERVICE:
+                there = key in self._services
+            case Kind.ENDPOINT_SLICE:
+                there = key in self._slices
+            case Kind.SECRET:
+                there = key in self._secrets
+            case Kind.MANIFEST:
+                there = False
+        return there or (bool(self._problems) and (kind, key) in self._problems)
 
     def _put(self, kind: Kind, key: ObjectKey, value: ClusterObject | None) -> bool:
         """Keep *value*, or forget the object; return whether ``Changes.objects`` has it for that."""

@@ -93,6 +93,7 @@ class Translation:
         self._barren: set[str] = set()
         self._route_counts: Counter[ObjectKey] = Counter()
         self._others_have_routes = False
+        self._route_news = [0, 0, 0]
 
         self._ledger = ProblemLedger()
         self._problems = ProblemList(self._ledger.by_source())
@@ -143,6 +144,12 @@ class Translation:
     def reasons(self) -> dict[Reason, int]:
         """Return how many different problems there are, by reason."""
         return self._ledger.by_reason()
+
+    def route_news(self) -> tuple[int, int, int]:
+        """Return how many routes came, went, and changed in place since this was last asked."""
+        came, went, changed = self._route_news
+        self._route_news = [0, 0, 0]
+        return came, went, changed
 
     def problem_news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
         """Return the problems that came and those that went since this was last asked."""
@@ -336,6 +343,7 @@ class Translation:
         if routes == before:
             return
         self._table.put(host, HostRoutes(routes) if routes else None)
+        self._compare(before, routes)
         if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
             # Another path, or another policy: what is used, and by whom, is the same.
             return
@@ -347,6 +355,15 @@ class Translation:
             for backend in route.backends:
                 self._backends.drop(backend)
             self._count(route, -1)
+
+    def _compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
+        """Count what is different in the routes of one host."""
+        old = {(route.path, route.match): route for route in before}
+        new = {(route.path, route.match): route for route in after}
+        stay = old.keys() & new.keys()
+        self._route_news[0] += len(new) - len(stay)
+        self._route_news[1] += len(old) - len(stay)
+        self._route_news[2] += sum(1 for key in stay if old[key] != new[key])
 
     def _count(self, route: Route, difference: int) -> None:
         if route.ingress is None:

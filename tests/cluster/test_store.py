@@ -62,10 +62,20 @@ class StoreTests(SynchronousTestCase):
         self.assertEqual(self.slices(), {"web": ["web-1"]})
         self.assertEqual(state.problems, ())
 
+    def test_what_became_of_objects(self) -> None:
+        """It is told of an object whether it is new, gone, or another one."""
+        self.store.changed({INGRESS: Projection(Ingress(INGRESS[1]))})
+        changes = self.store.changed({INGRESS: Projection(Ingress(INGRESS[1], class_name="x"))})
+        self.assertEqual(
+            (changes.objects, changes.came, changes.went), ((INGRESS,), frozenset(), frozenset())
+        )
+        changes = self.store.changed({INGRESS: None})
+        self.assertEqual((changes.came, changes.went), (frozenset(), frozenset({INGRESS})))
+
     def test_equal_projections_change_nothing(self) -> None:
         """What is equal to what is known is no change; a deletion of nothing is none either."""
         batch = {INGRESS: Projection(Ingress(WEB), (PROBLEM,)), (Kind.SERVICE, WEB): None}
-        self.assertEqual(self.store.changed(batch), Changes((INGRESS,)))
+        self.assertEqual(self.store.changed(batch), Changes((INGRESS,), came=frozenset({INGRESS})))
         self.assertEqual(self.store.changed(batch), Changes())
 
     def test_only_problems_differ(self) -> None:
@@ -237,7 +247,7 @@ class StandingTests(SynchronousTestCase):
         """A change of the standing alone is no change of the object, so nothing is translated."""
         self.put(Standing("u"))
         changes = self.put(Standing("u", (Address("192.0.2.1"),)))
-        self.assertEqual(changes, Changes((), frozenset(), (INGRESS,)))
+        self.assertEqual(changes, Changes(standings=(INGRESS,)))
         self.assertEqual(self.store.state().standings[INGRESS].addresses, (Address("192.0.2.1"),))
 
     def test_no_change(self) -> None:

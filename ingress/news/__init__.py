@@ -1,0 +1,1 @@
+"""What the log says about changes: in time, in few lines, and the last one true."""

@@ -1,0 +1,132 @@
+"""Says what is served now, which objects made it so, and what that did to routes.
+
+One line a second at most; what is published sooner is told with the next one, so that the last
+line is always true.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from ingress.model.objects import Kind, ObjectId
+
+log = Logger()
+
+REPORT_SECONDS = 1.0
+"""The least time between two lines."""
+
+NAMED = 3
+"""How many objects a line names of each kind, and what became of them; the rest is counted."""
+
+
+@frozen
+class Served:
+    """What a snapshot comes to; *others* are the Ingresses that are left alone."""
+
+    routes: int
+    hosts: int
+    problems: int
+    others: int = 0
+
+
+@frozen
+class RouteNews:
+    """How many routes are new, gone, or different at the same host and path."""
+
+    came: int = 0
+    went: int = 0
+    changed: int = 0
+
+    def __add__(self, other: "RouteNews") -> "RouteNews":
+        return RouteNews(self.came + other.came, self.went + other.went, self.changed + other.changed)
+
+    def __str__(self) -> str:
+        counts = ((self.came, "came"), (self.went, "went"), (self.changed, "changed"))
+        parts = [f"{count} {verb}" for count, verb in counts if count]
+        return f"routes: {', '.join(parts)}" if parts else "no route is different"
+
+
+class PublicationLog:
+    """Tells of publications; *clock* delays.  Reactor thread."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._told_at: float | None = None
+        self._served: Served | None = None
+        # What became of objects since the last line, the last word counting; None once that cannot be said.
+        self._objects: dict[ObjectId, str] = {}
+        self._routes: RouteNews | None = RouteNews()
+        self._call: IDelayedCall | None = None
+
+    def published(self, served: Served, objects: Mapping[ObjectId, str], routes: RouteNews | None) -> None:
+        """Tell of a snapshot.
+
+        *objects* has for each that matters what became of it (``came``, ``went``, ``changed``), and
+        *routes* what that did; None where it is not known, as for the first snapshot.
+        """
+        self._served = served
+        for object_id, verb in objects.items():
+            self._objects[object_id] = _joined(self._objects.get(object_id), verb)
+        self._routes = None if routes is None or self._routes is None else self._routes + routes
+        now = self._clock.seconds()
+        if self._told_at is None or not 0 <= now - self._told_at < REPORT_SECONDS:
+            self._tell()
+        elif self._call is None:
+            self._call = self._clock.callLater(self._told_at + REPORT_SECONDS - now, self._tell)
+
+    def stop(self) -> None:
+        """Tell nothing any more, but for what was published and not told."""
+        if self._call is not None:
+            self._tell()
+
+    def _tell(self) -> None:
+        call, self._call = self._call, None
+        if call is not None and call.active():
+            call.cancel()
+        served = self._served
+        assert served is not None, "published() has put it there"
+        self._told_at = self._clock.seconds()
+        objects, self._objects = self._objects, {}
+        routes, self._routes = self._routes, RouteNews()
+        others = served.others
+        log.info(
+            "Published {routes} routes of {hosts} hosts, with {problems} problems{others}{news}",
+            routes=served.routes,
+            hosts=served.hosts,
+            problems=served.problems,
+            others=f"; left alone, since of another class or of none: {others} Ingresses" if others else "",
+            news="" if routes is None else f". {_named(objects)}; {routes}" if objects else f". {routes}",
+        )
+
+
+def _joined(before: str | None, verb: str) -> str:
+    """Return what became of an object by two changes in a row."""
+    if before == "came" and verb == "changed":
+        return "came"
+    if before == "went" and verb == "came":
+        return "changed"
+    return verb
+
+
+def _named(objects: Mapping[ObjectId, str]) -> str:
+    """Name what came, went and changed, by kind."""
+    sorts: dict[tuple[str, str], list[str]] = {}
+    for (kind, key), verb in objects.items():
+        name = f"{key.namespace}/{key.name}" if key.namespace else key.name
+        sorts.setdefault((verb, kind.value), []).append(name)
+    order = {verb: place for place, verb in enumerate(("came", "went", "changed"))}
+    kinds = {kind.value: place for place, kind in enumerate(Kind)}
+    return ", ".join(
+        f"{kind} {_some(names)} {verb}"
+        for (verb, kind), names in sorted(
+            sorts.items(), key=lambda entry: (order[entry[0][0]], kinds[entry[0][1]])
+        )
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    more = len(ordered) - NAMED
+    return f"{', '.join(ordered[:NAMED])} and {more} more" if more > 0 else ", ".join(ordered)

@@ -1,0 +1,108 @@
+"""Tests for ``ingress.news.problem_log``."""
+
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.problems import Problem, Reason
+from ingress.news.problem_log import (
+    LINES_AT_ONCE,
+    LINES_PER_SECOND,
+    SETTLE_SECONDS,
+    SUMMARY_SECONDS,
+    ProblemLog,
+)
+
+
+def problems(count: int, reason: Reason = Reason.SERVICE_NOT_FOUND) -> tuple[Problem, ...]:
+    return tuple(Problem("Ingress", "shop", f"i{number:05}", reason, "no") for number in range(count))
+
+
+class ProblemLogTests(SynchronousTestCase):
+    """When a problem has a line."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.log = ProblemLog(self.clock)
+
+    def lines(self, *seconds: float) -> list[str]:
+        """What is logged while so much time passes."""
+        with capturedLogs() as events:
+            self.clock.pump(seconds)
+        return [str(formatEvent(event)) for event in events]
+
+    def test_lasting(self) -> None:
+        """A problem that lasts is told once, after a moment, and once when it is solved."""
+        (one,) = problems(1)
+        self.log.changed((one,), ())
+        self.assertEqual(self.lines(SETTLE_SECONDS - 0.01), [])
+        self.assertEqual(self.lines(0.02, 100), [str(one)])
+        with capturedLogs() as events:
+            self.log.changed((), (one,))
+        self.assertEqual([formatEvent(event) for event in events], [f"Solved: {one}"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_passing(self) -> None:
+        """One that goes before that is never told, and neither is its end; if it comes again, its time begins anew."""
+        (one,) = problems(1)
+        with capturedLogs() as events:
+            for _ in range(9):
+                self.log.changed((one,), ())
+                self.clock.advance(SETTLE_SECONDS - 0.01)
+                self.log.changed((), (one,))
+        self.assertEqual(events, [])
+
+    def test_at_once(self) -> None:
+        """Those of the first snapshot are told at once."""
+        with capturedLogs() as events:
+            self.log.changed(problems(2), (), at_once=True)
+        self.assertEqual(len(events), 2)
+
+    def test_many(self) -> None:
+        """Of very many some have a line, and one line counts the others by reason; so it is when they are solved."""
+        many = (*problems(5000), *problems(3, Reason.INVALID_PATH))
+        self.log.changed(many, ())
+        lines = self.lines(SETTLE_SECONDS + 0.01, SUMMARY_SECONDS)
+        self.assertEqual(len(lines), LINES_AT_ONCE + 1)
+        self.assertRegex(
+            lines[-1], r"^So many more like these: 4\d\d\d ServiceNotFound, 3 InvalidPath; /api/problems"
+        )
+        with capturedLogs() as events:
+            self.log.changed((), many)
+            self.clock.advance(SUMMARY_SECONDS)
+        solved = [str(formatEvent(event)) for event in events]
+        self.assertLessEqual(len(solved), LINES_AT_ONCE + 1)
+        self.assertRegex(solved[-1], r"^Solved: 49\d\d more$")
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_long_run(self) -> None:
+        """Problems that come and go for ever have so many lines a second."""
+        with capturedLogs() as events:
+            for _ in range(20):
+                self.log.changed(problems(200), ())
+                self.clock.pump([SETTLE_SECONDS + 0.1, 1.0])
+                self.log.changed((), problems(200))
+        self.assertLess(len(events), LINES_AT_ONCE + 62 * LINES_PER_SECOND + 2 * 62 / SUMMARY_SECONDS + 2)
+
+    def test_portions(self) -> None:
+        """However many are told at a time, one turn of the reactor has a bounded part of them."""
+        self.log.changed(problems(5000), ())
+        self.clock.advance(SETTLE_SECONDS - 0.001)
+        turns = 0
+        call_later = self.clock.callLater
+
+        def counting(*args: object, **more: object) -> object:
+            nonlocal turns
+            turns += 1
+            return call_later(*args, **more)  # type: ignore[arg-type]
+
+        self.clock.callLater = counting  # type: ignore[method-assign,assignment]
+        self.clock.advance(0.01)
+        self.assertGreaterEqual(turns, 19)
+
+    def test_stopped(self) -> None:
+        """After a stop nothing is told."""
+        self.log.changed(problems(5), ())
+        self.log.changed(problems(500), (), at_once=True)
+        self.log.stop()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
