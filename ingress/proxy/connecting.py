@@ -19,19 +19,25 @@ from ingress.tls.upstream import UpstreamContexts
 
 
 class _OneConnection(ClientFactory):
-    """Hands out one protocol and reports why it did not connect."""
+    """Hands out one protocol or reports why it did not connect, and knows neither afterwards.
+
+    The transport keeps the factory, so what that kept would be a cycle.
+    """
 
     noisy = False
 
     def __init__(self, protocol: Protocol, failed: Callable[[str], None]) -> None:
-        self._protocol = protocol
-        self._failed = failed
+        self._protocol: Protocol | None = protocol
+        self._failed: Callable[[str], None] | None = failed
 
-    def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        return self._protocol
+    def buildProtocol(self, addr: IAddress | None) -> Protocol | None:
+        protocol, self._protocol, self._failed = self._protocol, None, None
+        return protocol
 
     def clientConnectionFailed(self, connector: object, reason: Failure) -> None:
-        self._failed(_why(reason))
+        failed, self._protocol, self._failed = self._failed, None, None
+        if failed is not None:
+            failed(_why(reason))
 
 
 class _DirectConnector(tcp.Connector):
@@ -39,6 +45,11 @@ class _DirectConnector(tcp.Connector):
 
     def _makeTransport(self) -> tcp.Client:
         return DirectClient(self.host, self.port, self.bindAddress, self, self.reactor)
+
+    def connectionLost(self, reason: Failure) -> None:
+        super().connectionLost(reason)
+        # It knows its connector, too.
+        self.transport = None
 
 
 def _why(reason: Failure) -> str:

@@ -22,11 +22,12 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
+from ingress.proxy.tls_layer import TLSLayer
 from ingress.proxy.transports import TIMED_OUT
 from ingress.tls.upstream import UpstreamContexts
 
 
-class _ClientTLS(TLSMemoryBIOProtocol):
+class _ClientTLS(TLSLayer):
     """The TLS layer of one upstream connection."""
 
     keep_session: Callable[[], None] | None = None
@@ -39,16 +40,22 @@ class _ClientTLS(TLSMemoryBIOProtocol):
             self.keep_session = None
             keep()
 
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        super().connectionLost(reason)
+        self.keep_session = None
+
 
 @implementer(IOpenSSLClientConnectionCreator)
 class _Begun:
-    """Gives out a connection that was begun already."""
+    """Gives out a connection that was begun already, once: the connection knows the layer that knows this."""
 
     def __init__(self, connection: SSL.Connection) -> None:
-        self._connection = connection
+        self._connection: SSL.Connection | None = connection
 
     def clientConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:
-        return self._connection
+        connection, self._connection = self._connection, None
+        assert connection is not None
+        return connection
 
 
 @implementer(IHandshakeListener)
@@ -72,7 +79,7 @@ class Gate(Protocol):
         self._failed: Callable[[str], None] | None = failed
         self._contexts = contexts
         self._connection = connection
-        self._timeout: IDelayedCall = clock.callLater(seconds, self._timed_out)
+        self._timeout: IDelayedCall | None = clock.callLater(seconds, self._timed_out)
 
     def __repr__(self) -> str:
         return f"<Gate before {self._protocol!r}>"
@@ -80,12 +87,17 @@ class Gate(Protocol):
     def give_up(self, why: str) -> None:
         """Tell once that there will be no connection."""
         failed, self._failed = self._failed, None
-        if self._timeout.active():
-            self._timeout.cancel()
+        self._stop_waiting()
         if failed is not None:
             failed(why)
 
+    def _stop_waiting(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None
+
     def _timed_out(self) -> None:
+        self._timeout = None
         if self.transport is not None:
             self.transport.abortConnection()
         self.give_up(TIMED_OUT)
@@ -105,7 +117,7 @@ class Gate(Protocol):
             transport.abortConnection()
             self.give_up(fault)
             return
-        self._timeout.cancel()
+        self._stop_waiting()
         self._failed = None
         transport.wrappedProtocol = self._protocol
         transport.keep_session = lambda: self._contexts.keep_session(self._endpoint, self._connection)

@@ -12,13 +12,14 @@ from twisted.internet.interfaces import (
     IReactorTime,
 )
 from twisted.internet.protocol import connectionDone
-from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
+from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.proxy.handshakes import Handshakes
 from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.site import ProxySite
+from ingress.proxy.tls_layer import TLSLayer
 
 _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
@@ -32,7 +33,7 @@ def tls_factory(
     return factory
 
 
-class _ServerTLS(TLSMemoryBIOProtocol):
+class _ServerTLS(TLSLayer):
     """The TLS layer of one downstream connection; its handshake waits for its turn."""
 
     factory: "_ServerTLSFactory"

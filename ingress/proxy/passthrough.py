@@ -250,6 +250,8 @@ class PassthroughTunnel:
             self._route.ingress,
             b"-",
         )
+        # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
+        self.downstream = self._upstream = _NO_END
         site.closed(self, True)
 
 
@@ -335,3 +337,7 @@ class TunnelEnd(Protocol):
 
     def stopProducing(self) -> None:
         """The transport is gone; ``connectionLost`` says so too."""
+
+
+_NO_END = TunnelEnd(None)  # type: ignore[arg-type]  # it is never asked
+"""Stands for both ends of a tunnel that is over."""

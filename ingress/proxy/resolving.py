@@ -63,6 +63,10 @@ class AddressRules:
         return "is an address of this host" if self._is_own(address) else None
 
 
+def _nobody(why: str) -> None:
+    """Who is told once somebody was told."""
+
+
 @implementer(IResolutionReceiver)
 class NamedConnecting:
     """One attempt to connect to *endpoint*, by *dial*, within *seconds*."""
@@ -108,13 +112,20 @@ class NamedConnecting:
 
     def resolutionComplete(self) -> None:
         """Judge the addresses, and connect to the first that may be connected to."""
-        if self._timeout is None or not self._timeout.active():
+        if self._timeout is None:
             return
         self._timeout.cancel()
+        self._timeout = None
         self._connect()
 
     def _timed_out(self) -> None:
-        self._failed(TIMED_OUT)
+        self._timeout = None
+        self._give_up(TIMED_OUT)
+
+    def _give_up(self, why: str) -> None:
+        # A resolver may keep who asked in the traceback of its failure, and must not keep more by that.
+        failed, self._failed = self._failed, _nobody
+        failed(why)
 
     def _connect(self) -> None:
         why = NOT_FOUND
@@ -133,7 +144,7 @@ class NamedConnecting:
         """Connect to the next address, or give up because of *why*."""
         left = self._deadline - self._reactor.seconds()
         if not self._addresses or left <= 0:
-            self._failed(why)
+            self._give_up(why)
             return
         # A first address that does not answer must leave time for the others.
         self._dial(self._addresses.pop(0), left / (len(self._addresses) + 1), self._next)

@@ -51,6 +51,10 @@ class Sweep:
         self.now = clock.seconds()
         self.date = b""
 
+    def seconds(self) -> float:
+        """Return the time of the last tick, for whoever wants a clock."""
+        return self.now
+
     def start(self) -> None:
         """Begin to tick; *date* is valid from here on."""
         if not self._loop.running:

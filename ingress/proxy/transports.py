@@ -150,12 +150,22 @@ class _SendsAtOnce:
         return main.CONNECTION_LOST if self._write_failed and why is main.CONNECTION_DONE else why
 
 
+def _nothing() -> None:
+    """What a connection that could not be made does if the reactor has another event of it."""
+
+
 class DirectServer(_SendsAtOnce, tcp.Server):
     """A downstream connection."""
 
 
 class DirectClient(_SendsAtOnce, tcp.Client):
     """An upstream connection."""
+
+    def failIfNotConnected(self, err: Any) -> None:
+        super().failIfNotConnected(err)
+        if not self.connected:
+            # While it connects, these are bound methods of its own: a cycle, and nobody breaks it if it never does.
+            vars(self).update(doRead=_nothing, doWrite=_nothing)
 
 
 class DirectPort(RestingPort):

@@ -390,9 +390,10 @@ class HostileTests(PassthroughCase):
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: waiting)
         tunnel, endpoint = waiting[0]
+        end = tunnel._upstream
         tunnel.downstream.transport.abortConnection()
         await self.ended(client)
-        connect(endpoint, tunnel._upstream, self.fail)
+        connect(endpoint, end, self.fail)
         await self.until(lambda: upstream.wires and upstream.wires[0].lost)
         (line,) = self.log_lines()
         self.assertEqual(line[5], b"499")

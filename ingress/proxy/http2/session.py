@@ -76,7 +76,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
         self.sweep = site.sweep
-        super().__init__(self._seconds)
+        # The sweep's clock, and no method of its own: that would be a cycle.
+        super().__init__(self.sweep.seconds)
         self.limits = site.limits
         self.deadline = NEVER
         self._site = site
@@ -86,9 +87,6 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def __repr__(self) -> str:
         return f"<DownstreamSession with {len(self.streams)} streams>"
-
-    def _seconds(self) -> float:
-        return self.sweep.now
 
     # The connection
 
@@ -130,6 +128,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self._is_closing = True
         self.has_failed = True
         self._abandon_streams()
+        self.memo.clear()
         self._metrics.open -= 1
         self._site.closed(self, self._secure)
 

@@ -53,7 +53,8 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     def __init__(self, endpoint: Endpoint, shared: "SharedConnections", most_streams: int) -> None:
         """*most_streams* is what the endpoint is taken to allow at once until it says so."""
         self.sweep = shared.sweep
-        super().__init__(self._seconds, most_streams)
+        # The sweep's clock, and no method of its own: that would be a cycle.
+        super().__init__(self.sweep.seconds, most_streams)
         self.endpoint = endpoint
         terms = endpoint.terms
         self.scheme = b"http" if terms is None or terms.tls is None else b"https"
@@ -66,9 +67,6 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
 
     def __repr__(self) -> str:
         return f"<UpstreamSession {self.endpoint} with {len(self.streams)} streams>"
-
-    def _seconds(self) -> float:
-        return self.sweep.now
 
     def open(self, reuse: bool) -> UpstreamStream:
         """Return a stream for one exchange to begin; without *reuse* it takes this for a connection of its own."""

@@ -165,6 +165,11 @@ class _SecuredTransport(TLSTransport):
             keep(self._connection)
         return received
 
+    def _release(self) -> None:
+        super()._release()
+        # It belongs to who made the connection, and that knows the protocol, and thereby us.
+        self._keep_session = None
+
     def _say_goodbye(self) -> None:
         super()._say_goodbye()
         # Closing with tickets unread would be a reset, and cost the endpoint what was sent last.

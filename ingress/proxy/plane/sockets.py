@@ -4,9 +4,12 @@ import socket
 import struct
 from collections.abc import Callable
 from typing import Any
+from typing import Protocol as TypingProtocol
 
 from twisted.internet import address
 from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
 
 from ingress.proxy.plane.delivery import Delivery
 
@@ -41,6 +44,25 @@ def reset_on_close(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
         pass  # The peer was quicker; there is nothing left to reset.
+
+
+_NOBODY = Protocol()
+"""The protocol of a connection that has ended."""
+
+
+class Told(TypingProtocol):
+    """A transport that has a protocol."""
+
+    protocol: Protocol
+
+
+def tell_end(transport: Told, reason: Failure) -> None:
+    """Tell the protocol of *transport* that this is over.
+
+    It knows the transport; if that knew it as well, nothing but a collector would ever find the two.
+    """
+    protocol, transport.protocol = transport.protocol, _NOBODY
+    protocol.connectionLost(reason)
 
 
 class ConnectedSocket:

@@ -20,7 +20,7 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.plane import BROKEN, ERROR, READ, WRITE, Plane
-from ingress.proxy.plane.sockets import has_unread, reset_on_close
+from ingress.proxy.plane.sockets import has_unread, reset_on_close, tell_end
 from ingress.proxy.plane.splice import Splice
 from ingress.proxy.plane.spliced import DONE, SplicedSocket
 from ingress.proxy.transports import KernelCopy, in_kernel
@@ -252,7 +252,7 @@ class StreamTransport(SplicedSocket):
         if reason is DONE:
             self._say_goodbye()
         self._plane.close(self._sock)
-        self._plane.later(lambda: self.protocol.connectionLost(reason))
+        self._plane.later(lambda: tell_end(self, reason))
 
     # Splices
 

@@ -1,0 +1,25 @@
+"""The layer of TLS on Twisted's transports, which leaves nothing behind.
+
+Twisted's own keeps its producer past its end, which knows the layer as its transport, and an error with the frames that it
+was raised in, one of which has that error.  Such cycles live until the garbage collector finds them, which
+for long-lived objects it seldom looks for.
+"""
+
+from twisted.internet.protocol import connectionDone
+from twisted.protocols.tls import TLSMemoryBIOProtocol
+from twisted.python.failure import Failure
+
+
+class TLSLayer(TLSMemoryBIOProtocol):
+    """The TLS of one connection, of either side."""
+
+    def _tlsShutdownFinished(self, reason: Failure | None) -> None:
+        if reason is not None:
+            reason.cleanFailure()
+        super()._tlsShutdownFinished(reason)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        try:
+            super().connectionLost(reason)
+        finally:
+            self._producer = None
