@@ -28,12 +28,16 @@ from ingress.certificates import (
     CertificateTable,
     load_certificate,
 )
+from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import ObjectKey, Secret
 from ingress.model.shared_map import SharedMap
+from ingress.tls.building import build_context
 from ingress.tls.contexts import MAX_CONTEXTS, ServerContexts
+from ingress.translate.trust import MOST_AUTHORITIES
 
 CERTIFICATES = 10_000
 HANDSHAKES = 1_000
+REVOKED = 28_000
 SEED = 1
 _PAGE_KIB = 4
 
@@ -159,6 +163,33 @@ def rows() -> Iterator[tuple[str, str]]:
         "handshake, RSA 2048 (the default certificate)",
         f"{microseconds(lambda: visitor.shake('x.test')):.0f} µs",
     )
+    large = ServerContexts(load_certificate(make_secret(0, rsa.generate_private_key(65537, 4096)), now))
+    slow = Visitor(large)
+    yield "handshake, RSA 4096 (the largest key)", f"{microseconds(lambda: slow.shake('x.test'), 100):.0f} µs"
+    authorities = b"".join(secret.content[CHAIN_KEY] for secret in secrets[:MOST_AUTHORITIES])
+    for what, terms in (
+        (f"building a context with {MOST_AUTHORITIES} client authorities", authentication(authorities)),
+        (f"the same with {REVOKED:,} revoked certificates", authentication(authorities, revocations(shared))),
+    ):
+        built = microseconds(lambda: build_context(SSL.TLS1_2_VERSION, (own,), (), terms), 10)  # noqa: B023
+        yield what, f"{built:.0f} µs"
+
+
+def authentication(ca_pem: bytes, crl_pem: bytes = b"") -> ClientAuthentication:
+    """Return the terms of a host with these authorities and revocation lists."""
+    return ClientAuthentication(ObjectKey("bench", "people"), ca_pem, crl_pem)
+
+
+def revocations(key: rsa.RSAPrivateKey) -> bytes:
+    """Make a revocation list as large as a Secret holds."""
+    now = datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host(0))])
+    builder = x509.CertificateRevocationListBuilder().issuer_name(name)
+    builder = builder.last_update(now).next_update(now + timedelta(days=1))
+    for number in range(1, REVOKED + 1):
+        one = x509.RevokedCertificateBuilder().serial_number(number).revocation_date(now).build()
+        builder = builder.add_revoked_certificate(one)
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def main() -> None:

@@ -31,22 +31,26 @@ ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")
 # sends: 112 bits of security, so RSA from 2048 bits and no SHA-1 signature.
 _LEAST_RSA_BITS = 2048
 _LEAST_EC_BITS = 224
-# A signature of 8192 bits takes tens of milliseconds, and four times that with twice
-# the bits; nothing else is served meanwhile.
-_MOST_RSA_BITS = 8192
+# A signature of 4096 bits takes 1.7 ms and one of 8192 bits 29; nothing else is served
+# meanwhile.  A large public exponent makes it slower, too: each signature is checked.
+_MOST_RSA_BITS = 4096
+_MOST_EXPONENT_BITS = 256
 # TLS 1.3 has signatures for these alone (RFC 8446 section 4.2.3); with any other no handshake succeeds.
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 # OpenSSL's clients refuse a longer chain, and each handshake sends all of it.
 _MOST_CHAIN_BYTES = 100 * 1024
+# Each takes some time whenever a context is built, and there is no chain of more than a few.
+_MOST_CHAIN = 32
 _WEAK_HASHES = (hashes.MD5, hashes.SHA1)
 
 _ServingKey = (
     rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey
 )
 
+_BLOCK_BEGINS = b"-----BEGIN "
 # A key file may begin with "EC PARAMETERS" or with comments; only what this begins counts.
 _PRIVATE_KEY_BEGINS = re.compile(rb"-----BEGIN ([A-Z0-9 ]{0,32}PRIVATE KEY)-----")
-# PKCS #8 in PEM has 6,400 characters with an RSA key of 8192 bits.
+# PKCS #8 in PEM has 3,300 characters with an RSA key of 4096 bits.
 _MOST_KEY_CHARACTERS = 32 * 1024
 
 
@@ -189,6 +193,7 @@ def _content(secret: Secret, name: str) -> bytes:
 
 
 def _chain(pem: bytes) -> list[x509.Certificate]:
+    check_count(CHAIN_KEY, pem, _MOST_CHAIN)
     try:
         chain = x509.load_pem_x509_certificates(pem)
         size = sum(len(one.public_bytes(serialization.Encoding.DER)) for one in chain)
@@ -199,6 +204,13 @@ def _chain(pem: bytes) -> list[x509.Certificate]:
             f"{CHAIN_KEY}: the {len(chain)} certificates have {size} bytes, more than clients take ({_MOST_CHAIN_BYTES})"
         )
     return chain
+
+
+def check_count(name: str, pem: bytes, most: int) -> None:
+    """Raise ``CertificateError`` if the content *pem* of the key *name* has more than *most* blocks; looks at none of them."""
+    count = pem.count(_BLOCK_BEGINS)
+    if count > most:
+        raise CertificateError(f"{name}: {count} certificates, more than {most}")
 
 
 def _private_key(pem: bytes) -> _ServingKey:
@@ -258,6 +270,11 @@ def _check_rsa_key(key: rsa.RSAPrivateKey) -> None:
             f"{PRIVATE_KEY_KEY}: an RSA key of {key.key_size} bits, more than {_MOST_RSA_BITS}"
         )
     parts = key.private_numbers()
+    exponent_bits = parts.public_numbers.e.bit_length()
+    if exponent_bits > _MOST_EXPONENT_BITS:
+        raise CertificateError(
+            f"{PRIVATE_KEY_KEY}: a public exponent of {exponent_bits} bits, more than {_MOST_EXPONENT_BITS}"
+        )
     p, q, d = parts.p, parts.q, parts.d
     is_sound = (
         p > 2

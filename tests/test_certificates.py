@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.certificates import Certificate, CertificateError, CertificateTable, load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.model.problems import Reason
-from tests.fakes.certificates import issue, key_as_pem, make_authority, make_key
+from tests.fakes.certificates import issue, key_as_pem, make_authority, make_key, make_rsa_key
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)
 BEGIN, END = NOW - timedelta(days=10), NOW + timedelta(days=80)
@@ -281,14 +281,23 @@ class CertificateErrorTests(SynchronousTestCase):
     def test_huge_key(self) -> None:
         """A key that would take the reactor's time for each handshake is refused."""
         # Primes of this size take long to find, and that they are primes is not looked at.
-        e, p, q = 65537, (1 << 4500) + 7, (1 << 4501) + 7
+        e, p, q = 65537, (1 << 2500) + 7, (1 << 2501) + 7
         d = pow(e, -1, (p - 1) * (q - 1))
         public = rsa.RSAPublicNumbers(e, p * q)
         numbers = rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), public)
         chain, _ = issued("a.com")
         pem = key_as_pem(numbers.private_key(unsafe_skip_rsa_key_validation=True))
         self.assertEqual(
-            self.reason_of(secret(chain, pem)), "tls.key: an RSA key of 9002 bits, more than 8192"
+            self.reason_of(secret(chain, pem)), "tls.key: an RSA key of 5002 bits, more than 4096"
+        )
+
+    def test_huge_exponent(self) -> None:
+        """So is one with a public exponent that makes each signature slow."""
+        key = make_rsa_key(exponent_bits=300)
+        chain, _ = issued("a.com")
+        self.assertEqual(
+            self.reason_of(secret(chain, key_as_pem(key))),
+            "tls.key: a public exponent of 300 bits, more than 256",
         )
 
     def test_unreadable_parts(self) -> None:

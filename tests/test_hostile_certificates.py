@@ -3,12 +3,16 @@
 import time
 from datetime import UTC, datetime
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.certificates import CertificateError, load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.translate.client_authentication import load_revocations
+from ingress.translate.trust import MOST_AUTHORITIES, MOST_AUTHORITY_BYTES, load_authorities
 from tests.fakes.certificates import issue, make_authority, revoke
 
 AUTHORITY = make_authority()
@@ -42,7 +46,8 @@ class RefusedTests(SynchronousTestCase):
         for key in (line * (MEBIBYTE // len(line)), labels, b"-----BEGIN " + b"A " * (MEBIBYTE // 2)):
             self.assertEqual(self.refused(CHAIN, key), "tls.key: no PEM private key")
         line = b"-----BEGIN CERTIFICATE-----\n"
-        self.assertIn("tls.crt: no PEM", self.refused(line * (MEBIBYTE // len(line)), KEY))
+        message = self.refused(line * (MEBIBYTE // len(line)), KEY)
+        self.assertEqual(message, f"tls.crt: {MEBIBYTE // len(line)} certificates, more than 32")
 
     def test_large_key(self) -> None:
         """A key of a mebibyte is not even parsed; one with other things around it is no worse for them."""
@@ -53,10 +58,41 @@ class RefusedTests(SynchronousTestCase):
         found = load_certificate(secret(tls_crt=CHAIN, tls_key=surrounded), datetime.now(UTC))
         self.assertEqual(found.names, ("a.test",))
 
+    def test_nothing_is_read(self) -> None:
+        """Of what has too many certificates, none is even read."""
+        self.patch(x509, "load_pem_x509_certificates", lambda pem: self.fail("read"))
+        self.refused(CHAIN + AUTHORITY.pem * 1000, KEY)
+        with self.assertRaises(CertificateError) as caught:
+            load_authorities(secret(ca_crt=AUTHORITY.pem * (MOST_AUTHORITIES + 1)))
+        self.assertEqual(caught.exception.message, "ca.crt: 161 certificates, more than 160")
+
+    def test_large_authority(self) -> None:
+        """An authority that is larger than any is refused, and told by its number."""
+        large = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "A" * 64)] * 300)
+        good = make_authority()
+        bad = (
+            x509.CertificateBuilder()
+            .subject_name(large)
+            .issuer_name(large)
+            .public_key(good.key.public_key())
+            .serial_number(1)
+            .not_valid_before(good.certificate.not_valid_before_utc)
+            .not_valid_after(good.certificate.not_valid_after_utc)
+            .sign(good.key, hashes.SHA256())
+        )
+        pem = good.pem + bad.public_bytes(serialization.Encoding.PEM)
+        with self.assertRaises(CertificateError) as caught:
+            load_authorities(secret(ca_crt=pem))
+        self.assertIn("ca.crt: certificate 2 has ", caught.exception.message)
+        self.assertIn(f" bytes, more than {MOST_AUTHORITY_BYTES}", caught.exception.message)
+
     def test_long_chain(self) -> None:
         """A chain that no client would take is refused; a long one that clients take is not."""
-        self.assertIn("1001 certificates have", self.refused(CHAIN + AUTHORITY.pem * 1000, KEY))
-        long = secret(tls_crt=CHAIN + AUTHORITY.pem * 50, tls_key=KEY)
+        message = self.refused(CHAIN + AUTHORITY.pem * 1000, KEY)
+        self.assertEqual(message, "tls.crt: 1001 certificates, more than 32")
+        many, _ = issue(AUTHORITY, [f"host-{number}.example.test" for number in range(5000)])
+        self.assertIn("tls.crt: the 1 certificates have", self.refused(many, KEY))
+        long = secret(tls_crt=CHAIN + AUTHORITY.pem * 31, tls_key=KEY)
         self.assertEqual(load_certificate(long, datetime.now(UTC)).names, ("a.test",))
 
     def test_curves(self) -> None:

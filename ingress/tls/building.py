@@ -11,6 +11,7 @@ from OpenSSL import SSL, crypto
 
 from ingress.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.tls.binding import name_authority
 from ingress.tls.profile import HTTP_1_1, TLS_1_2_SUITES, new_server_context
 
 # OpenSSL's X509_V_FLAG_CRL_CHECK and _CRL_CHECK_ALL: every certificate of the chain, not the first alone.
@@ -88,16 +89,11 @@ def _trust(context: SSL.Context, authentication: ClientAuthentication) -> None:
     store = context.get_cert_store()
     assert store is not None
     for authority in x509.load_pem_x509_certificates(authentication.ca_pem):
-        store.add_cert(crypto.X509.from_cryptography(authority))
-        context.add_client_ca(authority)
+        converted = crypto.X509.from_cryptography(authority)
+        store.add_cert(converted)
+        name_authority(context, converted)
     if authentication.crl_pem:
-        for one in _split(authentication.crl_pem):
-            store.add_crl(x509.load_pem_x509_crl(one))
+        # OpenSSL reads a file in half the time that pyOpenSSL takes for the lists one by one.
+        with _as_file(authentication.crl_pem) as path:
+            store.load_locations(path)
         store.set_flags(_CHECK_LISTS)
-
-
-def _split(crl_pem: bytes) -> Iterator[bytes]:
-    """Yield each revocation list of *crl_pem*."""
-    end = b"-----END X509 CRL-----"
-    for piece in crl_pem.split(end)[:-1]:
-        yield piece.strip() + b"\n" + end + b"\n"

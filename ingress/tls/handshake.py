@@ -15,6 +15,7 @@ from ingress.model.client_authentication import (
     graver,
 )
 from ingress.tls.binding import words_of
+from ingress.tls.peer_keys import is_taken
 
 _CHAIN_TOO_LONG = 22
 """``X509_V_ERR_CERT_CHAIN_TOO_LONG``."""
@@ -44,10 +45,15 @@ class Handshake:
     ) -> bool:
         """Note what is wrong with the certificate *depth* steps above the client's own, and go on.
 
+        OpenSSL asks before it checks a signature by a certificate's key, and the handshake ends here if
+        that would take too long.
+
         OpenSSL's own depth belongs to the context that began, and cannot be the host's.  It counts
         what stands between the client's certificate and the trusted one.
         """
         assert self.authentication is not None
+        if not is_taken(certificate):
+            return False
         if error == VERIFIED and depth > self.authentication.depth + 1:
             error = _CHAIN_TOO_LONG
         self._error = graver(self._error, error)

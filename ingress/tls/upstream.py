@@ -35,9 +35,11 @@ from twisted.internet.error import ConnectionClosed
 
 from ingress.certificates import DAMAGED
 from ingress.model.backends import Endpoint
+from ingress.model.client_authentication import MOST_DEPTH
 from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
 from ingress.policy.values import quoted
 from ingress.tls.binding import restrict_groups, words_of
+from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES
 
 MAX_IDENTITIES = 1024
@@ -156,9 +158,12 @@ class UpstreamContexts:
     def _note_fault(
         self, connection: SSL.Connection, certificate: crypto.X509, number: int, depth: int, is_fine: int
     ) -> bool:
+        which = "the certificate" if depth == 0 else f"certificate {depth + 1} of the chain"
         if not is_fine:
-            which = "the certificate" if depth == 0 else f"certificate {depth + 1} of the chain"
             self._faults.setdefault(connection, f"{which} cannot be trusted: {words_of(number)}")
+        elif not is_taken(certificate):
+            self._faults.setdefault(connection, f"{which} has a key that is not taken, or takes too long")
+            return False
         return bool(is_fine)
 
 
@@ -209,7 +214,7 @@ def _build(offer: _Offer, note_fault: _NoteFault) -> SSL.Context:
     context.set_alpn_protos([HTTP_2 if offer.is_http2 else HTTP_1_1])
     if terms.verify:
         context.set_verify(SSL.VERIFY_PEER, note_fault)
-        context.set_verify_depth(terms.depth)
+        context.set_verify_depth(min(terms.depth, MOST_DEPTH))
         if tls.ca_pem:
             _trust(context, tls.ca_pem)
         else:

@@ -5,13 +5,16 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from ingress.certificates import DAMAGED, CertificateError
+from ingress.certificates import DAMAGED, CertificateError, check_count
 from ingress.model.objects import Secret
 
 CA_KEY: Final = "ca.crt"
 
-_MOST_AUTHORITIES: Final = 1024
-"""More than any list of public authorities has; each costs the first connection some time."""
+MOST_AUTHORITIES: Final = 160
+"""As many as lists of all public authorities have, and some; building a context of them takes 5 ms."""
+
+MOST_AUTHORITY_BYTES: Final = 16 * 1024
+"""Of one of them, in DER."""
 
 
 def load_authorities(secret: Secret) -> bytes:
@@ -21,6 +24,7 @@ def load_authorities(secret: Secret) -> bytes:
         raise CertificateError(
             f"{CA_KEY}: missing from the Secret" if content is None else f"{CA_KEY}: empty"
         )
+    check_count(CA_KEY, content, MOST_AUTHORITIES)
     try:
         authorities = x509.load_pem_x509_certificates(content)
         for authority in authorities:
@@ -28,6 +32,10 @@ def load_authorities(secret: Secret) -> bytes:
             authority.public_key()
     except DAMAGED:
         raise CertificateError(f"{CA_KEY}: no PEM certificates, or one that cannot be read") from None
-    if len(authorities) > _MOST_AUTHORITIES:
-        raise CertificateError(f"{CA_KEY}: more than {_MOST_AUTHORITIES} certificates")
+    for number, authority in enumerate(authorities, 1):
+        size = len(authority.public_bytes(serialization.Encoding.DER))
+        if size > MOST_AUTHORITY_BYTES:
+            raise CertificateError(
+                f"{CA_KEY}: certificate {number} has {size} bytes, more than {MOST_AUTHORITY_BYTES}"
+            )
     return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in authorities)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from math import gcd
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
@@ -59,6 +60,18 @@ def make_key(key_type: KeyType = "ec") -> PrivateKey:
     raise ValueError(f"no such key type: {key_type!r}")
 
 
+def make_rsa_key(exponent_bits: int) -> rsa.RSAPrivateKey:
+    """Make an RSA key of 2048 bits with a public exponent of so many bits."""
+    made = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_numbers()
+    p, q = made.p, made.q
+    e = (1 << exponent_bits - 1) | 1
+    while gcd(e, (p - 1) * (q - 1)) != 1:
+        e += 2
+    d = pow(e, -1, (p - 1) * (q - 1))
+    public = rsa.RSAPublicNumbers(e, p * q)
+    return rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), made.iqmp, public).private_key()
+
+
 def key_as_pem(key: PrivateKey) -> bytes:
     """Write a private key as unencrypted PKCS #8 PEM."""
     return key.private_bytes(
@@ -73,9 +86,10 @@ def make_authority(
     key_type: KeyType = "ec",
     not_before: datetime | None = None,
     not_after: datetime | None = None,
+    key: PrivateKey | None = None,
 ) -> Authority:
-    """Make a root authority, or an intermediate when ``parent`` is given."""
-    key = make_key(key_type)
+    """Make a root authority, or an intermediate when ``parent`` is given; with *key*, if that is given."""
+    key = make_key(key_type) if key is None else key
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     builder = _started(subject, key, subject if parent is None else parent.certificate.subject)
     builder = _dated(builder, not_before, not_after)

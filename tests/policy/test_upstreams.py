@@ -95,10 +95,19 @@ class ValueTests(SynchronousTestCase):
         self.refused(parse_versions, "SSLv3", "TLSv1 TLSv1.2", "TLSv1.1", "TLSv1.2,TLSv1.3", "tlsv1.2", "1.2")
 
     def test_ciphers(self) -> None:
-        """Ciphers are OpenSSL's, but none without secrecy or identity comes in by them."""
+        """Ciphers are OpenSSL's, but none without secrecy or identity, or with large numbers of a server's choice, comes in by them."""
         for text in ("DEFAULT", "HIGH:!aNULL:!MD5", "ECDHE-RSA-AES128-GCM-SHA256", "HIGH+kRSA"):
-            self.assertEqual(parse_ciphers(text), f"{text}:!aNULL:!eNULL")
-        self.refused(parse_ciphers, "aNULL", "eNULL", "NOSUCH", "HIGH@SECLEVEL=0", "@SECLEVEL=0:ALL")
+            self.assertEqual(parse_ciphers(text), f"{text}:!aNULL:!eNULL:!DHE")
+        self.refused(
+            parse_ciphers,
+            "DHE-RSA-AES256-GCM-SHA384",
+            "kDHE",
+            "aNULL",
+            "eNULL",
+            "NOSUCH",
+            "HIGH@SECLEVEL=0",
+            "@SECLEVEL=0:ALL",
+        )
 
 
 class SettingsTests(SynchronousTestCase):
@@ -139,7 +148,7 @@ class SettingsTests(SynchronousTestCase):
         )
         self.assertEqual(problems, [])
         self.assertEqual(settings.secret, ObjectKey("demo", "pair"))
-        expected = TlsTerms(True, 2, "web.svc", True, (TlsVersion.TLS_1_3,), "HIGH:!aNULL:!eNULL")
+        expected = TlsTerms(True, 2, "web.svc", True, (TlsVersion.TLS_1_3,), "HIGH:!aNULL:!eNULL:!DHE")
         self.assertEqual(settings.terms, expected)
 
     def test_refused_is_never_less_safe(self) -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from attrs import evolve
+from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -22,7 +23,15 @@ from ingress.tls import contexts as contexts_module
 from ingress.tls.binding import is_resumed
 from ingress.tls.contexts import TICKET_KEYS_SECONDS, ServerContexts
 from ingress.tls.handshake import Handshake, evidence_of, handshake_of
-from tests.fakes.certificates import Authority, issue, make_authority, revoke
+from tests.fakes.certificates import (
+    Authority,
+    PrivateKey,
+    issue,
+    make_authority,
+    make_key,
+    make_rsa_key,
+    revoke,
+)
 from tests.tls.test_contexts import AUTHORITY, Client, certificate
 
 NOW = datetime.now(UTC)
@@ -47,15 +56,16 @@ def client_context(
     authority: Authority | None = None,
     sigalgs: bytes | None = None,
     not_after: datetime | None = None,
+    key: PrivateKey | None = None,
 ) -> SSL.Context:
-    """A client's context: its latest version, its suites of TLS 1.2, a certificate of its own from *authority*."""
+    """A client's context: its latest version, its suites of TLS 1.2, a certificate of its own from *authority*, of *key*."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     if version is not None:
         context.set_max_proto_version(version)
     if suites is not None:
         context.set_cipher_list(suites)
     if authority is not None:
-        chain, key = issue(authority, ["visitor"], not_after=not_after, is_client=True)
+        chain, key_pem = issue(authority, ["visitor"], not_after=not_after, is_client=True, key=key)
         for number, one in enumerate(chain.split(b"-----END CERTIFICATE-----")[:-1]):
             pem = one + b"-----END CERTIFICATE-----\n"
             loaded = crypto.load_certificate(crypto.FILETYPE_PEM, pem)
@@ -63,7 +73,7 @@ def client_context(
                 context.add_extra_chain_cert(loaded)
             else:
                 context.use_certificate(loaded)
-        context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+        context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key_pem))
     return context
 
 
@@ -222,6 +232,39 @@ class ClientCertificateTests(TermsCase):
         found = evidence_of(self.connect(b"closed.com", client_context(authority=authority)).server)
         self.assertNotEqual(found.error, VERIFIED)
         self.assertLessEqual(max(depths), MOST_DEPTH + 1)
+
+    def test_slow_key(self) -> None:
+        """A key with which one check takes long ends the handshake before it is used, wherever in the chain it is."""
+        slow = make_rsa_key(exponent_bits=2000)
+        between = make_authority("Between", parent=make_authority("Strangers"), key=slow)
+        for context in (
+            client_context(authority=VISITORS, key=slow),
+            client_context(authority=make_authority("Strangers"), key=slow),
+            client_context(authority=make_authority("Below", parent=between)),
+        ):
+            with self.assertRaises(SSL.Error):
+                self.connect(b"closed.com", context)
+        usual = client_context(authority=VISITORS, key=make_key("rsa"))
+        self.assertEqual(evidence_of(self.connect(b"closed.com", usual).server).error, VERIFIED)
+
+    def test_many_authorities(self) -> None:
+        """Each authority is made a value of OpenSSL's once, however it is used then."""
+        many = b"".join(make_authority(str(number)).pem for number in range(20)) + VISITORS.pem
+        converted: list[object] = []
+        convert = crypto.X509.from_cryptography
+
+        def count(one: x509.Certificate) -> crypto.X509:
+            converted.append(one)
+            return convert(one)
+
+        self.contexts.publish(self.table, terms(closed_com=asking(evolve(ASKS, ca_pem=many))))
+        context = client_context(authority=VISITORS)
+        self.patch(crypto.X509, "from_cryptography", staticmethod(count))
+        client = self.connect(b"closed.com", context)
+        self.assertEqual(evidence_of(client.server).error, VERIFIED)
+        self.assertEqual(len(client.connection.get_client_ca_list()), 21)
+        # One more is the certificate that is shown.
+        self.assertEqual(len(converted), 22)
 
     def test_revoked(self) -> None:
         """With revocation lists, a certificate that stands in one is bad, and so is one that no list is about."""

@@ -16,7 +16,7 @@ from ingress.tls import upstream
 from ingress.tls.binding import is_resumed
 from ingress.tls.profile import new_server_context
 from ingress.tls.upstream import UpstreamContexts, words_of_error
-from tests.fakes.certificates import issue, make_authority
+from tests.fakes.certificates import PrivateKey, issue, make_authority, make_rsa_key
 
 AUTHORITY = make_authority()
 VERIFIED = TlsTerms(verify=True, name="app.internal")
@@ -40,14 +40,15 @@ def server_of(
     version: int = SSL.TLS1_3_VERSION,
     protocols: tuple[bytes, ...] = (b"http/1.1",),
     not_after: datetime | None = None,
+    key: PrivateKey | None = None,
 ) -> SSL.Context:
-    """A server with a certificate for *names*, which knows *protocols*, or nothing of ALPN."""
-    chain, key = issue(AUTHORITY, names, not_after=not_after)
+    """A server with a certificate for *names*, of *key*, which knows *protocols*, or nothing of ALPN."""
+    chain, key_pem = issue(AUTHORITY, names, not_after=not_after, key=key)
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(version)
     context.set_max_proto_version(version)
     context.use_certificate(x509.load_pem_x509_certificate(chain))
-    context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+    context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key_pem))
     if protocols:
         context.set_alpn_select_callback(
             lambda connection, offered: next(
@@ -140,6 +141,12 @@ class JudgementTests(SynchronousTestCase):
         ended = datetime.now(UTC) - timedelta(days=1)
         fault = self.judge(over(VERIFIED), server_of("app.internal", not_after=ended))
         self.assertEqual(fault, "TLS: the certificate cannot be trusted: certificate has expired")
+
+    def test_slow_key(self) -> None:
+        """A key with which one check takes long is not used, and the reason is told."""
+        slow = make_rsa_key(exponent_bits=2000)
+        fault = self.judge(over(VERIFIED), server_of("app.internal", key=slow))
+        self.assertEqual(fault, "TLS: the certificate has a key that is not taken, or takes too long")
 
     def test_client_certificate_of_a_server(self) -> None:
         """A certificate that is meant for clients is none for servers."""

@@ -144,6 +144,16 @@ class DecisionTests(SynchronousTestCase):
         self.assertEqual((route.policies, route.upstream_fields), ((), None))
         self.assertIsNone(OPEN.policy_of("/"))
 
+    def test_too_many_authorities(self) -> None:
+        """More authorities than a handshake has time for close the host, with a problem that names Secret and number."""
+        found = snapshot(ingress("a", "/", auth_tls_secret="demo/people"), secret(ca_crt=PEOPLE.pem * 1000))
+        self.assertIn(
+            "auth-tls-secret: Secret demo/people: ca.crt: 1000 certificates, more than 160; its hosts answer 403",
+            [problem.message for problem in found.problems],
+        )
+        (route,) = found.table.routes
+        self.assertEqual(route.policies, (HostClosed(),))
+
     def test_pages(self) -> None:
         """Neither the routes nor the problems of the admin port repeat certificates and lists."""
         found = snapshot(
