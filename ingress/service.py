@@ -14,6 +14,7 @@ from socket import gethostname
 from typing import Any
 from uuid import uuid4
 
+from OpenSSL import SSL
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
@@ -52,7 +53,8 @@ from ingress.settings import Settings
 from ingress.status.reporting import ClusterReporting
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
-from ingress.tls.profile import VERSIONS
+from ingress.tls.profile import VERSIONS, known_groups
+from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 
@@ -175,7 +177,8 @@ class IngressService(Service):
         rules, right_of_way = AddressRules(), None
         if isinstance(source, ApiServerSource):
             rules, right_of_way = AddressRules(source.addresses), source.right_of_way
-        self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way)
+        groups = self._groups()
+        self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way, UpstreamContexts(groups))
         limits = settings.limits
         self._pool = UpstreamPool(
             self._ground.connect,
@@ -213,6 +216,7 @@ class IngressService(Service):
             least_version=VERSIONS[settings.tls_min_version],
             strict_sni=settings.strict_sni,
             http2=settings.http2,
+            groups=groups,
             seconds=reactor.seconds,
         )
         store = Store(_now)
@@ -223,6 +227,24 @@ class IngressService(Service):
 
         self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current().certificates)
+
+    def _groups(self) -> bytes:
+        """Return those of ``--tls-groups`` that OpenSSL has, and tell which it lacks."""
+        wanted = self._settings.tls_groups.encode("ascii")
+        version = SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode("ascii", "replace")
+        try:
+            known = known_groups(wanted)
+        except ValueError:
+            raise StartError(f"--tls-groups: {version} has none of {self._settings.tls_groups}") from None
+        missing = set(wanted.split(b":")) - set(known.split(b":"))
+        if missing:
+            self.log.warn(
+                "{version} does not have {missing} of --tls-groups; {known} remain",
+                version=version,
+                missing=", ".join(sorted(one.decode("ascii") for one in missing)),
+                known=known.decode("ascii"),
+            )
+        return known
 
     def _open_access_log(self) -> Callable[[bytes], None]:
         path = self._settings.access_log

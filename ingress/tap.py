@@ -90,6 +90,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("default-backend-service", option_values.SERVICE_FORM),
             ("default-ssl-certificate", "NAMESPACE/NAME"),
             ("tls-min-version", "VERSION"),
+            ("tls-groups", "LIST"),
             ("strict-sni", ""),
             ("404-page", "FILE"),
             ("allow-external-name", ""),
@@ -198,6 +199,12 @@ class Options(
             "Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3.",
             option_values.read_tls_version,
         ),
+        parameter(
+            "tls-groups",
+            _DEFAULTS.tls_groups,
+            "Groups of the key exchange, to clients and to endpoints, the first ones preferred.",
+            option_values.read_tls_groups,
+        ),
         parameter("404-page", None, "HTML page for requests that no route matches, at most 1 MiB.", option_values.read_page),
     ]  # fmt: skip
 
@@ -296,6 +303,7 @@ class Options(
             default_backend_service=self["default-backend-service"],
             default_ssl_certificate=self["default-ssl-certificate"],
             tls_min_version=self["tls-min-version"],
+            tls_groups=self["tls-groups"],
             strict_sni=bool(self["strict-sni"]),
             http2=not self["no-http2"],
             http2_prior_knowledge=bool(self["http2-prior-knowledge"]),

@@ -2,8 +2,10 @@
 
 Three hosts are looked at: one with an ECDSA certificate, one with an RSA certificate, and one with
 both.  sslyze lives in an environment of its own, because it wants another ``cryptography`` than
-pyOpenSSL does; the first argument is the interpreter of that environment.  The status is that of
-sslyze: 0 when every host is compliant.
+pyOpenSSL does; the first argument is the interpreter of that environment.  At the end stands by which version
+of the guidelines it judges: 5.7, as of sslyze 6.  What version 5.8 adds, and sslyze cannot speak, is looked
+at here: a client that brings a key for X25519MLKEM768 agrees on that.  The status is 0 when every host
+is compliant, and does so.
 """
 
 import socket
@@ -24,9 +26,18 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from OpenSSL import SSL
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HOSTS = {"ecdsa.test": ("ecdsa",), "rsa.test": ("rsa",), "both.test": ("ecdsa", "rsa")}
+HYBRID_GROUP = "X25519MLKEM768"
+OPENSSL = SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode("ascii", "replace")
+GUIDELINES = (
+    "import json, sslyze.mozilla_tls_profile as profile; from pathlib import Path;"
+    "print(', '.join(str(json.loads(one.read_text())['version'])"
+    " for one in Path(profile.__file__).parent.glob('*.json')))"
+)
+"""A program for the environment of sslyze."""
 VALID_DAYS = 90
 """Mozilla asks for at most 366."""
 USAGES = (
@@ -164,6 +175,18 @@ def is_ready(admin: int) -> bool:
         return False
 
 
+def agreed_group(host: str, port: int) -> str | None:
+    """Make a handshake for *host* as OpenSSL does of itself; return what the keys were agreed on by."""
+    with socket.create_connection(("127.0.0.1", port), START_SECONDS) as sock:
+        # pyOpenSSL wants to know nothing of timeouts.
+        sock.settimeout(None)
+        connection = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), sock)
+        connection.set_tlsext_host_name(host.encode())
+        connection.set_connect_state()
+        connection.do_handshake()
+        return connection.get_group_name()
+
+
 def main() -> int:
     """Run the controller and sslyze; return the status of sslyze."""
     if len(sys.argv) != 2:
@@ -179,7 +202,14 @@ def main() -> int:
             targets = [f"{host}:{port}{{127.0.0.1}}" for host in HOSTS]
             command = [sys.argv[1], "-m", "sslyze", "--mozilla_config", "intermediate"]
             command += ["--certinfo_ca_file", str(trusted), *targets]
-            return subprocess.run(command, timeout=SSLYZE_SECONDS).returncode
+            status = subprocess.run(command, timeout=SSLYZE_SECONDS).returncode
+            groups = {host: agreed_group(host, port) for host in HOSTS}
+        version = subprocess.run([sys.argv[1], "-c", GUIDELINES], capture_output=True, text=True, check=True)
+        print(f"    sslyze judged by version {version.stdout.strip()} of the guidelines.\n")
+        print(f"    Version 5.8 adds {HYBRID_GROUP}, and wants it first. Agreed on with {OPENSSL}:\n")
+        for host, group in groups.items():
+            print(f"    {host}:{port}: {'OK' if group == HYBRID_GROUP else 'FAILED'} - {group}\n")
+        return status or int(set(groups.values()) != {HYBRID_GROUP})
 
 
 if __name__ == "__main__":

@@ -30,6 +30,23 @@ _PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELD_COMPARISON = re.compile(r"[A-Za-z][A-Za-z.]*(?:==?|!=)[^\s,=!]*")
 _TCP_PORT = re.compile(r"tcp6?:(?:port=)?([0-9]+)(?::.*)?")
 
+# By lower case.  Those over finite fields are left out: they are slow, and nobody needs them.
+_TLS_GROUPS = {
+    "x25519mlkem768": "X25519MLKEM768",
+    "secp256r1mlkem768": "SecP256r1MLKEM768",
+    "secp384r1mlkem1024": "SecP384r1MLKEM1024",
+    "x25519": "X25519",
+    "x448": "X448",
+} | {
+    spelling: group
+    for group, spellings in (
+        ("P-256", ("p-256", "prime256v1", "secp256r1")),
+        ("P-384", ("p-384", "secp384r1")),
+        ("P-521", ("p-521", "secp521r1")),
+    )
+    for spelling in spellings
+}
+
 
 def read_port(text: str) -> int:
     """Read a port between 1 and 65535."""
@@ -74,6 +91,17 @@ def read_tls_version(text: str) -> str:
     if version not in ("1.2", "1.3"):
         raise ValueError("not 1.2 or 1.3, which are the versions that are safe")
     return version
+
+
+def read_tls_groups(text: str) -> str:
+    """Read groups of the key exchange, separated by colons, each once; the names of curves in any usual spelling."""
+    groups = []
+    for word in text.split(":"):
+        group = _TLS_GROUPS.get(word.strip().lower())
+        if group is None:
+            raise ValueError(f"{word.strip()!r} is none of {', '.join(dict.fromkeys(_TLS_GROUPS.values()))}")
+        groups.append(group)
+    return ":".join(dict.fromkeys(groups))
 
 
 def read_key(text: str, form: str = "NAMESPACE/NAME") -> ObjectKey:

@@ -38,11 +38,16 @@ CONNECT_SECONDS = Timeouts().connect_seconds
 class TwistedGround:
     """Twisted's transports, in any reactor."""
 
-    def __init__(self, reactor: Any, rules: AddressRules | None = None) -> None:
-        """*rules* say which addresses tenants may choose."""
+    def __init__(
+        self,
+        reactor: Any,
+        rules: AddressRules | None = None,
+        contexts: UpstreamContexts | None = None,
+    ) -> None:
+        """*rules* say which addresses tenants may choose, *contexts* how TLS is spoken to endpoints."""
         self._reactor = reactor
         self._rules = rules or AddressRules()
-        self._upstream_contexts = UpstreamContexts()
+        self._upstream_contexts = contexts or UpstreamContexts()
         self._connector = Connector(reactor, self._upstream_contexts)
 
     def start(self) -> None:
@@ -110,8 +115,9 @@ class PlaneGround(TwistedGround):
         can_splice: bool = CAN_SPLICE,
         rules: AddressRules | None = None,
         right_of_way: RightOfWay | None = None,
+        contexts: UpstreamContexts | None = None,
     ) -> None:
-        super().__init__(reactor, rules)
+        super().__init__(reactor, rules, contexts)
         self._plane = Plane(reactor, can_splice, right_of_way)
 
     def start(self) -> None:
@@ -200,11 +206,12 @@ def ground_for(
     use_plane: bool,
     rules: AddressRules | None = None,
     right_of_way: RightOfWay | None = None,
+    contexts: UpstreamContexts | None = None,
 ) -> TwistedGround:
     """Return the plane where it is wanted and this system has it, else Twisted's transports.
 
     Only of the plane it is known when it has something to do, and so the *right_of_way*.
     """
     if use_plane and is_available(reactor):
-        return PlaneGround(reactor, rules=rules, right_of_way=right_of_way)
-    return TwistedGround(reactor, rules)
+        return PlaneGround(reactor, rules=rules, right_of_way=right_of_way, contexts=contexts)
+    return TwistedGround(reactor, rules, contexts)

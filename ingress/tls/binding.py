@@ -21,8 +21,13 @@ Choose = Callable[[SSL.Connection], int | None]
 
 
 def restrict_groups(context: SSL.Context, groups: bytes) -> None:
-    """Allow only these *groups*, separated by colons, for the key exchange."""
+    """Allow only these *groups*, separated by colons, for the key exchange; ``ValueError`` if OpenSSL lacks one.
+
+    By "curves" OpenSSL once meant what it calls groups now; a client also sends a key for those with an asterisk.
+    """
     if lib.SSL_CTX_set1_curves_list(context._context, groups) != 1:
+        # What is left in the queue would be raised by whatever asks OpenSSL next.
+        lib.ERR_clear_error()
         raise ValueError("OpenSSL does not know one of the groups")
 
 

@@ -12,7 +12,7 @@ from OpenSSL import SSL, crypto
 from ingress.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.tls.binding import name_authority
-from ingress.tls.profile import HTTP_1_1, TLS_1_2_SUITES, new_server_context
+from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES, new_server_context
 
 # OpenSSL's X509_V_FLAG_CRL_CHECK and _CRL_CHECK_ALL: every certificate of the chain, not the first alone.
 _CHECK_LISTS = crypto.X509StoreFlags.CRL_CHECK | crypto.X509StoreFlags.CRL_CHECK_ALL
@@ -24,12 +24,13 @@ def build_context(
     suites: Sequence[str] = (),
     authentication: ClientAuthentication | None = None,
     protocols: tuple[bytes, ...] = (HTTP_1_1,),
+    groups: bytes = GROUPS,
 ) -> SSL.Context:
     """Build the context that shows one of *certificates*; raises what OpenSSL says against any of them.
 
     OpenSSL keeps one certificate for each type of key, and chooses by what the client can do.
     """
-    context = new_server_context(least_version, suites or TLS_1_2_SUITES, protocols)
+    context = new_server_context(least_version, suites or TLS_1_2_SUITES, protocols, groups)
     for certificate in certificates:
         _load(context, certificate, is_alone=len(certificates) == 1)
     context.set_session_id(_session_id(authentication))

@@ -40,7 +40,7 @@ from ingress.server_names import PLAIN_TERMS, HandshakeTerms, TermsTable
 from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed, on_server_name
 from ingress.tls.building import build_context
 from ingress.tls.handshake import Handshake
-from ingress.tls.profile import HTTP_1_1, HTTP_2
+from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2
 
 _log = Logger()
 
@@ -63,7 +63,7 @@ class ServerContexts:
     default decides otherwise.  It must be usable: what OpenSSL says against it
     is raised.  *least_version* is OpenSSL's number of the oldest version.  *strict_sni*
     refuses handshakes for names that nobody serves, and for none.  *http2* offers HTTP/2
-    before HTTP/1.1, on every host.  *seconds* is a clock.
+    before HTTP/1.1, on every host.  *groups* are what keys are agreed on by.  *seconds* is a clock.
     """
 
     def __init__(
@@ -73,12 +73,14 @@ class ServerContexts:
         least_version: int = SSL.TLS1_2_VERSION,
         strict_sni: bool = False,
         http2: bool = False,
+        groups: bytes = GROUPS,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._own_default = default_certificate
         self._least_version = least_version
         self._strict_sni = strict_sni
         self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
+        self._groups = groups
         self._seconds = seconds
         self._certificates = CertificateTable()
         self._terms = TermsTable()
@@ -127,7 +129,9 @@ class ServerContexts:
                 _tell(certificate, error)
 
     def _new_base(self, certificate: Certificate) -> SSL.Context:
-        base = build_context(self._least_version, (certificate,), protocols=self._protocols)
+        base = build_context(
+            self._least_version, (certificate,), protocols=self._protocols, groups=self._groups
+        )
         on_server_name(base, self._choose)
         self._base_ends = self._seconds() + TICKET_KEYS_SECONDS
         return base
@@ -183,7 +187,7 @@ class ServerContexts:
             pass
         context: SSL.Context | None = None
         try:
-            context = build_context(self._least_version, *key, self._protocols)
+            context = build_context(self._least_version, *key, self._protocols, self._groups)
         except _REFUSALS as error:
             _tell(certificates[0], error)
         self._contexts[key] = context

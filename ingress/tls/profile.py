@@ -5,6 +5,7 @@ authenticated encryption.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 from OpenSSL import SSL
 
@@ -27,15 +28,18 @@ TLS_1_2_SUITES = (
     "ECDHE-ECDSA-CHACHA20-POLY1305",
     "ECDHE-RSA-CHACHA20-POLY1305",
 )
-GROUPS = b"X25519:P-256:P-384"
+GROUPS = b"X25519MLKEM768:X25519:P-256:P-384"
+"""What keys are agreed on by, the first ones preferred: version 5.8 of Mozilla's guidelines.  Whoever
+records a connection now cannot read it with a quantum computer later, if the first one was used."""
 
 
 def new_server_context(
     least_version: int = SSL.TLS1_2_VERSION,
     suites: Sequence[str] = TLS_1_2_SUITES,
     protocols: tuple[bytes, ...] = (HTTP_1_1,),
+    groups: bytes = GROUPS,
 ) -> SSL.Context:
-    """Make a context of this profile, as yet without certificate; of *protocols*, the first ones are preferred.
+    """Make a context of this profile, as yet without certificate; of *protocols* and *groups*, the first ones are preferred.
 
     A context must not be changed once it served a connection; make a new one.
     """
@@ -50,9 +54,40 @@ def new_server_context(
     # Tickets resume sessions without memory of ours; a cache would hold thousands.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_cipher_list(":".join(suites).encode("ascii"))
-    restrict_groups(context, GROUPS)
+    restrict_groups(context, known_groups(groups))
     speak(context, protocols, protocols if all(map(suits_http_2, suites)) else _without_http_2(protocols))
     return context
+
+
+@cache
+def known_groups(groups: bytes) -> bytes:
+    """Return those of *groups* that this OpenSSL has; it has ML-KEM since 3.5.  ``ValueError`` if it has none."""
+    scratch = SSL.Context(SSL.TLS_METHOD)
+    known: list[bytes] = []
+    for group in groups.split(b":"):
+        try:
+            restrict_groups(scratch, group)
+        except ValueError:
+            continue
+        known.append(group)
+    if not known:
+        raise ValueError(f"OpenSSL has none of the groups {groups.decode('ascii', 'replace')}")
+    return b":".join(known)
+
+
+def offer_groups(context: SSL.Context, groups: bytes) -> None:
+    """Have a client offer *groups*, with a key for the first one and for the first that all servers know.
+
+    A server that lacks the first one would have to ask for another key otherwise, which takes a round trip.
+    """
+    known = known_groups(groups).split(b":")
+    first_usual = [group for group in known if b"MLKEM" not in group][:1]
+    with_keys = {known[0], *first_usual}
+    try:
+        restrict_groups(context, b":".join(b"*" + one if one in with_keys else one for one in known))
+    except ValueError:
+        # Before OpenSSL 3.5 there is one key, that of the first.
+        restrict_groups(context, b":".join(known))
 
 
 def suits_http_2(suite: str) -> bool:

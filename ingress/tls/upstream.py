@@ -38,9 +38,9 @@ from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
 from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
 from ingress.policy.values import quoted
-from ingress.tls.binding import restrict_groups, words_of
+from ingress.tls.binding import words_of
 from ingress.tls.peer_keys import is_taken
-from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES
+from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
 
 MAX_IDENTITIES = 1024
 MAX_SESSIONS = 256
@@ -98,7 +98,9 @@ class _Identity:
 class UpstreamContexts:
     """Begins TLS connections to endpoints that have ``terms.tls``, and judges who answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: bytes = GROUPS) -> None:
+        """*groups* are what keys are agreed on by, the first ones preferred."""
+        self._groups = groups
         self._identities: _Recent[_Offer, _Identity] = _Recent(MAX_IDENTITIES)
         # What OpenSSL said first against the chain of a connection.
         self._faults: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
@@ -115,7 +117,7 @@ class UpstreamContexts:
         identity = self._identities.get(offer)
         if identity is None:
             try:
-                identity = _Identity(_build(offer, self._note_fault))
+                identity = _Identity(_build(offer, self._note_fault, self._groups))
             except (SSL.Error, crypto.Error) as error:
                 raise ValueError(words_of_error(error)) from None
             self._identities.put(offer, identity)
@@ -200,7 +202,7 @@ def _judge_certificate(endpoint: Endpoint, terms: TlsTerms, connection: SSL.Conn
     return ""
 
 
-def _build(offer: _Offer, note_fault: _NoteFault) -> SSL.Context:
+def _build(offer: _Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
     tls = offer.tls
     terms = tls.terms
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
@@ -210,7 +212,7 @@ def _build(offer: _Offer, note_fault: _NoteFault) -> SSL.Context:
     context.set_min_proto_version(_VERSIONS[terms.versions[0]])
     context.set_max_proto_version(_VERSIONS[terms.versions[-1]])
     context.set_cipher_list((terms.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
-    restrict_groups(context, GROUPS)
+    offer_groups(context, groups)
     context.set_alpn_protos([HTTP_2 if offer.is_http2 else HTTP_1_1])
     if terms.verify:
         context.set_verify(SSL.VERIFY_PEER, note_fault)

@@ -23,7 +23,7 @@ class TlsUpstream(Upstream):
 
     *versions* bounds the versions of TLS that it speaks.  *names* are the server names that
     its requests came by, *certificates* the common names of who sent them, *resumed* whether
-    their connections went on with an earlier session.
+    their connections went on with an earlier session, *groups* what their keys were agreed on by.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class TlsUpstream(Upstream):
         self.names: list[bytes | None] = []
         self.certificates: list[str] = []
         self.resumed: list[bool] = []
+        self.groups: list[str | None] = []
         chain, key = identity
         context = SSL.Context(SSL.TLS_SERVER_METHOD)
         context.set_min_proto_version(versions[0])
@@ -71,6 +72,7 @@ class TlsUpstream(Upstream):
         connection = wire.transport.getHandle()
         self.names.append(connection.get_servername())
         self.resumed.append(is_resumed(connection))
+        self.groups.append(connection.get_group_name())
         certificate = connection.get_peer_certificate()
         self.certificates.append("" if certificate is None else str(certificate.get_subject().CN))
         self.answer(wire)

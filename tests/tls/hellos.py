@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from OpenSSL import SSL
 
+from ingress.tls.binding import restrict_groups
+
 GREASE = b"\x0a\x0a"
 
 
@@ -42,9 +44,12 @@ def hello(name: bytes, *others: bytes) -> bytes:
     return records(message([extension(0x0A0A, b""), server_name(name), *others]))
 
 
-def openssl_hello(name: bytes | None) -> bytes:
-    """Return the ClientHello that OpenSSL sends."""
-    connection = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
+def openssl_hello(name: bytes | None, groups: bytes | None = None) -> bytes:
+    """Return the ClientHello that OpenSSL sends, with its own groups or these."""
+    context = SSL.Context(SSL.TLS_METHOD)
+    if groups is not None:
+        restrict_groups(context, groups)
+    connection = SSL.Connection(context, None)
     connection.set_connect_state()
     if name is not None:
         connection.set_tlsext_host_name(name)

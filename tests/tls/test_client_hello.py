@@ -2,7 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHello, ClientHelloReader, HelloError
 from tests.tls.hellos import extension, hello, message, openssl_hello, records, server_name, vector
@@ -51,6 +51,21 @@ class ServerNameTests(SynchronousTestCase):
         """What OpenSSL sends is read, with a name and without."""
         self.assert_name(openssl_hello(b"shop.test"), b"shop.test")
         self.assert_name(openssl_hello(None), None)
+
+    def test_post_quantum(self) -> None:
+        """A hello with a key of ML-KEM, which fills more than one segment, is read at any cut, and in any records."""
+        try:
+            octets = openssl_hello(b"shop.test", b"X25519MLKEM768")
+        except ValueError:
+            raise SkipTest("this OpenSSL has no ML-KEM") from None
+        self.assertGreater(len(octets), 1184)
+        for end in range(1, len(octets)):
+            self.assertIsNone(read(octets[:end]))
+        self.assertEqual(read_in_pieces(octets, list(range(1, len(octets)))), ClientHello(b"shop.test"))
+        self.assertEqual(
+            read_in_pieces(records(octets[5:], 100), list(range(0, len(octets), 64))),
+            ClientHello(b"shop.test"),
+        )
 
     def test_no_name(self) -> None:
         """Without the extension, or any extension, there is no name."""

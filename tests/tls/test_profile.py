@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 
 from OpenSSL import SSL
 from OpenSSL._util import lib
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from ingress.cli.option_values import read_tls_groups
 from ingress.policy.ciphers import ALLOWED_SUITES
 from ingress.tls.binding import return_after_each_record
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
-from ingress.tls.profile import TLS_1_2_SUITES, new_server_context
+from ingress.tls.profile import GROUPS, TLS_1_2_SUITES, known_groups, new_server_context
 from tests.tls.test_contexts import Client
 
 CONTEXTS = ServerContexts(generate_certificate(datetime.now(UTC)))
@@ -84,6 +85,42 @@ class ProfileTests(SynchronousTestCase):
             for group in (b"P-521", b"X448"):
                 with self.assertRaises(SSL.Error):
                     connected(client_context(version, groups=group))
+
+    def test_post_quantum(self) -> None:
+        """X25519MLKEM768 is agreed on with every client that brings a key for it, and X25519 with any other."""
+        if b"MLKEM" not in known_groups(GROUPS):
+            raise SkipTest("this OpenSSL has no ML-KEM")
+        for groups, expected in (
+            (None, "X25519MLKEM768"),
+            (b"X25519MLKEM768:X25519", "X25519MLKEM768"),
+            (b"*X25519MLKEM768:*X25519:P-256", "X25519MLKEM768"),
+            (b"X25519:P-256", "x25519"),
+            (b"P-384", "secp384r1"),
+        ):
+            found = connected(client_context(SSL.TLS1_3_VERSION, groups=groups)).get_group_name()
+            self.assertEqual(found, expected)
+
+    def test_own_groups(self) -> None:
+        """A list of the operator's is all that there is to agree on."""
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)), groups=b"P-384")
+        client = Client(contexts, None, context=client_context()).handshake()
+        self.assertEqual(client.connection.get_group_name(), "secp384r1")
+        with self.assertRaises(SSL.Error):
+            Client(contexts, None, context=client_context(groups=b"X25519")).handshake()
+
+    def test_unknown_groups(self) -> None:
+        """What OpenSSL lacks is left out, wherever it stands; a list of nothing else is refused, and nothing is left behind."""
+        self.assertEqual(known_groups(b"Later:X25519:Never:P-256"), b"X25519:P-256")
+        with self.assertRaisesRegex(ValueError, "none of the groups Later:Never"):
+            known_groups(b"Later:Never")
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)), groups=b"Later:X25519")
+        self.assertEqual(Client(contexts, None).handshake().exchange(), b"ping pong")
+
+    def test_known_names(self) -> None:
+        """OpenSSL knows each group that ``--tls-groups`` may name, or else it is older than ML-KEM."""
+        for spelling in ("x25519", "X448", "P-256", "prime256v1", "secp384r1", "P-521"):
+            group = read_tls_groups(spelling).encode()
+            self.assertEqual(known_groups(group), group)
 
     def test_record_by_record(self) -> None:
         """A read that takes a record without content returns, so that a flood of them gets one turn for each."""

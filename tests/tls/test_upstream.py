@@ -8,13 +8,13 @@ from attrs import evolve
 from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.internet.error import ConnectionLost
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
 from ingress.tls import upstream
-from ingress.tls.binding import is_resumed
-from ingress.tls.profile import new_server_context
+from ingress.tls.binding import is_resumed, restrict_groups
+from ingress.tls.profile import GROUPS, known_groups, new_server_context
 from ingress.tls.upstream import UpstreamContexts, words_of_error
 from tests.fakes.certificates import PrivateKey, issue, make_authority, make_rsa_key
 
@@ -141,6 +141,33 @@ class JudgementTests(SynchronousTestCase):
         ended = datetime.now(UTC) - timedelta(days=1)
         fault = self.judge(over(VERIFIED), server_of("app.internal", not_after=ended))
         self.assertEqual(fault, "TLS: the certificate cannot be trusted: certificate has expired")
+
+    def test_groups(self) -> None:
+        """X25519MLKEM768 is what we want; a server that has X25519 alone finds a key for it at once, too."""
+        if b"MLKEM" not in known_groups(GROUPS):
+            raise SkipTest("this OpenSSL has no ML-KEM")
+        for groups, expected in ((GROUPS, "X25519MLKEM768"), (b"X25519", "x25519"), (b"P-384", "secp384r1")):
+            server = server_of("app.internal")
+            restrict_groups(server, groups)
+            talk = Conversation(self.contexts, over(VERIFIED), server)
+            for side in (talk.client, talk.server):
+                self.assertRaises(SSL.WantReadError, side.do_handshake)
+                if side is talk.client:
+                    talk.server.bio_write(talk.client.bio_read(65536))
+            flight = talk.server.bio_read(65536)
+            talk.client.bio_write(flight)
+            # What asks for another key has no certificate with it.
+            self.assertEqual(len(flight) > 500, expected != "secp384r1")
+            self.assertEqual(talk.shake_hands(), "")
+            self.assertEqual(talk.client.get_group_name(), expected)
+
+    def test_own_groups(self) -> None:
+        """The operator's list is what is offered."""
+        server = server_of("app.internal")
+        restrict_groups(server, b"X25519:P-384")
+        talk = Conversation(UpstreamContexts(b"P-384:X448"), over(VERIFIED), server)
+        self.assertEqual(talk.shake_hands(), "")
+        self.assertEqual(talk.client.get_group_name(), "secp384r1")
 
     def test_slow_key(self) -> None:
         """A key with which one check takes long is not used, and the reason is told."""
