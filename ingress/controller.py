@@ -141,6 +141,9 @@ class Controller:
                 self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
         self._translation.mark(changes.objects)
         for object_id in changes.objects:
+            if object_id[0] is Kind.WATCH:
+                # It has a line of its own, as a problem.
+                continue
             self._coming[object_id] = (
                 "came" if object_id in changes.came else "went" if object_id in changes.went else "changed"
             )

@@ -114,6 +114,7 @@ def reporting_of(
         now=_now,
         random=Random().random,
         regained=source.rouse,
+        outage=source.outage,
     )
 
 

@@ -219,6 +219,45 @@ class OutageTests(WatchProcessCase):
         await self.until_get((404, b"404 Not Found\n"), self.http)
         await self.end(controller)
 
+    async def test_api_server_restarts(self) -> None:
+        """A restart of the API server is one line for all kinds, the election and the writers, and one when it is back."""
+        for how in ("it forgot its past", "it answers 503 for a moment", "it denies all for a moment"):
+            controller, _ = await self.serve()
+            await self.watch_a_restart(controller, how)
+            await self.end(controller)
+            for kind, name in (("Ingress", "app"), ("Service", "app"), ("EndpointSlice", "app-1")):
+                self.server.delete(kind, name, "shop")
+
+    async def watch_a_restart(self, controller: ControllerProcess, how: str) -> None:
+        """Take the API server away and back; check what is said."""
+        await self.until(lambda: b"Leading:" in controller.output)
+        before = len(controller.output)
+        port = await self.go_away()
+        await self.turn(1.5)
+        if how == "it forgot its past":
+            self.server.compact()
+        elif how == "it answers 503 for a moment":
+            for _ in range(6):
+                self.server.faults.add(Answer(503))
+        else:
+            for _ in range(6):
+                self.server.faults.add(Answer(401))
+        await self.server.listen(port)
+        await self.until(lambda: len(self.server.watches_of("services")) == 1)
+        self.server.apply(ingress_object("app", "other.test"))
+        await self.until_get((404, b"404 Not Found\n"), self.http)
+        self.server.apply(ingress_object("app", HOST))
+        await self.until_get((200, b"hello"), self.http)
+        await self.until(lambda: b"answers again" in controller.output[before:])
+        lines = [
+            line
+            for line in controller.output[before:].decode().splitlines()
+            if "Published" not in line and "#info] Log " not in line
+        ]
+        self.assertEqual(len(lines), 2, lines)
+        self.assertIn("The API server does not answer, what is known stays in force", lines[0])
+        self.assertRegex(lines[1], r"The API server answers again after [0-9.]+ s$")
+
     async def test_restart_without_api_server(self) -> None:
         """A process that was killed and starts without API server serves nothing stale, waits, and does not end."""
         controller, _ = await self.serve()

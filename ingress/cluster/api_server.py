@@ -23,6 +23,7 @@ from ingress.cluster.api_client import ApiAccess, ApiConnection
 from ingress.cluster.credentials import CredentialSource
 from ingress.cluster.handover import Handover
 from ingress.cluster.kinds import KINDS, KindRead
+from ingress.cluster.outage import Outage
 from ingress.cluster.reflector import Reflector, reflector_name
 from ingress.cluster.secret_reader import REFRESH_SECONDS, SecretReader
 from ingress.cluster.secret_references import SecretReferences
@@ -104,6 +105,8 @@ class ApiServerSource:
         self._refresh_seconds = refresh_seconds
         self._clock = clock
         self._random = random
+        self.outage = Outage(clock)
+        """What all who ask this API server say together when it is away."""
         self.right_of_way = RightOfWay()
         """What the threads hold while they decode."""
         self._watched = WatchedSecrets()
@@ -228,6 +231,9 @@ class ApiServerSource:
                 selection=self._watched if read.kind is Kind.SECRET else None,
                 counts=self._metrics.reflector(read.kind, namespace, self._clock),
                 regained=self.rouse,
+                outage=self.outage,
+                # With Roles alone nobody may read what belongs to no namespace.
+                is_dispensable=bool(self._namespaces) and not read.namespaced,
             )
             self._reflectors[name].start()
 
@@ -245,6 +251,7 @@ class ApiServerSource:
             backoff_seconds=self._backoff_seconds,
             refresh_seconds=self._refresh_seconds,
             metrics=self._metrics,
+            outage=self.outage,
         )
         secrets.attach(reader, self._rights_awaited)
         return reader

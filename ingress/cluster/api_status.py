@@ -20,6 +20,13 @@ NO_CREDENTIALS = "NoCredentials"
 _LONGEST_MESSAGE = 300
 
 
+class WatchError(KubernetesError):
+    """What an ERROR event of a watch says, as against a refused request."""
+
+    def __init__(self, error: KubernetesError) -> None:
+        super().__init__(error.status, error.reason, error.message, error.retry_after_seconds)
+
+
 def error_from_status(
     status: object, http_status: int = 0, http_reason: str = "", retry_after: str | None = None
 ) -> KubernetesError:

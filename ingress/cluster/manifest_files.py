@@ -21,7 +21,7 @@ MAX_LIST_DEPTH = 8
 """How deep lists of objects may stand in lists."""
 
 _SECRET_KEYS = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
-_OUR_KINDS = frozenset(kind.value for kind in Kind if kind is not Kind.MANIFEST)
+_OUR_KINDS = frozenset(kind.value for kind in Kind if kind not in (Kind.MANIFEST, Kind.WATCH))
 _OUR_GROUPS = frozenset(("", "extensions", "networking.k8s.io", "discovery.k8s.io"))
 
 

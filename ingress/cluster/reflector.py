@@ -27,13 +27,13 @@ from typing import Protocol
 from twisted.logger import Logger
 
 from ingress.cluster.api_client import ApiConnection, ApiResponse
-from ingress.cluster.api_status import SILENT, blames_version, denies_streaming, is_expired
+from ingress.cluster.api_status import SILENT, WatchError, blames_version, denies_streaming, is_expired
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
-from ingress.cluster.json_text import decoded
 from ingress.cluster.kinds import KindRead
 from ingress.cluster.lines import LineSplitter, LineTooLongError
 from ingress.cluster.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.outage import Outage
 from ingress.cluster.pause import Pause
 from ingress.cluster.refusal import Refusal
 from ingress.cluster.requests import ListWatchRequests, Query
@@ -43,6 +43,7 @@ from ingress.cluster.watch_events import (
     ErrorEvent,
     ListPage,
     ObjectEvent,
+    decoded_or_broken,
     event_from_json,
     page_from_json,
 )
@@ -52,7 +53,6 @@ from ingress.model.objects import Batch
 
 log = Logger()
 
-_SYNCED = "{name}: synced, {count} objects"
 _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
@@ -79,7 +79,8 @@ class Reflector:
     share it do not compete with each other for the interpreter, and so disturb the reactor less.  *clock*
     returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
     after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
-    *regained* is called, in our thread, when the API server answers again.
+    *regained* is called, in our thread, when the API server answers again.  *outage* is shared by all
+    who ask it.  With *is_dispensable*, being refused is no problem.
     """
 
     def __init__(
@@ -97,6 +98,8 @@ class Reflector:
         selection: Selection | None = None,
         counts: ReflectorCounts | None = None,
         regained: Callable[[], None] = lambda: None,
+        outage: Outage | None = None,
+        is_dispensable: bool = False,
     ) -> None:
         self.name = reflector_name(read, namespace)
         self._read = read
@@ -106,8 +109,9 @@ class Reflector:
         self._decoding = decoding
         self._clock = clock
         self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
-        self._refusal = Refusal(clock, random, first_seconds=backoff_seconds)
-        self._contact = Contact(self.name, clock)
+        self._refusal = Refusal(read.kind, namespace, clock, random, first_seconds=backoff_seconds)
+        self._is_dispensable = is_dispensable
+        self._contact = Contact(self.name, clock, outage=outage, holds=True)
         self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
         self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
         self._version: str | None = None
@@ -190,8 +194,10 @@ class Reflector:
         response = self._connection.get(self._requests.path, query)
         if self._contact.regained():
             self._regained()
+        self._receiver.put(self._refusal.answered())
+        self._counts.refused_since = None
         if self._version is not None:
-            self._refusal.over()
+            self._refusal.permitted()
         self._counts.last_contact = self._clock()
         return response
 
@@ -227,7 +233,7 @@ class Reflector:
             response.close()
         with self._decoding:
             began = self._clock()
-            page = page_from_json(_decoded(body))
+            page = page_from_json(decoded_or_broken(body))
             self._counts.decode_seconds += self._clock() - began
         return page
 
@@ -240,7 +246,6 @@ class Reflector:
             if self._version is None and denies_streaming(error):
                 self._can_stream_list = False
                 self._was_cut = False
-                log.debug("{name}: no streaming lists, {reason}", name=self.name, reason=str(error))
                 return 0.0
             raise
         if self._version is None and not self._pause.is_over:
@@ -287,21 +292,23 @@ class Reflector:
         except KubernetesError as error:
             if error.reason == SILENT:
                 # Dead, or quiet: older API servers send no bookmarks for a kind without changes since their start.
+                self._contact.silent()
                 return b""
             raise
         self._counts.last_contact = self._clock()
+        self._contact.heard()
         return b"" if self._pause.is_over else chunk
 
     def _take(self, line: bytes, changes: Changes) -> None:
         with self._decoding:
             began = self._clock()
-            event = event_from_json(_decoded(line))
+            event = event_from_json(decoded_or_broken(line))
             if isinstance(event, ObjectEvent):
                 self._changes.note(event, changes)
                 self._counts.events += 1
             self._counts.decode_seconds += self._clock() - began
         if isinstance(event, ErrorEvent):
-            raise _WatchError(event.error)
+            raise WatchError(event.error)
         if self._version is not None:
             self._move(event.resource_version)
         elif isinstance(event, Bookmark):
@@ -315,12 +322,14 @@ class Reflector:
         self._changes.end_list(changes)
         self._receiver.put(changes)
         changes.clear()
-        self._refusal.over()
+        self._refusal.permitted()
         self._receiver.synced(self.name)
         self._version = version
         self._counts.objects = len(self._changes)
-        text = "{name}: listed again, {count} objects: {cause}" if self._list_cause else _SYNCED
-        log.info(text, name=self.name, count=len(self._changes), cause=self._list_cause)
+        if self._list_cause:
+            self._contact.listed_again(len(self._changes), self._list_cause)
+        else:
+            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
         self._list_cause = ""
 
     def _move(self, version: str) -> None:
@@ -338,21 +347,27 @@ class Reflector:
         if is_expired(error):
             return self._expired()
         at_least = error.retry_after_seconds or 0.0
-        if isinstance(error, _WatchError) or (self._version is not None and blames_version(error)):
+        if isinstance(error, WatchError) or (self._version is not None and blames_version(error)):
             return self._troubled(str(error), at_least)
         # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
         self._sleeps_lightly = error.status != 500 and not at_least
-        if error.status == 403 and self._read.optional:
+        if error.status and not self._is_dispensable:
+            self._receiver.put(self._refusal.refused(error))
+            self._counts.refused_since = self._refusal.since
+        if error.status == 403:
+            seconds = self._refusal.forbidden(at_least)
+            if not self._read.optional:
+                self._contact.failed(error)
+                return seconds
             # Without this kind the rest may still work, so it does not hold back the first sync by itself.
             self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
-            seconds = self._refusal.again(at_least)
             if self._refusal.is_lasting:
                 self._receiver.synced(self.name)
             return seconds
-        self._contact.lost(str(error) if error.status else error.message)
+        self._contact.failed(error)
         if error.status == 401:
             self._connection.renew_credentials()
-        return self._refusal.again(at_least) if error.status == 403 else self._backoff.failed(at_least)
+        return self._backoff.failed(at_least)
 
     def _expired(self) -> float:
         self._list_next("the resource version expired", "expired")
@@ -380,20 +395,6 @@ class Reflector:
             self._list_cause = cause
 
 
-class _WatchError(KubernetesError):
-    """What an ERROR event of a watch says, as against a refused request."""
-
-    def __init__(self, error: KubernetesError) -> None:
-        super().__init__(error.status, error.reason, error.message, error.retry_after_seconds)
-
-
 def reflector_name(read: KindRead, namespace: str) -> str:
     """What the log and the readiness page call a reflector."""
     return f"{read.kind} in {namespace}" if namespace else str(read.kind)
-
-
-def _decoded(text: bytes) -> object:
-    try:
-        return decoded(text)
-    except ValueError:
-        raise BrokenStreamError("what came is not JSON") from None

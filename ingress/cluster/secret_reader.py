@@ -33,6 +33,7 @@ from ingress.cluster.api_status import BROKEN
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import KindRead
+from ingress.cluster.outage import Outage
 from ingress.cluster.project import project
 from ingress.cluster.retry_line import RetryLine
 from ingress.cluster.secret_rights import forbidden_problem
@@ -118,6 +119,7 @@ class SecretReader:
         backoff_seconds: float = 0.8,
         refresh_seconds: float = REFRESH_SECONDS,
         metrics: WatchMetrics | None = None,
+        outage: Outage | None = None,
     ) -> None:
         self._reactor = reactor
         self._connections = connections
@@ -131,7 +133,7 @@ class SecretReader:
         self._backoff_seconds = backoff_seconds
         self._refresh_seconds = refresh_seconds
         self._metrics = metrics or WatchMetrics()
-        self._contact = Contact("Secret by name", clock)
+        self._contact = Contact("Secret by name", clock, outage=outage)
         self._readings: dict[ObjectKey, _Reading] = {}
         self._unread: set[ObjectKey] = set()
         self._forbidden: set[ObjectKey] = set()
@@ -313,7 +315,7 @@ class SecretReader:
             seconds = _FORBIDDEN_SECONDS * (1.0 + self._random())
             self._later(reading, max(at_least, min(reading.backoff.failed(), seconds)))
             return
-        self._contact.lost(f"{reading.key}: {error}", f"{error.status} {error.reason}")
+        self._contact.failed(error, str(reading.key))
         self._later(reading, reading.backoff.failed(at_least))
         is_about_this_one = error.status >= 400 and error.status not in (401, 429)
         if is_about_this_one and reading.failures >= _FAILURES_TO_WAIT_FOR:

@@ -131,7 +131,7 @@ class Store:
                 there = key in self._slices
             case Kind.SECRET:
                 there = key in self._secrets
-            case Kind.MANIFEST:
+            case Kind.MANIFEST | Kind.WATCH:
                 there = False
         return there or (bool(self._problems) and (kind, key) in self._problems)
 
@@ -154,7 +154,7 @@ class Store:
             case Kind.SECRET:
                 assert value is None or isinstance(value, Secret)
                 return _replace(self._secrets, key, value)
-            case Kind.MANIFEST:
+            case Kind.MANIFEST | Kind.WATCH:
                 assert value is None
                 return False
 

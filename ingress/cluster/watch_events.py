@@ -11,6 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from ingress.cluster.api_status import error_from_status
+from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError
 from ingress.model.objects import ObjectKey
 
@@ -117,3 +118,11 @@ def _resource_version(metadata: dict[str, Any]) -> str:
     if not isinstance(version, str) or not version:
         raise BrokenStreamError("an object without a resource version")
     return version
+
+
+def decoded_or_broken(text: bytes) -> object:
+    """Decode JSON; raise ``BrokenStreamError`` where it is none."""
+    try:
+        return decoded(text)
+    except ValueError:
+        raise BrokenStreamError("what came is not JSON") from None

@@ -39,6 +39,7 @@ class ReflectorCounts:
         "namespace",
         "objects",
         "reconnects",
+        "refused_since",
         "relists",
     )
 
@@ -51,6 +52,7 @@ class ReflectorCounts:
         self.reconnects = 0
         self.relists = dict.fromkeys(RELIST_CAUSES, 0)
         self.last_contact: float | None = None
+        self.refused_since: float | None = None
         self.decode_seconds = 0.0
 
 
@@ -109,6 +111,11 @@ class WatchMetrics:
                 for counts in self.reflectors
                 if counts.last_contact is not None
             ),
+        )
+        yield from self._gauge(
+            "ingress_watch_refused_seconds",
+            "Seconds since the API server refuses to have the kind listed or watched; 0 while it does not.",
+            lambda c: 0.0 if c.refused_since is None else max(0.0, c.clock() - c.refused_since),
         )
         yield from self._counter(
             "ingress_watch_decode_seconds",

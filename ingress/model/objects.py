@@ -34,6 +34,8 @@ class Kind(StrEnum):
     SECRET = "Secret"
     MANIFEST = "Manifest"
     """A manifest file on disk; it carries problems only, never a value."""
+    WATCH = "Watch"
+    """The watch of a kind, named after it; it carries problems only, too."""
 
 
 class ObjectKey(NamedTuple):

@@ -55,6 +55,8 @@ class Reason(StrEnum):
     INVALID_ANNOTATION = "InvalidAnnotation"
     UNSUPPORTED_ANNOTATION = "UnsupportedAnnotation"
     """The annotation has our prefix, and this controller does not honor it."""
+    WATCH_REFUSED = "WatchRefused"
+    """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
 
 
 @frozen(order=True)
@@ -78,7 +80,9 @@ class Problem:
 
         Events are read by tenants, who are told of the Ingress that suffers, where there is one.
         """
-        return self.kind == "Manifest" or (self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret")
+        return self.kind in ("Manifest", "Watch") or (
+            self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret"
+        )
 
     def __str__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name

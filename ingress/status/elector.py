@@ -29,6 +29,7 @@ from ingress.cluster.api_thread import Outcome
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import LEASES
+from ingress.cluster.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
@@ -69,6 +70,7 @@ class Elector:
         regained: Callable[[], None] = lambda: None,
         refusals: Refusals,
         metrics: StatusMetrics,
+        outage: Outage | None = None,
     ) -> None:
         self._clock = clock
         self._send = ask
@@ -88,7 +90,7 @@ class Elector:
             ceiling_seconds=_LONGEST_PAUSE_SECONDS / 2,
             forget_after_seconds=2 * _LONGEST_PAUSE_SECONDS,
         )
-        self._contact = Contact("election", steady, "cannot be asked for the lease")
+        self._contact = Contact("election", steady, "cannot be asked for the lease", outage=outage)
         self._candidacy = Candidacy(identity, terms)
         self._was_leading = False
         self._is_asking = False
@@ -198,7 +200,7 @@ class Elector:
             self._refusals.refused(Right.LEAD, error)
             at_least = self._forbidden.failed(at_least)
         else:
-            self._contact.lost(str(error), f"{error.status} {error.reason}")
+            self._contact.failed(error)
         retry = self._candidacy.terms.retry_seconds
         if self._was_leading:
             # It has no time to lose, whatever it was asked to wait.

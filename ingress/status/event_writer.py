@@ -22,6 +22,7 @@ from ingress.cluster.api_client import ApiRequest
 from ingress.cluster.api_thread import WITHHELD, Outcome
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import EVENTS
+from ingress.cluster.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey
@@ -69,6 +70,7 @@ class EventWriter:
         random: Callable[[], float],
         refusals: Refusals,
         metrics: StatusMetrics,
+        outage: Outage | None = None,
     ) -> None:
         self._clock = clock
         self._ask = ask
@@ -80,7 +82,7 @@ class EventWriter:
         self._now = now
         self._refusals = refusals
         self._metrics = metrics
-        self._contact = Contact("Events", steady, "does not take them, this is tried again")
+        self._contact = Contact("Events", steady, "does not take them, this is tried again", outage=outage)
         self._agenda: Agenda[Problem] = Agenda(steady)
         # What there was when we began to lead; putting it all on the agenda at once would take long.
         self._first: deque[Problem] = deque()
@@ -214,7 +216,7 @@ class EventWriter:
             self._refusals.refused(Right.WRITE_EVENTS, error)
             self._agenda.put_off(problem, self._closures.close(key.namespace, _FORBIDDEN_SECONDS))
             return
-        self._contact.lost(f"{problem.kind} {problem.name}: {error}", f"{error.status} {error.reason}")
+        self._contact.failed(error, f"{problem.kind} {problem.name}")
         if is_about_the_server(error):
             self._pace.troubled(error)
             self._agenda.add((problem,))

@@ -17,6 +17,7 @@ from twisted.logger import Logger
 
 from ingress.cluster.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api_thread import ApiThread, Outcome
+from ingress.cluster.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
@@ -67,7 +68,7 @@ class ClusterReporting:
     the store, *namespace* the one that we are in, for when none was chosen.  *identity* is our name.
     *now* returns the time with its zone, *steady* seconds of a clock that nobody sets, *random* a
     number in [0, 1).  *regained* is called when the API server answers again: the election asks
-    it every few seconds, and so is mostly the first to know.
+    it every few seconds, and so is mostly the first to know.  *outage* is shared by all who ask it.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class ClusterReporting:
         random: Callable[[], float],
         steady: Callable[[], float] = steady_seconds,
         regained: Callable[[], None] = lambda: None,
+        outage: Outage | None = None,
     ) -> None:
         self._reactor = reactor
         self._settings = settings
@@ -99,6 +101,7 @@ class ClusterReporting:
         self._random = random
         self._steady = steady
         self._regained = regained
+        self._outage = outage
         self._election_thread = ApiThread(reactor, connections, "election")
         self._writing_thread = ApiThread(reactor, connections, "status and Events")
         self._parts: _Parts | None = None
@@ -124,6 +127,7 @@ class ClusterReporting:
             regained=self._regained,
             refusals=refusals,
             metrics=self._metrics,
+            outage=self._outage,
         )
         statuses = StatusWriter(
             self._reactor,
@@ -137,6 +141,7 @@ class ClusterReporting:
             random=self._random,
             refusals=refusals,
             metrics=self._metrics,
+            outage=self._outage,
         )
         events = EventWriter(
             self._reactor,
@@ -150,6 +155,7 @@ class ClusterReporting:
             random=self._random,
             refusals=refusals,
             metrics=self._metrics,
+            outage=self._outage,
         )
         self._parts = _Parts(elector, statuses, events)
         elector.start()

@@ -29,6 +29,7 @@ from ingress.cluster.api_thread import WITHHELD, Outcome
 from ingress.cluster.backoff import Backoff
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import INGRESS_STATUS
+from ingress.cluster.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
@@ -90,6 +91,7 @@ class StatusWriter:
         random: Callable[[], float],
         refusals: Refusals,
         metrics: StatusMetrics,
+        outage: Outage | None = None,
     ) -> None:
         self._clock = clock
         self._ask = ask
@@ -102,7 +104,9 @@ class StatusWriter:
         self._random = random
         self._refusals = refusals
         self._metrics = metrics
-        self._contact = Contact("status of Ingresses", steady, "does not take it, this is tried again")
+        self._contact = Contact(
+            "status of Ingresses", steady, "does not take it, this is tried again", outage=outage
+        )
         self._agenda: Agenda[ObjectKey] = Agenda(steady)
         self._pace = Pace(steady, random, per_second=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
         self._is_leading = False
@@ -306,7 +310,7 @@ class StatusWriter:
             self._refusals.refused(Right.WRITE_STATUS, error)
             self._closures.close(key.namespace, _FORBIDDEN_SECONDS)
             return
-        self._contact.lost(f"{key}: {error}", f"{error.status} {error.reason}")
+        self._contact.failed(error, str(key))
         if is_about_the_server(error):
             self._pace.troubled(error)
         else:

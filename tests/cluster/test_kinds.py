@@ -11,7 +11,7 @@ class KindsTests(SynchronousTestCase):
 
     def test_every_cluster_kind(self) -> None:
         """Every kind but manifest files is read from the API server."""
-        self.assertEqual(set(KINDS), set(Kind) - {Kind.MANIFEST})
+        self.assertEqual(set(KINDS), set(Kind) - {Kind.MANIFEST, Kind.WATCH})
 
     def test_paths(self) -> None:
         """A kind is asked for in the whole cluster or in one namespace, in its API group."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import Event, Lock
 from typing import Any, cast
 
@@ -397,7 +398,9 @@ class WatchTests(ReflectorTestCase):
         self.sync("a")
         with capturedLogs() as events:
             self.assertEqual(self.turn(bookmark("6"), KubernetesError(0, SILENT, "no byte in time")), 0.0)
-        self.assertEqual((events, self.reflector.trouble), ([], ""))
+        (event,) = events
+        self.assertIn("Service: nothing came", formatEvent(event))
+        self.assertEqual(self.reflector.trouble, "")
         self.turn(bookmark("7"))
         self.assertEqual(self.last_query()["resourceVersion"], "6")
 
@@ -505,7 +508,7 @@ class OptionalKindTests(ReflectorTestCase):
                 self.clock.advance(100)
         self.assertTrue(self.reflector.is_refused)
         self.assertEqual(delays, [0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0, 15.0, 15.0, 15.0])
-        self.assertEqual(self.received.told[0], "synced Secret")
+        self.assertEqual(self.received.told[:2], ["+Secret", "synced Secret"])
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
         self.assertIn("403 Forbidden", formatEvent(events[0]))
 
@@ -567,6 +570,26 @@ class LogTests(ReflectorTestCase):
             self.lines(lambda: self.turn(bookmark("9", ends=True))),
             ["Service: listed again, 0 objects: the resource version expired"],
         )
+
+    def test_silence_again(self) -> None:
+        """A watch that stays silent is renewed without a word, until something came meanwhile."""
+        self.sync("a")
+        silent = KubernetesError(0, SILENT, "no byte")
+
+        def turns(version: str) -> None:
+            self.turn(bookmark(version), silent)
+            for _ in range(9):
+                self.turn(lambda: self.clock.advance(75), silent)
+
+        for version in "67":
+            self.assertEqual(len(self.lines(partial(turns, version))), 1)
+
+    def test_no_streaming_list(self) -> None:
+        """An API server without streaming lists is no news."""
+        lines = self.lines(
+            lambda: (self.turn(KubernetesError(422, "Invalid", "x")), self.turn(page("5", [("a", "1")])))
+        )
+        self.assertEqual(lines, ["Service: synced, 1 objects"])
 
     def test_contact(self) -> None:
         """Losing and regaining contact are one line each."""
