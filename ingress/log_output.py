@@ -4,6 +4,8 @@
 nobody empties, or a disk that hangs, that would stop the reactor, and with it all requests.  Here a line
 is handed over and forgotten; what does not fit into the bound is dropped, and counted, and the
 first line that fits again says how many are missing.  (The access log has the same in ``ingress.proxy.access_log``.)
+
+Where ``twistd`` was told to log to a file, that is written by Twisted as ever, and opened anew here when somebody moved it.
 """
 
 import atexit
@@ -11,7 +13,14 @@ import os
 import sys
 from collections import deque
 from threading import Condition, Thread
-from typing import Final
+from typing import Any, Final
+
+from twisted.logger import FileLogObserver, Logger, globalLogPublisher
+from twisted.python.logfile import LogFile
+
+from ingress.proxy.access_output import PartlyWrittenError, write_all
+
+_log = Logger()
 
 MAX_WAITING_BYTES: Final = 1024 * 1024
 """What may wait to be written."""
@@ -34,6 +43,7 @@ class LogOutput:
         self._thread: Thread | None = None
         self._dropped = 0
         self._untold = 0
+        self._is_torn = False
 
     def __repr__(self) -> str:
         return f"<LogOutput: {self._waiting_bytes} bytes wait, {self._dropped} lines dropped>"
@@ -99,19 +109,45 @@ class LogOutput:
                 self._changed.notify_all()
 
     def _write_batch(self, batch: bytes) -> bool:
-        view = memoryview(batch)
+        # What was torn ends as a line of its own: others write here, too, and may have done so since.
+        octets = b"\n" + batch if self._is_torn else batch
         try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except OSError:
+            write_all(self._descriptor, octets)
+        except PartlyWrittenError as error:
             # There is nobody left to tell; the counter does.
+            if error.written:
+                self._is_torn = octets[error.written - 1 : error.written] != b"\n"
             return False
+        self._is_torn = False
         return True
 
 
 def spare_the_reactor() -> LogOutput:
     """Let the log that is about to begin not wait for standard output."""
-    output = LogOutput(1)
+    # Where standard output was closed from the start, its number may be that of a socket by now.
+    output = LogOutput(1 if sys.__stdout__ is not None else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
     sys.stdout = output
     atexit.register(output.drain)
     return output
+
+
+def reopen_log_files() -> None:
+    """Open the files anew that ``twistd`` logs to (``--logfile``), since somebody moved them; a file stays if that fails."""
+    for observer in tuple(getattr(globalLogPublisher, "_observers", ())):
+        file: Any = observer._outFile if isinstance(observer, FileLogObserver) else None
+        if not isinstance(file, LogFile):
+            continue
+        try:
+            descriptor = os.open(file.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        except OSError as error:
+            _log.error(
+                "The log {path} cannot be opened anew, and is written where it was: {why}",
+                path=file.path,
+                why=error.strerror,
+            )
+            continue
+        # Under the same number, so that no thread that logs meanwhile finds a closed file.
+        os.dup2(descriptor, file._file.fileno(), inheritable=False)
+        os.close(descriptor)
+        # Its own rotation goes by what it believes to have written there.
+        file.size = os.fstat(file._file.fileno()).st_size

@@ -1,6 +1,7 @@
-"""How the process ends: its signals and its exit status.
+"""What the process does at signals, and its exit status.
 
-SIGTERM and SIGINT stop the reactor, a second one cuts what still runs; either
+SIGTERM, SIGINT and SIGQUIT stop the reactor, a second one cuts what still runs; SIGHUP and SIGUSR1 have files opened anew that
+were moved away; SIGUSR2 means nothing yet, and must not kill.  Either
 way a stop that was asked for ends with status 0.  (twistd would raise the signal
 again at its end, which reads as a failure.)  A start that cannot succeed ends in
 one line on standard error and status 1.
@@ -10,7 +11,7 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -23,7 +24,7 @@ _log = Logger()
 
 
 def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
-    """Stop *reactor* at the first SIGTERM or SIGINT, and call *hurry* at each further one.
+    """Stop *reactor* at the first SIGTERM, SIGINT or SIGQUIT, and call *hurry* at each further one.
 
     To be called once the reactor runs, in the main thread: it replaces the
     handlers that the reactor brought.
@@ -41,8 +42,31 @@ def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
     def signalled(number: int, frame: FrameType | None) -> None:
         reactor.callFromThread(stop)
 
-    signal.signal(signal.SIGTERM, signalled)
-    signal.signal(signal.SIGINT, signalled)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signalled)
+
+
+def is_to_be_a_daemon(runner: Mapping[str, object] | None) -> bool:
+    """Whether *runner*, the options of ``twistd``, make it leave the terminal; other runners have no such option."""
+    return runner is not None and "nodaemon" in runner and not runner["nodaemon"]
+
+
+def reopen_on_signals(reactor: Any, *reopen: Callable[[], None]) -> None:
+    """Call each of *reopen*, in the thread of *reactor*, at each SIGHUP and SIGUSR1; say that SIGUSR2 is ignored.
+
+    To be called before ``twistd`` begins its log: it leaves SIGUSR1 alone then.
+    """
+
+    def tell() -> None:
+        _log.info("SIGUSR2 has no meaning here, and is ignored")
+
+    def signalled(number: int, frame: FrameType | None) -> None:
+        for call in reopen:
+            reactor.callFromThread(call)
+
+    signal.signal(signal.SIGHUP, signalled)
+    signal.signal(signal.SIGUSR1, signalled)
+    signal.signal(signal.SIGUSR2, lambda number, frame: reactor.callFromThread(tell))
 
 
 def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> None:
@@ -56,6 +80,9 @@ def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> No
 
 def _told_on_standard_error(line: str) -> bool:
     """Write to the real standard error: ``sys.stderr`` leads into Twisted's log by now."""
+    if sys.__stderr__ is None:
+        # It was closed from the start, and its number may be that of a socket by now.
+        return False
     try:
         # A daemon has nobody to read it; the log file is what is left.
         if os.fstat(2).st_rdev == os.stat(os.devnull).st_rdev:

@@ -35,7 +35,8 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.metrics.metrics import Metrics
 from ingress.misdirected import ServerNames
 from ingress.model.balancing import Balancing
-from ingress.proxy.access_log import AccessLog, write_to
+from ingress.proxy.access_log import AccessLog
+from ingress.proxy.access_output import AccessOutput
 from ingress.proxy.crowd import DEFAULT_CONNECTIONS
 from ingress.proxy.grounds import ground_for
 from ingress.proxy.http2.negotiating import SessionRules
@@ -174,7 +175,14 @@ class IngressService(Service):
 
         self._metrics = metrics or Metrics()
         self._sweep = Sweep(reactor)
-        self._access_log = AccessLog(reactor, self._open_access_log(), self._metrics.access_lines_dropped)
+        output = AccessOutput(settings.access_log)
+        self._access_log = AccessLog(
+            reactor,
+            output.write,
+            self._metrics.access_lines_dropped,
+            reopen=output.reopen,
+            from_thread=lambda call: reactor.callFromThread(call),
+        )
         rules, right_of_way = AddressRules(), None
         if isinstance(source, ApiServerSource):
             rules, right_of_way = AddressRules(source.addresses), source.right_of_way
@@ -246,16 +254,6 @@ class IngressService(Service):
                 known=known.decode("ascii"),
             )
         return known
-
-    def _open_access_log(self) -> Callable[[bytes], None]:
-        path = self._settings.access_log
-        if path is None:
-            return write_to(1)
-        try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            return write_to(os.open(path, flags, 0o640))
-        except OSError as error:
-            raise StartError(f"--access-log {path}: {error.strerror}") from error
 
     # Start
 
@@ -335,6 +333,10 @@ class IngressService(Service):
     def stopService(self) -> Deferred[None]:
         super().stopService()
         return Deferred.fromCoroutine(self._stop())
+
+    def reopen_files(self) -> None:
+        """Open the access log anew: somebody moved its file away."""
+        self._access_log.reopen()
 
     def hurry(self) -> None:
         """Wait for nothing any more: a second request to stop."""

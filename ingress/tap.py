@@ -361,9 +361,9 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
     from ingress.interpreter import set_up_interpreter
-    from ingress.log_output import spare_the_reactor
+    from ingress.log_output import reopen_log_files, spare_the_reactor
     from ingress.metrics.metrics import Metrics
-    from ingress.process import end_with, stop_on_signals
+    from ingress.process import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
     from ingress.service import IngressService, source_of
     from ingress.steady_time import keep_steady_time
 
@@ -379,9 +379,14 @@ def makeService(options: Options) -> "IService":
         def failed(error: StartError) -> None:
             end_with(reactor, error, output.drain)
 
+        if settings.access_log is None and is_to_be_a_daemon(options.parent):
+            raise StartError(
+                "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
+            )
         service = IngressService(settings, reactor, source, failed, metrics)
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
+    reopen_on_signals(reactor, reopen_log_files, service.reopen_files)
     reactor.callWhenRunning(set_up_interpreter, reactor)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
     made: IService = service

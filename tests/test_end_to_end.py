@@ -235,7 +235,7 @@ class StopTests(EndToEndCase):
         await self.stopped(controller)
         await self.until(lambda: client.lost)
         self.assertEqual(client.answers, [])
-        self.assertIn(b'"/cut" 499 0 ', self.access_log.read_bytes())
+        self.assertIn(b'"/cut" 503 0 ', self.access_log.read_bytes())
 
     async def test_grace(self) -> None:
         """When the grace is over, what still runs is cut."""

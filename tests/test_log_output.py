@@ -80,6 +80,27 @@ class LogOutputTests(SynchronousTestCase):
             self.output.write(LINE)
             self.until(lambda number=number: self.output.dropped() == number)  # type: ignore[misc]
 
+    def test_torn_line(self) -> None:
+        """A line that was written in part is ended before the next one."""
+        taken: list[bytes] = []
+        room = [4, 0, 100]
+
+        def write(descriptor: int, octets: memoryview) -> int:
+            if not room[0]:
+                del room[0]
+                raise OSError(28, "No space left on device")
+            count = min(len(octets), room[0])
+            if room[0] < 100:
+                del room[0]
+            taken.append(bytes(octets[:count]))
+            return count
+
+        self.patch(os, "write", write)
+        self.assertFalse(self.output._write_batch(b"0123456789\n"))
+        self.assertTrue(self.output._write_batch(b"next\n"))
+        self.assertTrue(self.output._write_batch(b"last\n"))
+        self.assertEqual(b"".join(taken), b"0123\nnext\nlast\n")
+
     def test_as_a_log_file(self) -> None:
         """Twisted's log takes it for a text file."""
         publisher = LogPublisher(textFileLogObserver(self.output))  # type: ignore[arg-type]  # it has what is used

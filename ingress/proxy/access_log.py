@@ -14,23 +14,27 @@ TLS that passes through has a line for each connection when it is over: *method*
 
 The reactor never waits for the file: lines are handed to the thread in batches,
 and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
-counted, never requests.
+counted, never requests.  What the file does not take (a full disk) is counted, too, and
+told in the log, now and then.
 """
 
-import os
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from queue import Empty, Full, Queue
 from threading import Thread
-from time import gmtime, strftime, time
+from time import gmtime, monotonic, strftime, time
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.proxy.access_output import LinesLostError
+
 MAX_FIELD = 2048
 """Bytes of the request target that a line shows."""
 FLUSH_SECONDS = 0.2
+QUIET_SECONDS = 60.0
+"""The least time between two lines in the log that say how many are lost here."""
 _BATCH_LINES = 512
 _WAITING_BATCHES = 64
 
@@ -76,9 +80,10 @@ def _text_of(value: Hashable) -> bytes:
 class AccessLog:
     """Collects lines and hands them, batch by batch, to a writing thread.
 
-    *write* is called in that thread with whole lines and may block; *dropped*
-    is told, in the reactor thread, how many lines were lost; *wall_clock* returns the time of
-    day, in seconds since 1970.
+    *write* is called in that thread with whole lines and may block; an ``OSError`` means that they are lost, all or as many
+    as ``LinesLostError`` says.  *reopen* is called there, too.  *dropped* is told how many lines were lost, in the
+    reactor thread, which *from_thread* leads to (``callFromThread``).  *wall_clock* returns the time of
+    day, in seconds since 1970, *steady* the seconds of a clock that nobody sets.
     """
 
     log = Logger()
@@ -89,6 +94,10 @@ class AccessLog:
         write: Callable[[bytes], None],
         dropped: Callable[[int], None],
         wall_clock: Callable[[], float] = time,
+        *,
+        reopen: Callable[[], None] = lambda: None,
+        from_thread: Callable[[Callable[[], None]], object] = lambda call: call(),
+        steady: Callable[[], float] = monotonic,
     ) -> None:
         self._clock = clock
         self._wall_clock = wall_clock
@@ -100,7 +109,12 @@ class AccessLog:
         self._thread = Thread(target=self._write_batches, name="access-log", daemon=True)
         self._millisecond = -1
         self._stamp = b""
-        self._failed = False
+        self._reopen = reopen
+        self._is_to_reopen = False
+        self._from_thread = from_thread
+        self._steady = steady
+        self._untold = 0
+        self._told_at = float("-inf")
 
     def start(self) -> None:
         """Start the writing thread."""
@@ -176,6 +190,15 @@ class AccessLog:
         except Full:
             self._dropped(len(lines))
 
+    def reopen(self) -> None:
+        """Have the file opened anew, by the thread; lines so far may go to either."""
+        self.flush()
+        self._is_to_reopen = True
+        try:
+            self._batches.put_nowait(b"")
+        except Full:
+            pass  # It has enough to wake up for.
+
     def _write_batches(self) -> None:
         while (batch := self._batches.get()) is not None:
             try:
@@ -187,21 +210,33 @@ class AccessLog:
                     batch += following
             except Empty:
                 pass
-            try:
-                self._write(batch)
-                self._failed = False
-            except OSError as error:
-                if not self._failed:
-                    self._failed = True
-                    self.log.error("access log cannot be written: {error}", error=str(error))
+            if self._is_to_reopen:
+                self._is_to_reopen = False
+                self._attempt(self._reopen, 0)
+            if batch:
+                self._attempt(lambda: self._write(batch), batch.count(b"\n"))  # noqa: B023 - called at once
+        if self._untold:
+            self._tell("and the process ends")
 
+    def _attempt(self, call: Callable[[], None], lines: int) -> None:
+        """Write or reopen by *call*; where it does not say how many lines are lost, all *lines* are."""
+        why = "now it is written again"
+        try:
+            call()
+        except OSError as error:
+            why = error.strerror or str(error)
+            lost = error.lines if isinstance(error, LinesLostError) else lines
+            if lost:
+                self._untold += lost
+                self._from_thread(lambda: self._dropped(lost))
+        if self._untold and self._steady() - self._told_at >= QUIET_SECONDS:
+            self._tell(why)
 
-def write_to(descriptor: int) -> Callable[[bytes], None]:
-    """Return a function that writes all of a batch to a file descriptor, blocking if need be."""
-
-    def write(batch: bytes) -> None:
-        view = memoryview(batch)
-        while view:
-            view = view[os.write(descriptor, view) :]
-
-    return write
+    def _tell(self, why: str) -> None:
+        self._told_at = self._steady()
+        self.log.error(
+            "{lines} lines of the access log are lost, as it could not be written: {why}",
+            lines=self._untold,
+            why=why,
+        )
+        self._untold = 0

@@ -21,6 +21,8 @@ from ingress.proxy.transports import TIMED_OUT
 
 CLIENT_CLOSED: Final = 499
 """What the log shows when downstream left before there was an answer (nginx's number)."""
+CUT_OFF: Final = 503
+"""What the log shows when we ended the connection before there was an answer, as the process was to end."""
 IDEMPOTENT: Final = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 """Methods whose requests may be sent twice (RFC 9110 section 9.2.2)."""
 

@@ -35,7 +35,7 @@ from ingress.http.response_head import ResponseHead
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.policy import Reply, SecureFields
 from ingress.proxy.attempting import Attempting
-from ingress.proxy.attempts import CLIENT_CLOSED, State
+from ingress.proxy.attempts import CLIENT_CLOSED, CUT_OFF, State
 from ingress.proxy.grpc_replies import trailers_only
 from ingress.proxy.halves import DownstreamHalf
 from ingress.proxy.replies import accepts_html, head_of
@@ -192,7 +192,7 @@ class Exchange(Attempting):
             self._upstream.end_tunnel()
         else:
             self._drop_upstream()
-        self.status = self.status or CLIENT_CLOSED
+        self.status = self.status or (CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED)
         self._finish()
 
     def downstream_full(self) -> None:

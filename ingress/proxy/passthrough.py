@@ -26,7 +26,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.attempts import CLIENT_CLOSED
+from ingress.proxy.attempts import CLIENT_CLOSED, CUT_OFF
 from ingress.proxy.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS, MAX_ATTEMPTS, TUNNEL_SPLICE_BYTES
 from ingress.proxy.rotation import Rotation
 from ingress.proxy.sweep import NEVER
@@ -191,7 +191,7 @@ class PassthroughTunnel:
             if end is not self._upstream:
                 return
         if self.state is State.CONNECTING:
-            self._status = CLIENT_CLOSED
+            self._status = CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED
             self.state = State.CLOSING
         other = self.other(end)
         if other.is_open:

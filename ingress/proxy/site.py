@@ -63,6 +63,8 @@ class ProxySite:
         self.sessions = sessions
         """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
         self.draining = False
+        self.is_cutting_off = False
+        """Whether connections end because the process does, and not because their clients left."""
         self.server_names = ServerNames()
         """What handshakes go by, by which requests are found to be misdirected."""
         self._random_bits: Callable[[int], int] = random.getrandbits
@@ -146,6 +148,7 @@ class ProxySite:
 
     def abort(self) -> None:
         """End every connection at once."""
+        self.is_cutting_off = True
         for channel in list(self._channels):
             channel.abort()
 

@@ -1,6 +1,7 @@
 """Tests for ``ingress.proxy.access_log``."""
 
-import os
+from collections.abc import Callable
+from queue import Empty, Queue
 from threading import Event
 
 from hypothesis import given, settings
@@ -9,7 +10,8 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.access_log import FLUSH_SECONDS, MAX_FIELD, AccessLog, escape, write_to
+from ingress.proxy.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
+from ingress.proxy.access_output import LinesLostError
 
 PATIENCE = 10.0
 """Seconds after which a wait for the writing thread is a failure."""
@@ -54,6 +56,7 @@ class AccessLogCase(SynchronousTestCase):
         self.clock = Clock()
         self.written: list[bytes] = []
         self.lost: list[int] = []
+        self.calls: list[Callable[[], None]] = []
         self.stuck = Event()
         self.wrote = Event()
 
@@ -175,40 +178,112 @@ class WritingTests(AccessLogCase):
         self.assertEqual(kept + sum(self.lost), 100_000)
 
     def test_failing_writer(self) -> None:
-        """A file that cannot be written is told once, and tried again with what comes next."""
-        attempts: list[bytes] = []
+        """Lines that a file does not take are counted, told at once, and then not again for a while."""
+        full = OSError(28, "No space left on device")
+        outcomes: list[OSError | None] = [full, full, LinesLostError(2, full), None, None, full]
+        seconds = Clock()
 
         def write(batch: bytes) -> None:
-            attempts.append(batch)
-            if len(attempts) in (1, 2, 4):
-                raise OSError(28, "No space left on device")
+            outcome = outcomes.pop(0)
+            if outcome is not None:
+                raise outcome
 
-        log = self.open(write)
-        with capturedLogs() as events:
-            for _ in range(4):
+        log = AccessLog(
+            self.clock, write, self.lost.append, from_thread=self.calls.append, steady=seconds.seconds
+        )
+        told = []
+        for pause in (0.0, 1.0, 1.0, 1.0, QUIET_SECONDS, 1.0):
+            seconds.advance(pause)
+            for _ in range(3):
                 self.record(log)
-                log.stop()
-                log._write_batches()
-        self.assertEqual(len(attempts), 4)
-        self.assertEqual(len(events), 2, "once for each row of failures")
-        self.assertIn("No space left on device", formatEvent(events[0]))
+            log.flush()
+            with capturedLogs() as events:
+                self.write_all(log)
+            told.append([formatEvent(event) for event in events])
+        why = "lines of the access log are lost, as it could not be written:"
+        self.assertEqual(
+            told,
+            [
+                [f"3 {why} No space left on device"],
+                [],
+                [],
+                [],
+                [f"5 {why} now it is written again"],
+                [],
+            ],
+        )
+        self.assertEqual(self.lost, [], "nothing is counted in the thread that writes")
+        for call in self.calls:
+            call()
+        self.assertEqual(self.lost, [3, 3, 2, 3])
+        with capturedLogs() as events:
+            log.stop()
+            log._write_batches()
+        self.assertEqual([formatEvent(event) for event in events], [f"3 {why} and the process ends"])
 
-    def test_descriptor(self) -> None:
-        """All of a batch goes to the descriptor."""
-        reading, writing = os.pipe()
-        self.addCleanup(os.close, reading)
-        write_to(writing)(b"a line\n" * 100)
-        os.close(writing)
-        self.assertEqual(os.read(reading, 10_000), b"a line\n" * 100)
+    def write_all(self, log: AccessLog) -> None:
+        """Do what the thread does until there is no batch left, and go on."""
+        with self.assertRaises(_NoMoreError):
+            self.patch(log, "_batches", _Batches(log._batches))
+            log._write_batches()
 
-    def test_short_writes(self) -> None:
-        """A descriptor that takes a batch in parts gets all the parts."""
-        taken = bytearray()
+    def test_reopen(self) -> None:
+        """The file is opened anew by the thread, once for all who asked, also while nothing is written."""
+        done: list[str] = []
+        log = AccessLog(
+            self.clock,
+            lambda batch: done.append("write"),
+            self.lost.append,
+            reopen=lambda: done.append("reopen"),
+        )
+        log.reopen()
+        log.reopen()
+        self.write_all(log)
+        self.record(log)
+        log.reopen()
+        self.write_all(log)
+        self.assertEqual(done, ["reopen", "reopen", "write"])
 
-        def write(descriptor: int, octets: memoryview) -> int:
-            taken.extend(octets[:3])
-            return min(3, len(octets))
+    def test_reopen_while_stuck(self) -> None:
+        """Nobody waits for a thread that has more to write than it can hold."""
+        log = AccessLog(self.clock, self.write, self.lost.append, reopen=lambda: self.wrote.set())
+        while not self.lost:
+            self.record(log)
+            log.flush()
+        log.reopen()
+        self.stuck.set()
+        self.write_all(log)
+        self.assertTrue(self.wrote.is_set())
 
-        self.patch(os, "write", write)
-        write_to(1)(b"0123456789")
-        self.assertEqual(bytes(taken), b"0123456789")
+    def test_reopen_loses_a_line(self) -> None:
+        """A line whose end cannot be written to the old file is counted."""
+
+        def reopen() -> None:
+            raise LinesLostError(1, OSError(28, "No space left on device"))
+
+        log = AccessLog(self.clock, self.written.append, self.lost.append, reopen=reopen)
+        log.reopen()
+        with capturedLogs() as events:
+            self.write_all(log)
+        self.assertEqual((self.lost, len(events)), ([1], 1))
+
+
+class _NoMoreError(Exception):
+    """There is no batch left."""
+
+
+class _Batches:
+    """A queue that never waits."""
+
+    def __init__(self, queue: Queue[bytes | None]) -> None:
+        self._queue = queue
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._queue, name)
+
+    def get(self) -> bytes | None:
+        """Return the next one."""
+        try:
+            return self._queue.get_nowait()
+        except Empty:
+            raise _NoMoreError from None
