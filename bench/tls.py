@@ -125,15 +125,15 @@ def microseconds(action: Callable[[], object], count: int = HANDSHAKES) -> float
 def rows() -> Iterator[tuple[str, str]]:
     """Measure; yield what was measured, and what it was."""
     secrets = [make_secret(number, ec.generate_private_key(ec.SECP256R1())) for number in range(CERTIFICATES)]
-    before, begin, now = resident_kib(), perf_counter(), datetime.now(UTC)
-    loaded = {host(number): (load_certificate(secret, now),) for number, secret in enumerate(secrets)}
+    before, begin, _now = resident_kib(), perf_counter(), datetime.now(UTC)
+    loaded = {host(number): (load_certificate(secret),) for number, secret in enumerate(secrets)}
     seconds = perf_counter() - begin
     yield "Secrets with a certificate (ECDSA P-256)", f"{CERTIFICATES:,}"
     yield "reading and checking one", f"{seconds / CERTIFICATES * 1e6:.0f} µs"
     yield "memory of one that was read", f"{(resident_kib() - before) / CERTIFICATES:.1f} KiB"
 
     shared = rsa.generate_private_key(65537, 2048)
-    own = load_certificate(make_secret(CERTIFICATES, shared), now)
+    own = load_certificate(make_secret(CERTIFICATES, shared))
     contexts = ServerContexts(own)
     begin = perf_counter()
     contexts.publish(CertificateTable(SharedMap(loaded), SharedMap()))
@@ -163,7 +163,7 @@ def rows() -> Iterator[tuple[str, str]]:
         "handshake, RSA 2048 (the default certificate)",
         f"{microseconds(lambda: visitor.shake('x.test')):.0f} µs",
     )
-    large = ServerContexts(load_certificate(make_secret(0, rsa.generate_private_key(65537, 4096)), now))
+    large = ServerContexts(load_certificate(make_secret(0, rsa.generate_private_key(65537, 4096))))
     slow = Visitor(large)
     yield "handshake, RSA 4096 (the largest key)", f"{microseconds(lambda: slow.shake('x.test'), 100):.0f} µs"
     authorities = b"".join(secret.content[CHAIN_KEY] for secret in secrets[:MOST_AUTHORITIES])

@@ -93,6 +93,10 @@ class Certificate:
     key_type: str
     """``RSA``, ``ECDSA``, ``Ed25519`` or ``Ed448``: which clients can do something with it."""
 
+    def is_valid_at(self, now: datetime) -> bool:
+        """Tell whether *now* is within the validity period (RFC 5280 section 4.1.2.5)."""
+        return self.not_before <= now < self.not_after
+
     def ends_soon(self, now: datetime) -> bool:
         """Tell whether it is time to renew, or past it."""
         return self.not_after - now <= ENDS_SOON
@@ -118,7 +122,7 @@ class CertificateTable:
     """
 
     exact: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
-    """By host in lower case."""
+    """By host in lower case.  None at all means the default, and keeps the host from its wildcard's."""
     wildcard: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By what follows the asterisk, so with a leading dot: ``.example.com``."""
     default: Certificate | None = None
@@ -148,16 +152,16 @@ class CertificateTable:
         name = server_name.lower().removesuffix(".")
         found = self.exact.get(name)
         if found is not None:
-            return found
+            return found or None
         dot = name.find(".")
         return self.wildcard.get(name[dot:]) if dot > 0 else None
 
 
-def load_certificate(secret: Secret, now: datetime) -> Certificate:
+def load_certificate(secret: Secret) -> Certificate:
     """Read and check the key pair of *secret*; raise ``CertificateError`` if it cannot serve.
 
-    *now* decides about expiry.  A certificate whose validity has not begun is
-    taken: it heals by itself, and so does a clock that is behind.
+    The time has no say: a certificate that has ended, or has not begun, is taken as it is.  Who
+    shows one tells so (``Certificate.is_valid_at``), and clients decide what they make of it.
     """
     if secret.type not in ACCEPTED_SECRET_TYPES:
         raise CertificateError(f"the Secret's type is {secret.type!r}, not {TLS_SECRET_TYPE!r}")
@@ -165,10 +169,6 @@ def load_certificate(secret: Secret, now: datetime) -> Certificate:
     key = _private_key(_content(secret, PRIVATE_KEY_KEY))
     leaf = chain[0]
     _check_match(chain, key)
-    if leaf.not_valid_after_utc <= now:
-        raise CertificateError(
-            f"{CHAIN_KEY}: the certificate expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}"
-        )
     for number, certificate in enumerate(chain, 1):
         _check_strength(number, certificate)
     return Certificate(

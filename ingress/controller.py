@@ -19,6 +19,9 @@ Theory of operation.  Two things can be out of date, each with one delayed call:
   took, so that requests keep most of the reactor however often objects change; what changes
   meanwhile is one round.
 
+Certificates begin and cease to be valid without any change of an object.  A third call waits for the
+next such moment, and begins a round then.
+
 Invariants:
 
 1. Nothing is published before the source is synced.  The first snapshot holds all that
@@ -70,6 +73,10 @@ that never cease leave at least four fifths of the reactor's time to requests.""
 
 LONGEST_REST_SECONDS = 0.01
 """No change waits longer for its round, however long the last one took."""
+
+CALENDAR_SECONDS = 30.0
+"""The calendar is looked at this often, while certificates are served: the delays of the reactor know
+nothing of a calendar that is set, or of a machine that slept."""
 
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
@@ -129,6 +136,7 @@ class Controller:
         self._changed_services: set[ObjectKey] = set()
         self._round_call: IDelayedCall | None = None
         self._endpoints_call: IDelayedCall | None = None
+        self._calendar_call: IDelayedCall | None = None
 
     def changed(self, batch: Batch) -> None:
         """Store *batch*, and see to it that what really changed gets published."""
@@ -167,10 +175,10 @@ class Controller:
         self._round = None
         self._problem_log.stop()
         self._publication_log.stop()
-        for call in (self._round_call, self._endpoints_call):
+        for call in (self._round_call, self._endpoints_call, self._calendar_call):
             if call is not None and call.active():
                 call.cancel()
-        self._round_call = self._endpoints_call = None
+        self._round_call = self._endpoints_call = self._calendar_call = None
 
     def verify(self) -> tuple[str, ...]:
         """Compare what is published with a full translation; return the differences, none when all is well.
@@ -220,6 +228,7 @@ class Controller:
         self._rested_at = self._clock.seconds() + REST_FACTOR * self._round_seconds
         if self._changed_since:
             self._schedule_round()
+        self._await_moment()
 
     def _begin(self) -> Iterator[None]:
         self._round_seconds = 0.0
@@ -262,6 +271,27 @@ class Controller:
         self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
         if self._changed_since:
             self._schedule_round()
+
+    # Time
+
+    def _await_moment(self) -> None:
+        """See to it that there is a round when time alone makes a difference."""
+        seconds = self._translation.seconds_to_next(self._now())
+        if self._calendar_call is not None:
+            self._calendar_call.cancel()
+            self._calendar_call = None
+        if seconds is not None:
+            self._calendar_call = self._clock.callLater(
+                min(seconds, CALENDAR_SECONDS), self._look_at_calendar
+            )
+
+    def _look_at_calendar(self) -> None:
+        self._calendar_call = None
+        if self._translation.seconds_to_next(self._now()) == 0:
+            self._changed_since = True
+            self._schedule_round()
+        else:
+            self._await_moment()
 
     # Endpoints
 

@@ -125,6 +125,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
         ingress_class=settings.ingress_class,
         controller_class=settings.controller_class,
         watch_without_class=settings.watch_without_class,
+        shared_hosts=settings.shared_hosts,
         annotations_prefix=settings.annotations_prefix,
         default_backend_service=settings.default_backend_service,
         default_ssl_certificate=settings.default_ssl_certificate,
@@ -228,7 +229,7 @@ class IngressService(Service):
             groups=groups,
             seconds=reactor.seconds,
         )
-        store = Store(_now)
+        store = Store()
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
         self._controller = Controller(
             store, translate_options(settings), self._publish, reactor, self._metrics, _now, self._reporting

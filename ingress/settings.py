@@ -86,6 +86,8 @@ class Settings:
     ingress_class: str = INGRESS_CLASS
     controller_class: str = CONTROLLER_CLASS
     watch_without_class: bool = False
+    shared_hosts: bool = False
+    """Whether Ingresses speak for hosts that belong to other namespaces."""
     annotations_prefix: str = ANNOTATIONS_PREFIX
 
     default_backend_service: BackendReference | None = None
@@ -101,9 +103,9 @@ class Settings:
     http2_prior_knowledge: bool = False
     """Whether plain connections may begin with it."""
     ssl_redirect: bool = True
-    """Whether hosts with a certificate redirect to HTTPS, where an Ingress says nothing about it."""
+    """Whether hosts that ``spec.tls`` names redirect to HTTPS, where an Ingress says nothing about it."""
     force_ssl_redirect: bool = False
-    """Whether hosts without one do so, too."""
+    """Whether all other hosts do so, too."""
     ssl_passthrough: bool = False
     """Whether the annotation ``ssl-passthrough`` is honored."""
     strict_transport: StrictTransport | None = STRICT_TRANSPORT

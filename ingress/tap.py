@@ -17,6 +17,7 @@ from attrs import frozen
 from twisted.python import usage
 
 from ingress.cli import (
+    class_options,
     http2_options,
     https_options,
     limit_options,
@@ -75,15 +76,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Objects from manifests",
         (("manifests", "PATH"), ("endpoint", f"{option_values.SERVICE_FORM}=HOST:PORT")),
     ),
-    (
-        "Which Ingresses are served",
-        (
-            ("ingress-class", "NAME"),
-            ("controller-class", "NAME"),
-            ("watch-without-class", ""),
-            ("annotations-prefix", "PREFIX"),
-        ),
-    ),
+    class_options.GROUP,
     (
         "Backends and certificates",
         (
@@ -109,6 +102,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 
 class Options(
+    class_options.ClassOptions,
     reporting_options.ReportingOptions,
     https_options.HttpsOptions,
     http2_options.Http2Options,
@@ -124,7 +118,6 @@ class Options(
     )
 
     optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
-        ["watch-without-class", None, "Serve Ingresses that name no class, too."],
         [
             "allow-external-name",
             None,
@@ -161,14 +154,6 @@ class Options(
             "Which Secrets to watch; empty for all. Others are read by name when referred to.",
             option_values.read_field_selector,
         ),
-        parameter("ingress-class", _DEFAULTS.ingress_class, "Class to serve where no IngressClass object of that name exists.", option_values.read_word),
-        parameter(
-            "controller-class",
-            _DEFAULTS.controller_class,
-            "Serve the classes of all IngressClass objects whose spec.controller is this.",
-            option_values.read_word,
-        ),
-        parameter("annotations-prefix", _DEFAULTS.annotations_prefix, "Prefix of the annotations to honor.", option_values.read_prefix),
         parameter(
             "default-backend-service",
             None,
@@ -299,6 +284,7 @@ class Options(
             ingress_class=self["ingress-class"],
             controller_class=self["controller-class"],
             watch_without_class=bool(self["watch-without-class"]),
+            shared_hosts=bool(self["shared-hosts"]),
             annotations_prefix=self["annotations-prefix"],
             default_backend_service=self["default-backend-service"],
             default_ssl_certificate=self["default-ssl-certificate"],

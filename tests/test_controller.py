@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from attrs import evolve
 from twisted.internet.task import Clock
@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.source import Sink
 from ingress.cluster.store import Changes, Store
 from ingress.controller import (
+    CALENDAR_SECONDS,
     LONGEST_REST_SECONDS,
     REST_FACTOR,
     SLICE_SECONDS,
@@ -27,10 +28,12 @@ from ingress.model.objects import (
     IngressBackend,
     IngressPath,
     IngressRule,
+    IngressTLS,
     Kind,
     ObjectId,
     ObjectKey,
     Projection,
+    Secret,
     Service,
     ServicePort,
     ServicePortReference,
@@ -44,6 +47,7 @@ from ingress.news.publication_log import REPORT_SECONDS
 from ingress.settings import ManualEndpoint
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
+from tests.translate.golden import issued
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SHOP = BackendReference("web", "shop", 80)
@@ -100,7 +104,7 @@ class ControllerTestCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.clock = Clock()
-        self.store = BrokenStore(lambda: NOW)
+        self.store = BrokenStore()
         self.metrics = Metrics()
         self.published: list[Snapshot] = []
         self.controller = Controller(
@@ -237,6 +241,66 @@ class RoundTests(ControllerTestCase):
         self.assertEqual(len(self.controller.verify()), 3)
         self.clock.advance(0)
         self.assertEqual(self.controller.verify(), ())
+
+
+class CalendarTests(ControllerTestCase):
+    """Certificates that begin and cease to be valid while no object changes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.today = NOW
+        self.controller = Controller(
+            self.store, self.options, self.published.append, self.clock, self.metrics, lambda: self.today
+        )
+        content = issued(("shop.test",), NOW - timedelta(days=1), NOW + timedelta(seconds=70))
+        entry = IngressTLS(("shop.test",), "tls")
+        self.start(
+            evolve(ingress("shop", "shop.test"), tls=(entry,)),
+            Secret(key("tls"), "kubernetes.io/tls", content),
+        )
+
+    def pass_(self, seconds: float, calendar: float | None = None) -> list[bool]:
+        """Let so much time pass, by the calendar perhaps another; return for what was published whether hosts insist."""
+        self.today += timedelta(seconds=seconds if calendar is None else calendar)
+        self.clock.advance(seconds)
+        self.clock.advance(0)
+        found = [snapshot.table.routes[0].secure_fields is not None for snapshot in self.published]
+        self.published.clear()
+        return found
+
+    def test_moment(self) -> None:
+        """A snapshot is published at the very moment, and none before it."""
+        for seconds in (30, 30, 9.5):
+            self.assertEqual(self.pass_(seconds), [])
+        self.assertEqual(self.pass_(0.5), [False])
+
+    def test_calendar_is_set(self) -> None:
+        """A calendar that is set is noticed soon, forwards and backwards."""
+        self.assertEqual(self.pass_(1, calendar=3600), [])
+        self.assertEqual(self.pass_(CALENDAR_SECONDS), [False])
+        self.assertEqual(self.pass_(1, calendar=-3600), [])
+        self.assertEqual(self.pass_(CALENDAR_SECONDS), [True])
+
+    def looks(self) -> int:
+        """How many looks at the calendar are to come."""
+        return sum("_look_at_calendar" in str(call) for call in self.clock.getDelayedCalls())
+
+    def test_one_call(self) -> None:
+        """One call waits however much changes, and none for a cluster without certificates or after the end."""
+        for number in range(3):
+            self.controller.changed(batch(ingress(f"i{number}", f"{number}.test")))
+            self.clock.advance(1)
+        self.assertEqual(self.looks(), 1)
+        self.controller.changed(gone(Kind.SECRET, "tls"))
+        self.clock.advance(1)
+        self.assertEqual(self.looks(), 0)
+        self.controller.changed(
+            batch(Secret(key("tls"), "kubernetes.io/tls", issued(("shop.test",), NOW, NOW)))
+        )
+        self.clock.advance(1)
+        self.assertEqual(self.looks(), 1)
+        self.controller.stop()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
 class BusyClock(Clock):

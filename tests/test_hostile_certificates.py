@@ -1,7 +1,6 @@
 """Secrets that somebody made to do harm: each is refused, with a reason, and in no time."""
 
 import time
-from datetime import UTC, datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -35,7 +34,7 @@ class RefusedTests(SynchronousTestCase):
         """Return why these are refused, if it is at once."""
         began = time.perf_counter()
         with self.assertRaises(CertificateError) as caught:
-            load_certificate(secret(tls_crt=chain, tls_key=key), datetime.now(UTC))
+            load_certificate(secret(tls_crt=chain, tls_key=key))
         self.assertLess(time.perf_counter() - began, AT_ONCE)
         return str(caught.exception.message)
 
@@ -55,7 +54,7 @@ class RefusedTests(SynchronousTestCase):
         message = self.refused(CHAIN, begin + body * (MEBIBYTE // len(body)) + end)
         self.assertEqual(message, "tls.key: the private key is too large")
         surrounded = b"#" * MEBIBYTE + KEY + b"#" * MEBIBYTE
-        found = load_certificate(secret(tls_crt=CHAIN, tls_key=surrounded), datetime.now(UTC))
+        found = load_certificate(secret(tls_crt=CHAIN, tls_key=surrounded))
         self.assertEqual(found.names, ("a.test",))
 
     def test_nothing_is_read(self) -> None:
@@ -93,7 +92,7 @@ class RefusedTests(SynchronousTestCase):
         many, _ = issue(AUTHORITY, [f"host-{number}.example.test" for number in range(5000)])
         self.assertIn("tls.crt: the 1 certificates have", self.refused(many, KEY))
         long = secret(tls_crt=CHAIN + AUTHORITY.pem * 31, tls_key=KEY)
-        self.assertEqual(load_certificate(long, datetime.now(UTC)).names, ("a.test",))
+        self.assertEqual(load_certificate(long).names, ("a.test",))
 
     def test_curves(self) -> None:
         """A key with which no handshake could succeed is refused; those that TLS knows are not."""
@@ -105,7 +104,7 @@ class RefusedTests(SynchronousTestCase):
             self.assertIn(f"tls.key: a key on the curve {curve.name}", message)
         for curve in known:
             chain, key_pem = issue(AUTHORITY, ["a.test"], key=ec.generate_private_key(curve))
-            found = load_certificate(secret(tls_crt=chain, tls_key=key_pem), datetime.now(UTC))
+            found = load_certificate(secret(tls_crt=chain, tls_key=key_pem))
             self.assertEqual(found.key_type, "ECDSA")
 
 

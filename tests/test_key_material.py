@@ -26,7 +26,7 @@ NOW = datetime.now(UTC)
 KEY = ObjectKey("shop", "tls")
 CHAIN, PRIVATE = issue(make_authority(), ["a.test"])
 SECRET = Secret(KEY, "kubernetes.io/tls", {"tls.crt": CHAIN, "tls.key": PRIVATE})
-CERTIFICATE = load_certificate(SECRET, NOW)
+CERTIFICATE = load_certificate(SECRET)
 INGRESS = Ingress(
     ObjectKey("shop", "app"),
     class_name="nginx",
@@ -58,7 +58,7 @@ class KeyMaterialTests(SynchronousTestCase):
     def test_values(self) -> None:
         """Secrets, certificates, and everything that is made of them."""
         table = CertificateTable({"a.test": (CERTIFICATE,)}, {}, CERTIFICATE)
-        reading = read_tls(INGRESS, lambda key: load(SECRET, NOW), None)
+        reading = read_tls(INGRESS, lambda key: load(SECRET), None, NOW)
         self.assertEqual(len(reading.claims), 1)
         generated = generate_certificate(NOW)
         self.assertIsInstance(generated, Certificate)
@@ -66,7 +66,7 @@ class KeyMaterialTests(SynchronousTestCase):
 
     def test_translation(self) -> None:
         """The store, the state, and snapshots of both translations."""
-        store = Store(lambda: NOW)
+        store = Store()
         changes = store.changed(
             {(Kind.SECRET, KEY): Projection(SECRET), (Kind.INGRESS, INGRESS.key): Projection(INGRESS)}
         )
@@ -95,7 +95,7 @@ class KeyMaterialTests(SynchronousTestCase):
             {"tls.key": PRIVATE},
         ):
             try:
-                load_certificate(Secret(KEY, "kubernetes.io/tls", content), NOW)
+                load_certificate(Secret(KEY, "kubernetes.io/tls", content))
             except CertificateError as error:
                 failure = Failure()
                 self.check(error, error.message, traceback.format_exc(), failure, failure.getTraceback())
@@ -109,8 +109,7 @@ class KeyMaterialTests(SynchronousTestCase):
                 KEY,
                 "kubernetes.io/tls",
                 dict(zip(("tls.crt", "tls.key"), issue(make_authority(), ["b"]), strict=True)),
-            ),
-            NOW,
+            )
         )
         mixed = Certificate(**{**asdict(other, recurse=False), "key_pem": CERTIFICATE.key_pem})
         try:

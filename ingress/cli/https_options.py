@@ -30,18 +30,18 @@ def read_max_age(text: str) -> int:
 
 
 class HttpsOptions(usage.Options):
-    """What holds for hosts with a certificate, unless an Ingress says otherwise."""
+    """What holds for hosts in ``spec.tls``, unless an Ingress says otherwise."""
 
     optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
         [
             "no-ssl-redirect",
             None,
-            "Redirect hosts with a certificate only where an Ingress says so by ssl-redirect.",
+            "Redirect hosts that spec.tls names only where an Ingress says so by ssl-redirect.",
         ],
         [
             "force-ssl-redirect",
             None,
-            "Redirect all hosts, also those without a certificate here, unless an Ingress says otherwise.",
+            "Redirect all hosts, also those that no spec.tls names, unless an Ingress says otherwise.",
         ],
         ["no-hsts", None, "Send no Strict-Transport-Security, and let pass what upstream sends."],
         ["no-hsts-subdomains", None, "Say nothing about subdomains in Strict-Transport-Security."],

@@ -6,8 +6,6 @@ by one whose certificate cannot, the store goes on handing out the good version,
 a problem on that Secret, until the Secret is deleted or becomes good.
 """
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import TypeVar
 
 from attrs import evolve, frozen
@@ -52,13 +50,9 @@ class Changes:
 
 
 class Store:
-    """Keeps objects by kind and key.
+    """Keeps objects by kind and key."""
 
-    *now* returns the current time with its zone; certificates are judged by it.
-    """
-
-    def __init__(self, now: Callable[[], datetime]) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._ingresses: dict[ObjectKey, Ingress] = {}
         self._ingress_classes: dict[str, IngressClass] = {}
         self._services: dict[ObjectKey, Service] = {}
@@ -216,12 +210,12 @@ class Store:
     def _refusal(self, key: ObjectKey, kept: Secret, projection: Projection) -> Problem | None:
         """Why a Secret must not take the place of *kept*, or None when it may."""
         if isinstance(projection.value, Secret):
-            error = refusal(kept, projection.value, self._now())
+            error = refusal(kept, projection.value)
             if error is None:
                 return None
             message = f"{error.message}; the last good version stays in use"
             return Problem(Kind.SECRET, key.namespace, key.name, error.reason, message)
-        if not has_good_part(kept, self._now()):
+        if not has_good_part(kept):
             return None
         return Problem(
             Kind.SECRET,

@@ -1,10 +1,10 @@
 """The redirect from HTTP to HTTPS: ``ssl-redirect``, ``force-ssl-redirect``, ``preserve-trailing-slash``.
 
-``ssl-redirect`` is on unless an Ingress turns it off, and holds for hosts that have
-a certificate of their own.  ``force-ssl-redirect`` is off unless an Ingress turns it
-on, and holds whether or not there is a certificate.  The operator may have both the
-other way around; an Ingress that says something has the last word.  Which hosts have a
-certificate is known when a route is built, so the route of a host without one carries no policy.
+``ssl-redirect`` is on unless an Ingress turns it off, and holds for hosts that ``spec.tls``
+speaks for.  ``force-ssl-redirect`` is off unless an Ingress turns it on, and holds for all
+hosts.  The operator may have both the other way around; an Ingress that says something has
+the last word.  Which hosts ``spec.tls`` speaks for is known when a route is built, so the
+route of any other host carries no policy.
 
 As in ingress-nginx, the slash at the end of a path is not repeated in the location,
 unless ``preserve-trailing-slash`` says so.  Where a query follows the path, all of the
@@ -49,18 +49,21 @@ REDIRECTS: Final = Family(
 
 @frozen(cache_hash=True)
 class CertifiedHosts:
-    """Hosts that have a certificate, for a route that takes more hosts than those.
+    """Hosts that are to be visited over HTTPS, for a route that takes more hosts than those.
 
-    *suffixes* are those of wildcard certificates: ``.example.com`` stands for one
-    label more, never for two.
+    *suffixes* are those of wildcards: ``.example.com`` stands for one label more, never for
+    two; *excepted* are hosts that a suffix does not stand for.
     """
 
     names: frozenset[bytes] = frozenset()
     suffixes: frozenset[bytes] = frozenset()
+    excepted: frozenset[bytes] = frozenset()
 
     def __contains__(self, host: bytes) -> bool:
+        if host in self.names:
+            return True
         dot = host.find(b".")
-        return host in self.names or (dot > 0 and host[dot:] in self.suffixes)
+        return dot > 0 and host[dot:] in self.suffixes and host not in self.excepted
 
 
 @frozen

@@ -1,9 +1,10 @@
 """``Strict-Transport-Security``: telling browsers that a host is to be asked over HTTPS only (RFC 6797).
 
-As in ingress-nginx it is said by default for hosts with a certificate of their own, on all
+As in ingress-nginx it is said by default for hosts that redirect by ``spec.tls``, on all
 answers over TLS, errors and our own replies included; never over plain HTTP, where it would
 mean nothing (section 8.1).  What upstream says in its place is dropped: the field must not
-come twice (section 7.1), and who runs the controller decides for the whole host.
+come twice (section 7.1), and who runs the controller decides for the whole host.  Unlike there, a
+host without a valid certificate for it says nothing: browsers would let nobody past it (section 8.4).
 """
 
 from attrs import frozen
@@ -32,5 +33,5 @@ class TransportSecurity:
     hosts: CertifiedHosts | None = None
 
     def line_for(self, host: bytes) -> bytes:
-        """Return the field line for *host*, empty where it has no certificate."""
+        """Return the field line for *host*, empty where nothing is to be said."""
         return self.line if self.hosts is None or host in self.hosts else b""

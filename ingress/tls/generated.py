@@ -45,4 +45,4 @@ def generate_certificate(now: datetime) -> Certificate:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ),
     }
-    return load_certificate(Secret(GENERATED_KEY, TLS_SECRET_TYPE, content), now)
+    return load_certificate(Secret(GENERATED_KEY, TLS_SECRET_TYPE, content))

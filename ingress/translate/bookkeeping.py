@@ -1,10 +1,12 @@
-"""What incremental translation keeps books in: drafts, an index, and the ledger of problems.
+"""What incremental translation keeps books in: drafts, an index, a timetable, and the ledger of problems.
 
 Plain containers, which know nothing of Kubernetes.
 """
 
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
+from datetime import datetime
 from typing import Generic, Protocol, Self, TypeVar
 
 from ingress.model.problems import Problem, Reason
@@ -109,6 +111,46 @@ class Index(Generic[K, V]):
                 self.discard(key, value)
         for key in after:
             self.add(key, value)
+
+
+class Timetable(Generic[K]):
+    """Moments at which time alone changes something, each with what it changes."""
+
+    def __init__(self) -> None:
+        self._moments: list[datetime] = []
+        self._keys: dict[datetime, dict[K, None]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._moments)
+
+    def add(self, moment: datetime, key: K) -> None:
+        """Note that *key* is different from *moment* on; saying it again changes nothing."""
+        keys = self._keys.get(moment)
+        if keys is None:
+            keys = self._keys[moment] = {}
+            insort(self._moments, moment)
+        keys[key] = None
+
+    def discard(self, moment: datetime, key: K) -> None:
+        """Forget that."""
+        keys = self._keys.get(moment)
+        if keys is None or key not in keys:
+            return
+        del keys[key]
+        if not keys:
+            del self._keys[moment]
+            del self._moments[bisect_right(self._moments, moment) - 1]
+
+    def between(self, one: datetime, other: datetime) -> Iterator[K]:
+        """Yield what is different at *other* from *one*, whichever of them is earlier."""
+        first, last = sorted((one, other))
+        for moment in self._moments[bisect_right(self._moments, first) : bisect_right(self._moments, last)]:
+            yield from self._keys[moment]
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the next moment after *moment*, None for none."""
+        at = bisect_right(self._moments, moment)
+        return self._moments[at] if at < len(self._moments) else None
 
 
 class ProblemLedger:

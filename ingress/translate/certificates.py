@@ -1,29 +1,26 @@
-"""``spec.tls`` of all Ingresses: which certificate is shown for which server name.
+"""``spec.tls`` of one Ingress: which certificate it brings for which host.
 
 An entry names hosts and a Secret of the Ingress's own namespace.
 
-- The certificate must cover the host.  An entry without hosts means those hosts of the
-  Ingress's own rules that the certificate covers; where the Ingress serves all hosts,
-  by a host-less rule or by a default backend alone, the certificate's own names.
+- The certificate must cover the host.  An entry without hosts is for the hosts of the
+  Ingress's own rules; where the Ingress serves all hosts, by a host-less rule or by a default
+  backend alone, for the certificate's own names.
 - An entry without Secret asks for the default certificate.
-- The oldest Ingress that brings a usable certificate for a host wins it.  Others of its
-  namespace may add certificates with keys of other types, so that a host has RSA for old
-  clients and ECDSA for the rest; for the same type the oldest wins.  Other namespaces may
-  not: most clients would then be shown what a stranger brought for the host.
-- A host whose Secret is missing or unusable is left to the next Ingress that names it,
-  to a wildcard certificate, and at last to the default certificate.  Nothing else of
-  the Ingress suffers.
+- An entry whose Secret is missing, unusable or for other names still speaks for its hosts, and
+  brings no certificate for them.  Nothing else of the Ingress suffers.
+- A certificate that has expired, or is not valid yet, is brought like any other, and that is told.
+
+What becomes of a host that several Ingresses name is for ``ingress.translate.host_tls`` to decide.
 
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import cache
 
 from attrs import frozen
 
-from ingress.certificates import Certificate, CertificateError, CertificateTable, load_certificate
+from ingress.certificates import Certificate, CertificateError, load_certificate
 from ingress.model.objects import Ingress, IngressTLS, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name
@@ -31,7 +28,6 @@ from ingress.model.state import ClusterState
 from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
-from ingress.translate.age import why_first
 from ingress.translate.options import TranslateOptions
 
 _SHOWN_NAMES = 8
@@ -42,12 +38,15 @@ Lookup = Callable[[ObjectKey], Certificate | CertificateError | None]
 
 @frozen(weakref_slot=False)
 class CertificateClaim:
-    """The certificate that an Ingress brings for a host; *secret* None stands for the default certificate."""
+    """What an Ingress says about TLS of a host.
+
+    *secret* None stands for the default certificate; *certificate* None for one that cannot be had.
+    """
 
     ingress: Ingress
     host: str
     secret: ObjectKey | None
-    certificate: Certificate
+    certificate: Certificate | None
     field: str
 
 
@@ -60,38 +59,39 @@ class TLSReading:
     problems: tuple[Problem, ...] = ()
 
 
-def load(secret: Secret | None, now: datetime) -> Certificate | CertificateError | None:
+def load(secret: Secret | None) -> Certificate | CertificateError | None:
     """Return the certificate in *secret*, or why there is none, or None where there is no Secret."""
     if secret is None:
         return None
     try:
-        return load_certificate(secret, now)
+        return load_certificate(secret)
     except CertificateError as error:
         return error
 
 
 def find(
-    key: ObjectKey, state: ClusterState, options: TranslateOptions, now: datetime
+    key: ObjectKey, state: ClusterState, options: TranslateOptions
 ) -> Certificate | CertificateError | None:
     """Return the certificate in the Secret *key*, or why there is none, or None where there is no Secret."""
     try:
         secret = secret_in(state, key)
     except CertificateError as error:
         return error
-    return (
-        hidden_by(options.secret_selector)
-        if secret is None and options.secret_selector
-        else load(secret, now)
-    )
+    return hidden_by(options.secret_selector) if secret is None and options.secret_selector else load(secret)
 
 
-def default_problems(key: ObjectKey, found: Certificate | CertificateError | None) -> tuple[Problem, ...]:
+def default_problems(
+    key: ObjectKey, found: Certificate | CertificateError | None, now: datetime
+) -> tuple[Problem, ...]:
     """Return what is wrong with *found*, the certificate of ``--default-ssl-certificate``."""
-    if isinstance(found, Certificate):
+    if not isinstance(found, Certificate):
+        reason, message = _refusal(key, found)
+        message = f"{message}; a generated certificate is used"
+    elif found.is_valid_at(now):
         return ()
-    reason, message = _refusal(key, found)
-    message = f"--default-ssl-certificate: {message}; a generated certificate is used"
-    return (Problem("Secret", key.namespace, key.name, reason, message),)
+    else:
+        reason, message = _out_of_time(found, now)
+    return (Problem("Secret", key.namespace, key.name, reason, f"--default-ssl-certificate: {message}"),)
 
 
 def secrets_named(ingress: Ingress, default: ObjectKey | None) -> tuple[ObjectKey, ...]:
@@ -105,104 +105,102 @@ def secrets_named(ingress: Ingress, default: ObjectKey | None) -> tuple[ObjectKe
     return tuple(named)
 
 
-def read_tls(ingress: Ingress, lookup: Lookup, default: Certificate | None) -> TLSReading:
+def read_tls(ingress: Ingress, lookup: Lookup, default: Certificate | None, now: datetime) -> TLSReading:
     """Read ``spec.tls`` of *ingress*; *default* is for entries without Secret.  Never raises."""
     if not ingress.tls:
         return _NO_TLS
-    reader = _TLSReader(ingress, lookup, default)
+    reader = _TLSReader(ingress, lookup, default, now)
     for index, entry in enumerate(ingress.tls):
         reader.read(entry, f"spec.tls[{index}]")
+    reader.finish()
     return TLSReading(tuple(reader.claims), tuple(reader.problems))
 
 
-def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
-    """Choose between *claims* to one host, sorted oldest first, and tell those that come too late.
-
-    Returns at most one certificate for each type of key, in the order of the claims.
-    """
-    winners: dict[str, CertificateClaim] = {}
-    first: CertificateClaim | None = None
-    problems: list[Problem] = []
-    for claim in claims:
-        if first is None:
-            first = claim
-        is_ours = claim.ingress.key.namespace == first.ingress.key.namespace
-        winner = winners.setdefault(claim.certificate.key_type, claim) if is_ours else first
-        if claim.secret != winner.secret:
-            problems.append(_conflict(claim, winner))
-    return tuple(winner.certificate for winner in winners.values()), tuple(problems)
-
-
-def translate_certificates(
-    ingresses: Iterable[Ingress], state: ClusterState, options: TranslateOptions, now: datetime
-) -> tuple[CertificateTable, tuple[Problem, ...]]:
-    """Build the certificate table from *ingresses*, which are sorted oldest first; never raises."""
-    lookup = cache(lambda key: find(key, state, options, now))
-    default: Certificate | None = None
-    problems: list[Problem] = []
-    if options.default_ssl_certificate is not None:
-        found = lookup(options.default_ssl_certificate)
-        default = found if isinstance(found, Certificate) else None
-        problems += default_problems(options.default_ssl_certificate, found)
-    by_host: dict[str, list[CertificateClaim]] = {}
-    for ingress in ingresses:
-        reading = read_tls(ingress, lookup, default)
-        problems += reading.problems
-        for claim in reading.claims:
-            by_host.setdefault(claim.host, []).append(claim)
-    exact: dict[str, tuple[Certificate, ...]] = {}
-    wildcard: dict[str, tuple[Certificate, ...]] = {}
-    for host, claims in by_host.items():
-        certificates, conflicts = choose(claims)
-        problems += conflicts
-        if host.startswith("*"):
-            wildcard[host[1:]] = certificates
-        else:
-            exact[host] = certificates
-    return CertificateTable(exact, wildcard, default), tuple(problems)
-
-
 class _TLSReader:
-    """Collects which certificates an Ingress brings for which hosts."""
+    """Collects what an Ingress says about TLS of its hosts."""
 
-    def __init__(self, ingress: Ingress, lookup: Lookup, default: Certificate | None) -> None:
+    def __init__(self, ingress: Ingress, lookup: Lookup, default: Certificate | None, now: datetime) -> None:
         self._ingress = ingress
         self._lookup = lookup
         self._default = default
+        self._now = now
         self.claims: list[CertificateClaim] = []
         self.problems: list[Problem] = []
+        # The hosts that entries list, those that have a certificate, and those that were to have one out of a Secret
+        # beside which no hosts are listed, each with the field and the certificate.
+        self._listed: set[str] = set()
+        self._served: set[str] = set()
+        self._bare: set[str] = set()
+        self._missed: dict[str, tuple[str, Certificate]] = {}
+        self._spread: set[str] = set()
 
     def read(self, entry: IngressTLS, at: str) -> None:
-        """Take the hosts of *entry* that its certificate may be shown for."""
+        """Take what *entry* says about its hosts."""
         hosts = self._valid_hosts(entry, at)
-        if not entry.secret_name:
-            if self._default is not None:
-                for host, field in hosts:
-                    self._claim(host, None, self._default, field)
+        if not entry.hosts:
+            # Written twice, it says the same.
+            if entry.secret_name not in self._spread:
+                self._spread.add(entry.secret_name)
+                self._read_without_hosts(entry, at)
             return
-        ingress = self._ingress
-        secret = ObjectKey(ingress.key.namespace, entry.secret_name)
+        secret, found = self._certificate(entry, at)
+        for host, field in hosts:
+            self._listed.add(host)
+            if found is None or secret is None or found.covers(host):
+                self._claim(host, secret, found, field)
+            else:
+                self._claim(host, secret, None, field)
+                message = f"{_names(found)}, not for {host}; {_FALLBACK}"
+                self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+
+    def finish(self) -> None:
+        """Tell of the hosts for which no entry brings a certificate, where that was not told yet."""
+        for host, (field, certificate) in self._missed.items():
+            if host not in self._served and host not in self._listed:
+                message = f"{_names(certificate)}, not for {host}; {_FALLBACK}"
+                self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+
+    def _read_without_hosts(self, entry: IngressTLS, at: str) -> None:
+        secret, found = self._certificate(entry, at)
+        rule_hosts = [rule.host.lower() for rule in self._ingress.rules if check_rule_host(rule.host) is None]
+        hosts = list(dict.fromkeys(host for host in rule_hosts if host))
+        own = [] if found is None else list(_own_hosts(found))
+        if self._ingress.rules and "" not in rule_hosts:
+            own = []
+        covered = [host for host in hosts if found is not None and (secret is None or found.covers(host))]
+        for host in dict.fromkeys((*covered, *own)):
+            self._claim(host, secret, found, at)
+        for host in hosts:
+            self._claim(host, secret, None, at)
+        if covered or own or (hosts and found is None):
+            if found is not None and secret is not None:
+                for host in hosts:
+                    self._missed.setdefault(host, (at, found))
+        elif found is not None and secret is not None:
+            message = f"{_names(found)}, which none of the hosts in the rules is"
+            self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
+        elif not entry.secret_name:
+            message = "the entry names neither hosts nor a Secret, and no rule names a host; it has no effect"
+            self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
+
+    def _certificate(self, entry: IngressTLS, at: str) -> tuple[ObjectKey | None, Certificate | None]:
+        """Return the Secret that *entry* names, and the certificate that it stands for, or None with a problem."""
+        if not entry.secret_name:
+            return None, self._default
+        secret = ObjectKey(self._ingress.key.namespace, entry.secret_name)
         field = f"{at}.secretName"
         if not is_secret_name(entry.secret_name):
             message = f"{quoted(entry.secret_name)} is not a name that a Secret can have; {_FALLBACK}"
             self._report(field, Reason.SECRET_NOT_FOUND, message)
-            return
+            return secret, None
         found = self._lookup(secret)
         if not isinstance(found, Certificate):
             reason, message = _refusal(secret, found)
             self._report(field, reason, f"{message}; {_FALLBACK}")
-            return
-        if not entry.hosts:
-            hosts = [(host, at) for host in _hosts_for(ingress, found)]
-            if not hosts:
-                message = f"{_names(found)}, which none of the hosts in the rules is"
-                self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
-        for host, host_field in hosts:
-            if found.covers(host):
-                self._claim(host, secret, found, host_field)
-            else:
-                message = f"{_names(found)}, not for {host}; {_FALLBACK}"
-                self._report(host_field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+            return secret, None
+        if not found.is_valid_at(self._now):
+            self._report(field, *_out_of_time(found, self._now))
+        return secret, found
 
     def _valid_hosts(self, entry: IngressTLS, at: str) -> list[tuple[str, str]]:
         """Return the valid hosts of *entry*, each with its field."""
@@ -217,30 +215,39 @@ class _TLSReader:
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
 
-    def _claim(self, host: str, secret: ObjectKey | None, certificate: Certificate, field: str) -> None:
+    def _claim(
+        self, host: str, secret: ObjectKey | None, certificate: Certificate | None, field: str
+    ) -> None:
+        if certificate is not None:
+            self._served.add(host)
+        elif host in self._served or host in self._bare:
+            # Without a certificate it says only that there is to be TLS, which is said.
+            return
+        else:
+            self._bare.add(host)
         self.claims.append(CertificateClaim(self._ingress, host, secret, certificate, field))
 
     def _report(self, field: str, reason: Reason, message: str) -> None:
-        self.problems.append(_problem(self._ingress, field, reason, message))
+        self.problems.append(problem_of(self._ingress, field, reason, message))
 
 
 _NO_TLS = TLSReading()
 _FALLBACK = "another certificate that covers the host is shown, or the default"
 
 
-def _conflict(loser: CertificateClaim, winner: CertificateClaim) -> Problem:
-    secret = f"Secret {winner.secret}" if winner.secret else "the default certificate"
-    if winner.ingress is loser.ingress:
-        message = f"{winner.field} gives host {loser.host} {secret}, which is used"
-    else:
-        why = why_first(winner.ingress, loser.ingress)
-        message = f"host {loser.host} has {secret} from Ingress {winner.ingress.key}, {why}"
-    return _problem(loser.ingress, loser.field, Reason.CERTIFICATE_CONFLICT, message)
-
-
-def _problem(ingress: Ingress, field: str, reason: Reason, message: str) -> Problem:
+def problem_of(ingress: Ingress, field: str, reason: Reason, message: str) -> Problem:
+    """Return a problem of *ingress*."""
     key = ingress.key
     return Problem("Ingress", key.namespace, key.name, reason, message, field)
+
+
+def _out_of_time(certificate: Certificate, now: datetime) -> tuple[Reason, str]:
+    """Say what is wrong with *certificate*, which is not valid *now*."""
+    begins = now < certificate.not_before
+    reason = Reason.CERTIFICATE_NOT_YET_VALID if begins else Reason.CERTIFICATE_EXPIRED
+    verb, when = ("is valid from", certificate.not_before) if begins else ("ended at", certificate.not_after)
+    message = f"the certificate in Secret {certificate.secret} {verb} {when:%Y-%m-%dT%H:%M:%SZ}"
+    return reason, f"{message}; it is shown all the same, and clients may refuse it"
 
 
 def _refusal(key: ObjectKey, error: CertificateError | None) -> tuple[Reason, str]:
@@ -255,10 +262,6 @@ def _names(certificate: Certificate) -> str:
     return f"the certificate in Secret {certificate.secret} is for {names}{more}"
 
 
-def _hosts_for(ingress: Ingress, certificate: Certificate) -> list[str]:
-    """Return the hosts of *ingress* that *certificate* is for, when ``tls`` names none."""
-    rule_hosts = [rule.host.lower() for rule in ingress.rules if check_rule_host(rule.host) is None]
-    hosts = [host for host in rule_hosts if host and certificate.covers(host)]
-    if not ingress.rules or "" in rule_hosts:
-        hosts += [name for name in certificate.names if name and check_rule_host(name) is None]
-    return list(dict.fromkeys(hosts))
+def _own_hosts(certificate: Certificate) -> Iterator[str]:
+    """Yield the names of *certificate* that can be hosts."""
+    return (name for name in certificate.names if name and check_rule_host(name) is None)

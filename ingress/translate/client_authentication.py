@@ -1,8 +1,10 @@
 """Client certificates of hosts: what Ingresses ask for, which of them decides, and what becomes of it.
 
 Like the handshake, the check is one for a whole host: that of the oldest Ingress which asks
-for it, and it holds for the routes of all others there, too.  A host is never left open
-because its check cannot be made: without a usable Secret all of its routes answer 403.
+for it, of those of the namespace that the host belongs to (``ingress.translate.ownership``), and it
+holds for the routes of all others there, too.  A host is never left open
+because its check cannot be made: without a usable Secret all of its routes answer 403.  What
+an Ingress of another namespace asks for is not done, so its own routes on the host answer 403.
 Revocation lists come from the same Secret as the authorities.
 """
 
@@ -29,6 +31,7 @@ from ingress.policy.client_check import ClientCertificateFields, ClientCheck, Ho
 from ingress.policy.redirects import ACME_CHALLENGES
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
+from ingress.translate.ownership import is_stranger, told
 from ingress.translate.rules import IngressReading
 from ingress.translate.trust import load_authorities
 
@@ -38,6 +41,9 @@ _CRL_BEGIN = b"-----BEGIN X509 CRL-----"
 _CRL_END = b"-----END X509 CRL-----"
 _MOST_LISTS: Final = 64
 _CLOSED_HOSTS: Final = "its hosts answer 403"
+_STRANGERS_DEMAND: Final = (
+    f"{SECRET_ANNOTATION} of other namespaces has no effect there, and their own paths answer 403"
+)
 
 Lookup = Callable[[ObjectKey], Secret | None]
 """Finds a Secret by its key."""
@@ -61,13 +67,18 @@ class HostGuard:
     """The same for routes of ACME challenges, which are asked for over plain HTTP."""
     upstream_fields: UpstreamFields | None = None
     problems: tuple[Problem, ...] = ()
+    closed: frozenset[ObjectKey] = frozenset()
+    """Ingresses whose routes are closed, since they ask for a check that this host does not make."""
 
-    def policy_of(self, path: str) -> Policy | None:
-        """Return the policy of the route of *path*."""
-        if self.policy is None:
+    def policy_of(self, path: str, ingress: ObjectKey | None = None) -> Policy | None:
+        """Return the policy of the route of *path*, which *ingress* asks for."""
+        is_closed = ingress in self.closed
+        if self.policy is None and not is_closed:
             return None
         # The path may lack the slash at its end, and then matches no less.
         is_challenge = (rule_path(path) + b"/").startswith(ACME_CHALLENGES)
+        if is_closed:
+            return HostClosed(serves_challenges=is_challenge)
         return self.challenge_policy if is_challenge else self.policy
 
 
@@ -134,31 +145,41 @@ def guard_host(
     readings: Sequence[IngressReading],
     demand_of: Callable[[IngressReading], ClientDemand | None],
     annotations: AnnotationReader,
+    owner: ObjectKey | None = None,
 ) -> HostGuard:
-    """Decide what stands before *host*; *readings* have a say about it and are sorted oldest first."""
+    """Decide what stands before *host*; *readings* have a say about it and are sorted oldest first.
+
+    *owner* is to whom the host belongs, None where all may speak for it.
+    """
     winner: tuple[IngressReading, ClientDemand] | None = None
     problems: list[Problem] = []
+    closed: list[ObjectKey] = []
     for reading in readings:
         demand = demand_of(reading)
         if demand is None:
             continue
-        if winner is None:
+        if owner is not None and is_stranger(reading.ingress, owner):
+            closed.append(reading.ingress.key)
+            field = annotations.field(SECRET_ANNOTATION)
+            problems.append(told(reading.ingress, field, _STRANGERS_DEMAND, host, owner))
+        elif winner is None:
             winner = reading, demand
         elif demand != winner[1]:
             problems.append(_conflict(host, reading, winner[0], annotations))
-    return OPEN if winner is None else _guard(winner[1], tuple(problems))
+    guard = OPEN if winner is None else _guard(winner[1])
+    return evolve(guard, problems=tuple(problems), closed=frozenset(closed)) if problems else guard
 
 
-def _guard(demand: ClientDemand, problems: tuple[Problem, ...]) -> HostGuard:
+def _guard(demand: ClientDemand) -> HostGuard:
     authentication, settings = demand.authentication, demand.settings
     if authentication is None:
-        return HostGuard(None, HostClosed(), HostClosed(serves_challenges=True), None, problems)
+        return HostGuard(None, HostClosed(), HostClosed(serves_challenges=True))
     check, challenge_check = (
         ClientCheck(authentication, settings.common_names, settings.error_page, serves_challenges)
         for serves_challenges in (False, True)
     )
     fields = ClientCertificateFields(settings.passes_certificate)
-    return HostGuard(authentication, check, challenge_check, fields, problems)
+    return HostGuard(authentication, check, challenge_check, fields)
 
 
 def _conflict(

@@ -26,6 +26,7 @@ from ingress.routing.beginnings import Beginnings, literal_beginnings, regex_beg
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
+from ingress.translate.ownership import is_stranger, owner_of
 from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to
 
 
@@ -103,8 +104,8 @@ class _Closing:
         guards = [one.ingress for one in naming if one.settings.guards_hosts]
         if not guards:
             return frozenset(), False
-        owner = naming[0].ingress.key.namespace
-        of_all = next((one for one in guards if one.key.namespace == owner), None)
+        owner = owner_of(self._host, naming)
+        of_all = next((one for one in guards if not is_stranger(one, owner)), None)
         guarded = set()
         for reading in self._readings:
             key = reading.ingress.key

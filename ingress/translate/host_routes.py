@@ -60,7 +60,7 @@ def host_routes(
     routes: list[Route] = []
     for claim in merged.claims:
         reading = asked[claim.ingress.key]
-        check = guard.policy_of(claim.path)
+        check = guard.policy_of(claim.path, claim.ingress.key)
         policies = usual[claim.ingress.key]
         if check is not None:
             passes_tls = claim.ingress.key == passing_key

@@ -13,8 +13,10 @@ What a change concerns:
   certificates of its hosts, the backends that its routes name;
 - an IngressClass: every Ingress is judged anew, and those whose verdict is another are read;
 - a Service: the problems of the Ingresses that name it, and the backends of its ports;
-- a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for.  A host that gets
-  its first certificate or loses its last has its routes made anew, since they may redirect;
+- a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for.  A host that
+  begins or ceases to be secure has its routes made anew, since they may redirect;
+- the owner of a host: its TLS, and the TLS of hosts without rule below it, if it is a wildcard;
+- time: the Ingresses whose certificates begin or cease to be valid (``seconds_to_next`` says when);
 - an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
 
 What is published, and when.  A round takes the changes that were marked when it began, and
@@ -30,7 +32,6 @@ An exception leaves the books in an unknown state: the snapshot in force stays g
 whoever runs the round has to begin anew with another ``Translation``.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from operator import attrgetter
@@ -57,12 +58,14 @@ from ingress.translate.closing import close_host
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.redirects import RedirectRule
+from ingress.translate.route_counts import RouteCounts
 from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
-from ingress.translate.terms import host_terms
+from ingress.translate.terms import host_terms, terms_problems
 from ingress.translate.upstream_tls import upstream_problems
 
 _LEADS = attrgetter("backends", "ingress")
@@ -71,8 +74,7 @@ _LEADS = attrgetter("backends", "ingress")
 class Translation:
     """A snapshot that follows the cluster state.
 
-    *snapshot* is the result of the last round, None before the first; *certificates* counts
-    the different ones in it, and *ingresses* are those with a route in it.
+    *snapshot* is the result of the last round, None before the first; *certificates* counts the different ones in it.
     """
 
     def __init__(self, options: TranslateOptions) -> None:
@@ -80,7 +82,6 @@ class Translation:
         self._annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
         self.snapshot: Snapshot | None = None
         self.certificates = 0
-        self.ingresses: frozenset[ObjectKey] = frozenset()
 
         self._marked: dict[ObjectId, None] = {}
         self._readings: dict[ObjectKey, IngressReading] = {}
@@ -89,11 +90,10 @@ class Translation:
         self._by_service: Index[ObjectKey, ObjectKey] = Index()
         self._by_upstream_secret: Index[ObjectKey, ObjectKey] = Index()
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
+        self._owners: dict[str, ObjectKey] = {}
         self._wide: set[str] = set()
         self._barren: set[str] = set()
-        self._route_counts: Counter[ObjectKey] = Counter()
-        self._others_have_routes = False
-        self._route_news = [0, 0, 0]
+        self._counts = RouteCounts()
 
         self._ledger = ProblemLedger()
         self._problems = ProblemList(self._ledger.by_source())
@@ -101,12 +101,13 @@ class Translation:
         self._terms: Draft[str, HandshakeTerms, SharedMap[str, HandshakeTerms]] = Draft(SharedMap())
         self._terms_table = TermsTable(self._terms.finished())
         self._backends = BackendBook(options)
-        self._certificates = CertificateBook(options, self._ledger)
+        self._certificates = CertificateBook(options, self._owners, self._ledger)
         self._clients = ClientAuthenticationBook(self._annotations, self._ledger)
         self._redirects = RedirectRule(options)
 
         self._stale_ingresses: dict[ObjectKey, None] = {}
         self._stale_backends: dict[ObjectKey, None] = {}
+        self._stale_owners: dict[str, None] = {}
         self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
         self._default_is_stale = True
 
@@ -136,6 +137,18 @@ class Translation:
         """Whether anything was marked that no round has taken."""
         return bool(self._marked)
 
+    def seconds_to_next(self, now: datetime) -> float | None:
+        """Return in how many seconds time alone makes the snapshot another one: 0 if it has, None for never.
+
+        It is infinite where only a clock that is set back does so.
+        """
+        return self._certificates.seconds_to_next(now)
+
+    @property
+    def ingresses(self) -> frozenset[ObjectKey]:
+        """The Ingresses with a route in the snapshot."""
+        return self._counts.ingresses
+
     @property
     def served(self) -> int:
         """How many Ingresses are of our class."""
@@ -147,9 +160,7 @@ class Translation:
 
     def route_news(self) -> tuple[int, int, int]:
         """Return how many routes came, went, and changed in place since this was last asked."""
-        came, went, changed = self._route_news
-        self._route_news = [0, 0, 0]
-        return came, went, changed
+        return self._counts.news()
 
     def problem_news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
         """Return the problems that came and those that went since this was last asked."""
@@ -177,9 +188,15 @@ class Translation:
                 self._stale_hosts.update(dict.fromkeys(hosts_asked(self._readings[changed])))
             yield
         yield from self._certificates.read(self._readings, state, now)
-        for host, has_certificate in self._certificates.choose():
-            if self._redirects.certify(host, has_certificate=has_certificate):
-                self._certified(host)
+        while self._stale_owners:
+            host, _ = self._stale_owners.popitem()
+            self._find_owner(host)
+            yield
+        for host, decision in self._certificates.decide(now):
+            for concerned in self._redirects.settle(host, decision, has_rule=host in self._owners):
+                # The controller's own default backend has a route for all hosts that nobody has a say about.
+                if concerned in self._by_host or concerned == ALL_HOSTS:
+                    self._stale_hosts[concerned] = None
             yield
         while self._stale_hosts:
             host, _ = self._stale_hosts.popitem()
@@ -199,7 +216,8 @@ class Translation:
 
     def _finish(self) -> None:
         # A dictionary that was emptied keeps the room that it had.
-        self._stale_ingresses, self._stale_backends, self._stale_hosts = {}, {}, {}
+        self._stale_ingresses, self._stale_backends = {}, {}
+        self._stale_owners, self._stale_hosts = {}, {}
         before = self.snapshot
         table = self._table.finished()
         certificates = self._certificates.finish()
@@ -207,9 +225,7 @@ class Translation:
         self._backends.finish()
         if self._problems.by_source is not by_source:
             self._problems = ProblemList(by_source)
-        if self._others_have_routes:
-            self._others_have_routes = False
-            self.ingresses = frozenset(self._route_counts)
+        self._counts.finish()
         self.certificates = self._certificates.count()
         terms = self._terms.finished()
         if terms is not self._terms_table.by_host:
@@ -260,8 +276,9 @@ class Translation:
         hosts_before = () if before is None else hosts_asked(before)
         hosts_after = () if after is None else hosts_asked(after)
         self._by_host.replace(key, hosts_before, hosts_after)
-        self._stale_hosts.update(dict.fromkeys(hosts_before))
-        self._stale_hosts.update(dict.fromkeys(hosts_after))
+        for stale in (self._stale_hosts, self._stale_owners):
+            stale.update(dict.fromkeys(hosts_before))
+            stale.update(dict.fromkeys(hosts_after))
         self._by_service.replace(key, _services_named(before, state), _services_named(after, state))
         self._by_upstream_secret.replace(key, _secrets_named(before), _secrets_named(after))
         for secret in _secrets_named(before):
@@ -283,24 +300,32 @@ class Translation:
         )
         return backend_problems(reading, state, self._options) + over_tls
 
-    def _certified(self, host: str) -> None:
-        """Note which routes may redirect now, or not any more, for *host* has a certificate or lost it."""
-        dot = host.find(".")
-        suffix = host[dot:] if dot > 0 else ""
-        concerned = {host, ALL_HOSTS, f"*{suffix}"}
-        if host.startswith("*"):
-            concerned.update(one for one in self._by_host if one.endswith(suffix))
-        # The controller's own default backend has a route for all hosts that nobody has a say about.
-        self._stale_hosts.update((one, None) for one in concerned if one in self._by_host or one == ALL_HOSTS)
-
-    def _decide(self, host: str, state: ClusterState) -> None:
-        """Decide which routes *host* has."""
+    def _readings_of(self, host: str) -> list[IngressReading]:
+        """Return those that have a say about *host*, sorted oldest first."""
         readings = [self._readings[key] for key in self._by_host.get(host)]
         if len(readings) > 1:
             readings.sort(key=lambda reading: by_age(reading.ingress))
-        guard = guard_host(host, readings, self._clients.demand_of, self._annotations)
-        self._ledger.put(("guard", host), guard.problems)
-        terms = host_terms(readings, guard.authentication) if readings else None
+        return readings
+
+    def _find_owner(self, host: str) -> None:
+        """See whose *host* is."""
+        owner = owner_of(host, self._readings_of(host))
+        if owner == self._owners.get(host):
+            return
+        if owner is None:
+            del self._owners[host]
+        else:
+            self._owners[host] = owner
+        self._certificates.owner_changed(host)
+
+    def _decide(self, host: str, state: ClusterState) -> None:
+        """Decide which routes *host* has."""
+        readings = self._readings_of(host)
+        speaker = None if self._options.shared_hosts else self._owners.get(host)
+        guard = guard_host(host, readings, self._clients.demand_of, self._annotations, speaker)
+        of_terms = terms_problems(host, readings, speaker, self._annotations)
+        self._ledger.put(("guard", host), (*guard.problems, *of_terms))
+        terms = host_terms(readings, guard.authentication, speaker) if readings else None
         if terms != self._terms.get(host):
             self._terms.put(host, terms)
         closing = close_host(host, readings)
@@ -343,38 +368,18 @@ class Translation:
         if routes == before:
             return
         self._table.put(host, HostRoutes(routes) if routes else None)
-        self._compare(before, routes)
+        self._counts.compare(before, routes)
         if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
             # Another path, or another policy: what is used, and by whom, is the same.
             return
         for route in routes:
             for backend in route.backends:
                 self._backends.use(backend, state)
-            self._count(route, 1)
+            self._counts.count(route, 1)
         for route in before:
             for backend in route.backends:
                 self._backends.drop(backend)
-            self._count(route, -1)
-
-    def _compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
-        """Count what is different in the routes of one host."""
-        old = {(route.path, route.match): route for route in before}
-        new = {(route.path, route.match): route for route in after}
-        stay = old.keys() & new.keys()
-        self._route_news[0] += len(new) - len(stay)
-        self._route_news[1] += len(old) - len(stay)
-        self._route_news[2] += sum(1 for key in stay if old[key] != new[key])
-
-    def _count(self, route: Route, difference: int) -> None:
-        if route.ingress is None:
-            return
-        count = self._route_counts[route.ingress]
-        self._route_counts[route.ingress] = count + difference
-        if not count:
-            self._others_have_routes = True
-        elif not count + difference:
-            del self._route_counts[route.ingress]
-            self._others_have_routes = True
+            self._counts.count(route, -1)
 
 
 def _services_named(reading: IngressReading | None, state: ClusterState) -> dict[ObjectKey, None]:

@@ -31,6 +31,8 @@ class TranslateOptions:
     ssl_redirect: bool = True
     force_ssl_redirect: bool = False
     ssl_passthrough: bool = False
+    shared_hosts: bool = False
+    """Whether all namespaces speak for all hosts (``ingress.translate.ownership``)."""
     strict_transport: StrictTransport | None = STRICT_TRANSPORT
     manual_endpoints: tuple[ManualEndpoint, ...] = ()
     secret_selector: str = ""

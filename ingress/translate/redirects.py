@@ -1,54 +1,64 @@
-"""Which routes redirect to HTTPS and insist on it: where settings and certificates meet.
+"""Which routes redirect to HTTPS and insist on it: where settings and ``spec.tls`` meet.
 
-Both help only where a certificate is configured for the very host that was
-asked for.  For the route of one host that is known here.  A route of a wildcard or of
-all hosts takes hosts with and without certificate, so it gets the list.
+Both go by the very host that was asked for (``ingress.translate.host_tls``).  For the route of one
+host that is known here.  A route of a wildcard or of all hosts takes hosts that are in no rule, of
+which some are in ``spec.tls``, so it gets the list of these.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingress.policy.redirects import CertifiedHosts, HttpsRedirect, RedirectSettings
 from ingress.policy.transport_security import TransportSecurity, transport_security_line
+from ingress.translate.host_tls import HostTls
+from ingress.translate.merging import ALL_HOSTS
 from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import wildcard_of
 
 _EVERY_HOST: Final = CertifiedHosts()
 """Stands for all hosts of a route; compared by identity."""
 
 
 class RedirectRule:
-    """Finds the redirect policy of a route and its transport security, by the hosts that have a certificate."""
+    """Finds the redirect policy of a route and its transport security, by what was decided about TLS of hosts."""
 
-    def __init__(self, options: TranslateOptions, certified: Iterable[str] = ()) -> None:
+    def __init__(self, options: TranslateOptions) -> None:
         self._options = options
         line = transport_security_line(options.strict_transport)
         self._line = line
         self._insisting = TransportSecurity(line) if line else None
         # Almost all routes have one of these, by whether it keeps the slash.
         self._everywhere = [HttpsRedirect(options.https_port, None, keeps) for keeps in (False, True)]
-        # Hosts by what follows their first label, and the suffixes of wildcards.
-        self._hosts: dict[str, set[str]] = {}
-        self._wildcards: set[str] = set()
-        # The hosts with certificate of wildcards and of all hosts, each collected once.
-        self._wide: dict[str, CertifiedHosts | None] = {}
-        for host in certified:
-            self.certify(host, has_certificate=True)
+        # The hosts that redirect, each with whether it insists.
+        self._hosts: dict[str, bool] = {}
+        # Of these the wildcards that entries name, and the hosts that entries name and no rule does, by their wildcard.
+        self._wildcards: dict[str, bool] = {}
+        self._free: dict[str, dict[str, bool]] = {}
+        # Of wildcards and of all hosts: which hosts redirect, and which insist; each collected once.
+        self._wide: dict[str, tuple[CertifiedHosts | None, CertifiedHosts | None]] = {}
 
-    def certify(self, host: str, *, has_certificate: bool) -> bool:
-        """Note whether *host*, which may be a wildcard, has a certificate; return whether that is news."""
-        suffix = _suffix(host)
+    def settle(self, host: str, decision: HostTls, *, has_rule: bool) -> Iterator[str]:
+        """Note *decision* about *host*, and yield the hosts whose routes may be others for that.
+
+        Without rule a host has no routes of its own, and concerns those of wildcards and of all hosts.
+        """
+        asked = decision.insists if decision.redirects else None
+        if _put(self._hosts, host, asked):
+            yield host
+        claimed = asked if decision.is_claimed else None
         if host.startswith("*"):
-            kept, entry = self._wildcards, suffix
+            is_news = _put(self._wildcards, host, claimed)
         else:
-            kept, entry = self._hosts.setdefault(suffix, set()), host
-        if (entry in kept) is has_certificate:
-            return False
-        if has_certificate:
-            kept.add(entry)
-        else:
-            kept.remove(entry)
-        self._wide.clear()
-        return True
+            above = wildcard_of(host) or ""
+            some = self._free.setdefault(above, {})
+            is_news = _put(some, host, None if has_rule else claimed)
+            if not some:
+                del self._free[above]
+            if is_news and above:
+                yield above
+        if is_news:
+            self._wide.clear()
+            yield ALL_HOSTS
 
     def policy(
         self, host: str, settings: RedirectSettings, *, passes_tls: bool = False
@@ -63,43 +73,65 @@ class RedirectRule:
             return self._everywhere[keeps_slash]
         if not _first(settings.ssl_redirect, options.ssl_redirect):
             return None
-        hosts = _EVERY_HOST if passes_tls else self._certified(host)
+        hosts = _EVERY_HOST if passes_tls else self._found(host)[0]
         if hosts is None or hosts is _EVERY_HOST:
             return None if hosts is None else self._everywhere[keeps_slash]
         return HttpsRedirect(options.https_port, hosts, keeps_slash)
 
     def transport_security(self, host: str) -> TransportSecurity | None:
         """Return how the routes of *host* insist on HTTPS, or None where they do not."""
-        hosts = None if self._insisting is None else self._certified(host)
+        hosts = None if self._insisting is None else self._found(host)[1]
         if hosts is None:
             return None
         return self._insisting if hosts is _EVERY_HOST else TransportSecurity(self._line, hosts)
 
-    def _certified(self, host: str) -> CertifiedHosts | None:
-        """Return the hosts with a certificate of all that a route of *host* takes, None for none."""
+    def _found(self, host: str) -> tuple[CertifiedHosts | None, CertifiedHosts | None]:
+        """Return which hosts of a route of *host* redirect, and which insist; None for none."""
         if host and not host.startswith("*"):
-            suffix = _suffix(host)
-            has_one = host in self._hosts.get(suffix, ()) or (suffix and suffix in self._wildcards)
-            return _EVERY_HOST if has_one else None
+            insists = self._hosts.get(host)
+            return (None if insists is None else _EVERY_HOST, _EVERY_HOST if insists else None)
         if host not in self._wide:
-            self._wide[host] = self._certified_of_many(host)
+            free, wildcards = self._free.get(host, {}), self._wildcards
+            if host:
+                wildcards = {host: wildcards[host]} if host in wildcards else {}
+            else:
+                free = {one: insists for some in self._free.values() for one, insists in some.items()}
+            self._wide[host] = _redirecting(host, free, wildcards), _insisting(host, free, wildcards)
         return self._wide[host]
 
-    def _certified_of_many(self, host: str) -> CertifiedHosts | None:
-        suffix = host[1:]
-        if host and suffix in self._wildcards:
-            return _EVERY_HOST
-        named = [self._hosts.get(suffix, ())] if host else self._hosts.values()
-        names = frozenset(name.encode("ascii") for some in named for name in some)
-        suffixes = frozenset() if host else frozenset(one.encode("ascii") for one in self._wildcards)
-        return CertifiedHosts(names, suffixes) if names or suffixes else None
+
+def _redirecting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> CertifiedHosts | None:
+    if host in wildcards:
+        return _EVERY_HOST
+    return CertifiedHosts(_names(free), _suffixes(wildcards)) if free or wildcards else None
+
+
+def _insisting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> CertifiedHosts | None:
+    names = [one for one, insists in free.items() if insists]
+    wide = {one for one, insists in wildcards.items() if insists}
+    excepted = [one for one, insists in free.items() if not insists and wildcard_of(one) in wide]
+    if host in wide and not excepted:
+        return _EVERY_HOST
+    return CertifiedHosts(_names(names), _suffixes(wide), _names(excepted)) if names or wide else None
+
+
+def _names(hosts: Iterable[str]) -> frozenset[bytes]:
+    return frozenset(one.encode("ascii") for one in hosts)
+
+
+def _suffixes(wildcards: Iterable[str]) -> frozenset[bytes]:
+    return frozenset(one[1:].encode("ascii") for one in wildcards)
+
+
+def _put(kept: dict[str, bool], host: str, insists: bool | None) -> bool:
+    """Keep *insists* for *host*, nothing for None; return whether that changes anything."""
+    before = kept.get(host)
+    if insists is None:
+        kept.pop(host, None)
+    else:
+        kept[host] = insists
+    return insists is not before
 
 
 def _first(asked: bool | None, otherwise: bool) -> bool:
     return otherwise if asked is None else asked
-
-
-def _suffix(host: str) -> str:
-    """What follows the first label, with its dot; empty for a host of one label."""
-    dot = host.find(".")
-    return host[dot:] if dot > 0 else ""

@@ -6,14 +6,15 @@ only itself.  Nothing is remembered from one call to the next.
 
 The way through: choose the Ingresses that are ours (``classes``), read each by itself
 (``rules``, and their annotations), read their certificates (``certificates``) and what they
-ask of clients (``client_authentication``), bring
-them together host by host (``merging``), and make routes and backends of what is left.
+ask of clients (``client_authentication``), see whose each host is (``ownership``) and what
+becomes of its TLS (``host_tls``), bring them together host by host (``merging``), and make routes and backends of what is left.
 
 This is what a translation means.  The controller keeps its snapshot up to date with
 ``incremental``, which takes the same steps for what a change concerns, and must come
 to the same result.
 """
 
+from collections import deque
 from datetime import datetime
 from functools import partial
 
@@ -29,25 +30,26 @@ from ingress.server_names import TermsTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
-from ingress.translate.certificates import translate_certificates
 from ingress.translate.classes import judge_class
 from ingress.translate.client_authentication import ClientDemand, guard_host, read_demand
 from ingress.translate.closing import close_host
 from ingress.translate.host_routes import host_routes
+from ingress.translate.host_tls import translate_tls
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import IngressReading, read_ingress
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.terms import host_terms
+from ingress.translate.terms import host_terms, terms_problems
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
 
 
 def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> Snapshot:
-    """Translate *state*; *now* (UTC) decides which certificates have expired."""
+    """Translate *state*; *now* (UTC) decides which certificates are valid."""
     problems = set(state.problems)
     ours: list[Ingress] = []
     for ingress in state.ingresses.values():
@@ -75,15 +77,22 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
             by_host.setdefault(host, []).append(reading)
     problems.update(default_backend_problems(state, options))
 
+    owners = {
+        host: owner for host, readings in by_host.items() if (owner := owner_of(host, readings)) is not None
+    }
+    speakers = {} if options.shared_hosts else owners
     guards = {
-        host: guard_host(host, readings, lambda one: demands[one.ingress.key], annotations)
+        host: guard_host(
+            host, readings, lambda one: demands[one.ingress.key], annotations, speakers.get(host)
+        )
         for host, readings in by_host.items()
     }
-    certificates, found = translate_certificates(claiming, state, options, now)
+    certificates, decisions, found = translate_tls(claiming, owners, state, options, now)
     problems.update(found)
 
-    certified = (*certificates.exact, *(f"*{suffix}" for suffix in certificates.wildcard))
-    redirects = RedirectRule(options, certified)
+    redirects = RedirectRule(options)
+    for host, decision in decisions.items():
+        deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
     closings = {host: close_host(host, readings) for host, readings in by_host.items()}
     merged = {host: merge_host(host, readings, closings[host]) for host, readings in by_host.items()}
     served = {host for host, one in merged.items() if one.claims}
@@ -95,6 +104,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         passing = choose_passthrough(host, by_host[host], one.claims, annotations, closings[host])
         problems.update(passing.problems)
         problems.update(guards[host].problems)
+        problems.update(terms_problems(host, by_host[host], speakers.get(host), annotations))
         if default is None and not one.claims and falls(host, served):
             one = evolve(one, claims=(block(host, by_host[host]),))
         routes += host_routes(
@@ -109,7 +119,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         certificates=certificates,
         terms=TermsTable(
             {
-                host: host_terms(readings, guards[host].authentication)
+                host: host_terms(readings, guards[host].authentication, speakers.get(host))
                 for host, readings in by_host.items()
                 if readings
             }

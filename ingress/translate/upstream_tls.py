@@ -9,8 +9,6 @@ Whether a client certificate has expired is left to the endpoint, which asked fo
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Final
 
 from attrs import frozen
 
@@ -23,8 +21,6 @@ from ingress.policy.annotations import AnnotationReader
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.rules import IngressReading
 from ingress.translate.trust import CA_KEY, load_authorities
-
-_LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @frozen
@@ -64,7 +60,7 @@ def _completed(demand: TlsDemand, secret: Secret) -> UpstreamTls:
     elif demand.terms.verify:
         raise CertificateError(f"{CA_KEY}: missing from the Secret, and proxy-ssl-verify is on")
     if CHAIN_KEY in secret.content or PRIVATE_KEY_KEY in secret.content:
-        certificate = load_certificate(secret, _LONG_AGO)
+        certificate = load_certificate(secret)
         chain, key = certificate.chain_pem, certificate.key_pem
     elif not authorities:
         raise CertificateError(f"neither {CA_KEY} nor {CHAIN_KEY} and {PRIVATE_KEY_KEY} are in the Secret")

@@ -176,7 +176,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
         [route] = self.routes(Route("", "/", Match.PREFIX, SHOP, WEB, (HttpsRedirect(443, hosts),)))
         self.assertEqual(
             route["policies"][0]["settings"]["hosts"],
-            {"names": ["a.test", "b.test"], "suffixes": [".c.test"]},
+            {"names": ["a.test", "b.test"], "suffixes": [".c.test"], "excepted": []},
         )
 
 

@@ -26,30 +26,30 @@ class RefusalTests(SynchronousTestCase):
         """A part that turns bad or vanishes is refused where the same part was good, and only there."""
         bad: tuple[dict[str, bytes], ...] = ({}, {"ca.crt": b"x"}, {"ca.crt": b""})
         for content in bad:
-            error = refusal(secret(PAIR | CA), secret(PAIR | content), NOW)
+            error = refusal(secret(PAIR | CA), secret(PAIR | content))
             assert error is not None
             self.assertTrue(error.message.startswith("ca.crt: "))
-            self.assertIsNone(refusal(secret(PAIR), secret(PAIR | content), NOW))
-        error = refusal(secret(PAIR | CA), secret(CA), NOW)
+            self.assertIsNone(refusal(secret(PAIR), secret(PAIR | content)))
+        error = refusal(secret(PAIR | CA), secret(CA))
         assert error is not None
         self.assertTrue(error.message.startswith("tls.crt: "))
-        self.assertIsNone(refusal(secret(CA), secret(CA), NOW))
+        self.assertIsNone(refusal(secret(CA), secret(CA)))
 
     def test_revocations(self) -> None:
         """Revocation lists that cannot be read are refused; that there are none any more is not."""
         asked = CLIENT_AUTHENTICATION_KEYS
-        error = refusal(secret(CA, asked), secret(CA | {"ca.crl": b"x"}, asked), NOW)
+        error = refusal(secret(CA, asked), secret(CA | {"ca.crl": b"x"}, asked))
         assert error is not None
         self.assertTrue(error.message.startswith("ca.crl: "))
         authority = make_authority()
         lists = {"ca.crl": revoke(authority)}
-        self.assertIsNone(refusal(secret(CA | lists, asked), secret(CA, asked), NOW))
-        self.assertIsNone(refusal(secret(CA, asked), secret(CA | lists, asked), NOW))
+        self.assertIsNone(refusal(secret(CA | lists, asked), secret(CA, asked)))
+        self.assertIsNone(refusal(secret(CA, asked), secret(CA | lists, asked)))
 
     def test_what_nobody_asks_for(self) -> None:
         """A part that is not there because nobody asks for it any more is no loss."""
-        self.assertIsNone(refusal(secret(PAIR | CA), secret(PAIR, TLS_KEYS), NOW))
-        self.assertIsNone(refusal(secret(PAIR | CA), secret(CA, frozenset({"ca.crt"})), NOW))
+        self.assertIsNone(refusal(secret(PAIR | CA), secret(PAIR, TLS_KEYS)))
+        self.assertIsNone(refusal(secret(PAIR | CA), secret(CA, frozenset({"ca.crt"}))))
 
     def test_good_parts(self) -> None:
         """A Secret has a good part if it has a key pair or an authority that can be used."""
@@ -59,4 +59,4 @@ class RefusalTests(SynchronousTestCase):
             ({}, False),
             ({"tls.crt": PAIR["tls.crt"]}, False),
         ):
-            self.assertIs(has_good_part(secret(content), NOW), expected)
+            self.assertIs(has_good_part(secret(content)), expected)

@@ -1,7 +1,5 @@
 """Tests for ``ingress.cluster.secrets``: which Secrets come, by which way, and when."""
 
-from datetime import UTC, datetime
-
 from twisted.internet.task import deferLater
 
 from ingress.cluster.store import Store
@@ -382,7 +380,7 @@ class LateTests(SecretsTestCase):
         """A Secret that may not be read any more keeps its content, with a problem."""
         self.server.create(secret("tls"))
         self.server.create(ingress("ours", "tls"))
-        store = Store(lambda: datetime.now(UTC))
+        store = Store()
         content = await self.synced(watch_secrets=False, refresh_seconds=0.02)
         store.changed(content.objects)
         self.grant(OTHERS)

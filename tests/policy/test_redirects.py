@@ -120,3 +120,9 @@ class CertifiedHostsTests(SynchronousTestCase):
         self.assertIn(b"a.example.com", hosts)
         for host in (b"example.com", b"a.b.example.com", b".example.com", b""):
             self.assertNotIn(host, hosts)
+
+    def test_excepted(self) -> None:
+        """A host that is excepted is not meant by a suffix."""
+        hosts = CertifiedHosts(frozenset(), frozenset({b".example.com"}), frozenset({b"a.example.com"}))
+        self.assertNotIn(b"a.example.com", hosts)
+        self.assertIn(b"b.example.com", hosts)

@@ -48,7 +48,7 @@ def certificate_of(authority: Authority, *names: str) -> Certificate:
     """Issue a certificate and load it as the controller would."""
     chain, key = issue(authority, names)
     content = {CHAIN_KEY: chain, PRIVATE_KEY_KEY: key}
-    return load_certificate(Secret(ObjectKey("demo", names[0]), TLS_SECRET_TYPE, content), datetime.now(UTC))
+    return load_certificate(Secret(ObjectKey("demo", names[0]), TLS_SECRET_TYPE, content))
 
 
 class SocketsCase(TestCase):

@@ -56,7 +56,7 @@ class Replica:
             single_service=settings.publish_service,
             environ={"POD_NAMESPACE": "txingress"},
         )
-        store = self.store = Store(now)
+        store = self.store = Store()
         self.snapshot = Snapshot()
         self.reporting = ClusterReporting(
             reactor,

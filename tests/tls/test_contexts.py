@@ -29,7 +29,7 @@ def certificate(*names: str, key_type: KeyType = "ec") -> Certificate:
     """A certificate for *names* of the test authority."""
     chain, key = issue(AUTHORITY, names, key_type)
     secret = Secret(ObjectKey("shop", names[0]), "kubernetes.io/tls", {"tls.crt": chain, "tls.key": key})
-    return load_certificate(secret, NOW)
+    return load_certificate(secret)
 
 
 def broken(good: Certificate) -> Certificate:
@@ -143,6 +143,18 @@ class ServerContextsTests(SynchronousTestCase):
         ):
             self.assertEqual(self.shown(name), expected.fingerprint, name)
 
+    def test_not_its_wildcard(self) -> None:
+        """A host with no certificate at all is shown the default, and not that of its wildcard."""
+        wildcard, default = certificate("*.b.com"), certificate("default")
+        table = CertificateTable({"a.b.com": ()}, {".b.com": (wildcard,)}, default)
+        self.contexts.publish(table)
+        self.assertEqual(self.shown(b"a.b.com"), default.fingerprint)
+        self.assertEqual(self.shown(b"b.b.com"), wildcard.fingerprint)
+        self.assertEqual(list(table.shown()), [("*.b.com", wildcard), ("", default)])
+        self.contexts.publish(evolve(table, default=None))
+        self.assertEqual(self.shown(b"a.b.com"), self.own.fingerprint)
+        self.assertEqual(evolve(table, default=None).find("a.b.com"), ())
+
     def test_key_types(self) -> None:
         """Hosts with RSA, ECDSA and Ed25519 keys live beside each other."""
         table = {
@@ -166,7 +178,7 @@ class ServerContextsTests(SynchronousTestCase):
         """The intermediates are sent, so that a client with the root alone can verify."""
         chain, key = issue(make_authority("Between", parent=AUTHORITY), ["a.com"])
         secret = Secret(ObjectKey("shop", "a"), "kubernetes.io/tls", {"tls.crt": chain, "tls.key": key})
-        self.contexts.publish(CertificateTable({"a.com": (load_certificate(secret, NOW),)}))
+        self.contexts.publish(CertificateTable({"a.com": (load_certificate(secret),)}))
         context = SSL.Context(SSL.TLS_CLIENT_METHOD)
         store = context.get_cert_store()
         assert store is not None

@@ -128,7 +128,7 @@ class KeyTypesTests(TermsCase):
             chain, key = issue(make_authority(name, parent=AUTHORITY), ["both.com"], key_type)  # type: ignore[arg-type]
             content = {"tls.crt": chain, "tls.key": key}
             secret = Secret(ObjectKey("shop", name), "kubernetes.io/tls", content)
-            both.append(load_certificate(secret, NOW))
+            both.append(load_certificate(secret))
         self.contexts.publish(CertificateTable({"both.com": tuple(both)}))
         for suites, name in ((b"ECDHE+aRSA", "One"), (b"ECDHE+aECDSA", "Two")):
             context = client_context(SSL.TLS1_2_VERSION, suites)

@@ -150,6 +150,13 @@ def authority(name: str) -> str:
 
 
 @cache
+def issued(names: tuple[str, ...], begins: datetime, ends: datetime) -> dict[str, bytes]:
+    """Issue a certificate for *names* with this validity; return the content of its Secret."""
+    chain, key = issue(make_authority(), names, not_before=begins, not_after=ends)
+    return {"tls.crt": chain, "tls.key": key}
+
+
+@cache
 def generated(
     names: tuple[str, ...], expired: bool, secret: str, key_type: KeyType = "ec"
 ) -> tuple[str, str]:
@@ -268,7 +275,9 @@ def _policy(policy: Policy) -> str:
 
 def _hosts(hosts: CertifiedHosts) -> str:
     names = [name.decode() for name in sorted(hosts.names)]
-    return ", ".join([*names, *(f"*{suffix.decode()}" for suffix in sorted(hosts.suffixes))])
+    shown = ", ".join([*names, *(f"*{suffix.decode()}" for suffix in sorted(hosts.suffixes))])
+    excepted = ", ".join(name.decode() for name in sorted(hosts.excepted))
+    return f"{shown}, but not {excepted}" if excepted else shown
 
 
 def _secure_fields(fields: SecureFields) -> str:
@@ -297,7 +306,7 @@ def _certificates(snapshot: Snapshot) -> dict[str, str]:
     table = snapshot.certificates
     found: dict[str, tuple[Certificate, ...]] = {**table.exact}
     found |= {f"*{suffix}": one for suffix, one in table.wildcard.items()}
-    shown = {host: ", ".join(str(one.secret) for one in found[host]) for host in sorted(found)}
+    shown = {host: ", ".join(str(one.secret) for one in found[host]) or "(default)" for host in sorted(found)}
     return shown if table.default is None else {**shown, "(default)": str(table.default.secret)}
 
 

@@ -1,6 +1,7 @@
 """Drafts, the index, and the ledger of problems."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
-from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
+from ingress.translate.bookkeeping import Draft, Index, ProblemLedger, Timetable
 
 FIRST = Problem("Ingress", "web", "a", Reason.INVALID_HOST, "no")
 SECOND = Problem("Ingress", "web", "b", Reason.INVALID_PATH, "no")
@@ -37,6 +38,34 @@ class DraftTests(SynchronousTestCase):
             draft.put(number, number)
             self.assertEqual(draft.get(number), number)
         self.assertEqual(dict(draft.finished()), {number: number for number in range(2000)})
+
+
+class TimetableTests(SynchronousTestCase):
+    """``Timetable``."""
+
+    @given(st.lists(st.tuples(st.booleans(), few, few)), few, few)
+    def test_like_a_list(self, history: list[tuple[bool, int, int]], one: int, other: int) -> None:
+        """It holds what a set of pairs would, both ways."""
+        table: Timetable[int] = Timetable()
+        pairs: set[tuple[int, int]] = set()
+        for is_new, at, key in history:
+            if is_new:
+                table.add(moment(at), key)
+                pairs.add((at, key))
+            else:
+                table.discard(moment(at), key)
+                pairs.discard((at, key))
+        first, last = sorted((one, other))
+        between = {key for at, key in pairs if first < at <= last}
+        self.assertEqual(set(table.between(moment(one), moment(other))), between)
+        later = [moment(at) for at, _ in pairs if at > one]
+        self.assertEqual(table.after(moment(one)), min(later, default=None))
+        self.assertEqual(bool(table), bool(pairs))
+
+
+def moment(at: int) -> datetime:
+    """A moment by its number."""
+    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=at)
 
 
 class IndexTests(SynchronousTestCase):

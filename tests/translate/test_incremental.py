@@ -1,5 +1,6 @@
 """Incremental translation beside the full one, along random histories."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -40,7 +41,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 from tests.translate.golden import NOW as ISSUED
-from tests.translate.golden import generated
+from tests.translate.golden import generated, issued
 from tests.translate.test_properties import (
     all_options,
     classes,
@@ -63,7 +64,7 @@ class Follower:
     def __init__(self, options: TranslateOptions, objects: list[ClusterObject]) -> None:
         self.options = options
         self.now = NOW
-        self.store = Store(lambda: self.now)
+        self.store = Store()
         self.store.changed(batch(*objects))
         self.translation = Translation(options)
         self.translation.mark_everything(self.store.state())
@@ -163,7 +164,9 @@ batches = st.one_of(
         lambda kind: st.lists(by_kind[kind], max_size=3).map(lambda values: relisted(kind, values))
     ),
 )
-times = st.none() | st.none() | st.sampled_from([NOW, ENDED, NOW + timedelta(days=1)])
+times = st.none() | st.sampled_from(
+    [NOW, ENDED, NOW + timedelta(days=1), NOW + timedelta(days=90), NOW - timedelta(days=90)]
+)
 histories = st.lists(
     st.builds(Event, batches, times, st.integers(0, 12) | st.integers(0, 40)), min_size=1, max_size=8
 )
@@ -197,6 +200,24 @@ class HistoryTests(SynchronousTestCase):
             follower.now = event.now or follower.now
             follower.change(event.batch)
             self.check(follower)
+
+    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_until_the_next_moment(
+        self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
+    ) -> None:
+        """Until the moment that it names, time alone changes nothing; from then on it does."""
+        follower = Follower(options, first)
+        for event in [Event({}, None, 0), *history]:
+            follower.now = event.now or follower.now
+            follower.change(event.batch)
+            found = follower.settle()
+            state, seconds = follower.store.state(), follower.translation.seconds_to_next(follower.now)
+            moment = datetime.max.replace(tzinfo=NOW.tzinfo)
+            if seconds is not None and seconds < math.inf:
+                moment = follower.now + timedelta(seconds=seconds)
+            before = translate(state, options, moment - timedelta(microseconds=1))
+            self.assertEqual(differences(found, before), ())
 
     @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
@@ -268,6 +289,16 @@ def tls_secret(name: str, *hosts: str) -> Secret:
     chain, key = generated(hosts, False, name)
     content = {"tls.crt": chain.encode(), "tls.key": key.encode()}
     return Secret(ObjectKey("demo", name), "kubernetes.io/tls", content)
+
+
+BACKEND = IngressBackend("web", ServicePortReference(number=80))
+SUITES = {"nginx.ingress.kubernetes.io/ssl-ciphers": "ECDHE-RSA-AES128-GCM-SHA256"}
+
+
+def insisting(snapshot: Snapshot) -> tuple[list[bool], list[bool]]:
+    """Tell of each route whether it redirects, and whether browsers are told to insist on HTTPS."""
+    routes = snapshot.table.routes
+    return [bool(one.policies) for one in routes], [one.secure_fields is not None for one in routes]
 
 
 SERVICE = Service(DEMO, ports=(ServicePort("http", 80),))
@@ -368,13 +399,14 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual(back.problems, ())
 
     def test_certificate_of_a_host(self) -> None:
-        """The first certificate of a host makes its routes redirect, and its loss ends that."""
+        """A host that an entry names redirects with and without certificate, and insists only with one."""
         secret = tls_secret("tls", "a.test")
-        self.start(SERVICE, SLICE, asking("a", "a.test", secret="tls"), asking("b", "b.test"))
-        with_one = self.change(batch(secret))
-        self.assertEqual([bool(route.policies) for route in with_one.table.routes], [True, False])
+        entry = evolve(asking("a", "a.test"), tls=(IngressTLS(("a.test",), "tls"),))
+        before = self.start(SERVICE, SLICE, entry, asking("b", "b.test"))
+        self.assertEqual(insisting(before), ([True, False], [False, False]))
+        self.assertEqual(insisting(self.change(batch(secret))), ([True, False], [True, False]))
         without = self.change(gone(secret))
-        self.assertEqual([bool(route.policies) for route in without.table.routes], [False, False])
+        self.assertEqual(insisting(without), ([True, False], [False, False]))
         self.assertEqual([one.reason for one in without.problems], [Reason.SECRET_NOT_FOUND])
 
     def test_wildcard_certificate(self) -> None:
@@ -385,32 +417,143 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual(redirected, ["*.a.test", "b.a.test"])
 
     def test_wildcard_route(self) -> None:
-        """The route of a wildcard, and that of all hosts, redirect for the hosts that have a certificate by now."""
+        """The routes of a wildcard and of all hosts go by the hosts that entries name and no rule does."""
         everywhere = evolve(asking("e", ""), rules=(IngressRule("", asking("e", "").rules[0].paths),))
-        self.start(SERVICE, SLICE, asking("w", "*.a.test"), everywhere, asking("b", "b.a.test", secret="tls"))
+        entry = evolve(asking("b"), default_backend=BACKEND, tls=(IngressTLS(("b.a.test",), "tls"),))
+        self.start(SERVICE, SLICE, asking("w", "*.a.test"), everywhere, entry)
         after = self.change(batch(tls_secret("tls", "b.a.test")))
-        self.assertEqual([bool(route.policies) for route in after.table.routes], [True, True, True])
+        self.assertEqual(insisting(after), ([True, True], [True, True]))
         without = self.change(gone(tls_secret("tls", "b.a.test")))
-        self.assertEqual([bool(route.policies) for route in without.table.routes], [False, False, False])
+        self.assertEqual(insisting(without), ([True, True], [False, False]))
+        nobody = self.change(gone(entry))
+        self.assertEqual(insisting(nobody), ([False, False], [False, False]))
 
-    def test_certificate_expires(self) -> None:
-        """A certificate that has expired is dropped in the next round, whatever that is for."""
-        self.start(SERVICE, SLICE, asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test"))
+    def test_certificate_ends(self) -> None:
+        """A certificate that has ended stays, with a problem; the host redirects on, and insists no more."""
+        before = self.start(SERVICE, SLICE, asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test"))
+        self.assertEqual((insisting(before), before.problems), (([True], [True]), ()))
         self.follower.now = ENDED
-        after = self.change(batch(asking("b", "b.test")))
-        self.assertEqual(dict(after.certificates.exact), {})
+        after = self.change({})
+        self.assertIs(after.certificates, before.certificates)
+        self.assertEqual(insisting(after), ([True], [False]))
+        self.assertEqual([one.reason for one in after.problems], [Reason.CERTIFICATE_EXPIRED])
+        self.follower.now = NOW - timedelta(days=40)
+        early = self.change({})
+        self.assertEqual(insisting(early), ([True], [False]))
+        self.assertEqual([one.reason for one in early.problems], [Reason.CERTIFICATE_NOT_YET_VALID])
         self.follower.now = NOW
-        self.assertEqual(list(self.change(gone(asking("b", "b.test"))).certificates.exact), ["a.test"])
+        self.assertEqual(insisting(self.change({})), ([True], [True]))
 
-    def test_certificates_expire_one_by_one(self) -> None:
-        """Each certificate is dropped when its own time has come."""
+    def test_certificates_end_one_by_one(self) -> None:
+        """Each certificate concerns its own hosts when its own time has come, and no others."""
         chain, key = issue(make_authority(), ("b.test",), not_before=NOW, not_after=ENDED + timedelta(days=1))
         later = Secret(ObjectKey("demo", "later"), "kubernetes.io/tls", {"tls.crt": chain, "tls.key": key})
         first = asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test")
-        self.start(SERVICE, SLICE, *first, asking("b", "b.test", secret="later"), later)
-        for now, hosts in ((ENDED, ["b.test"]), (ENDED + timedelta(days=2), [])):
-            self.follower.now = now
-            self.assertEqual(list(self.change({}).certificates.exact), hosts)
+        before = self.start(SERVICE, SLICE, *first, asking("b", "b.test", secret="later"), later)
+        self.follower.now = ENDED
+        after = self.change({})
+        self.assertEqual(insisting(after), ([True, True], [False, True]))
+        self.assertIs(after.table.get("b.test"), before.table.get("b.test"))
+        self.follower.now = ENDED + timedelta(days=2)
+        self.assertEqual(insisting(self.change({})), ([True, True], [False, False]))
+
+    def test_moments(self) -> None:
+        """It is known how long it takes until time alone changes anything, whichever way the clock goes."""
+        translation = Translation(TranslateOptions())
+        self.assertIsNone(translation.seconds_to_next(NOW))
+        self.start(SERVICE, SLICE, asking("a", "a.test"))
+        self.assertIsNone(self.follower.translation.seconds_to_next(NOW))
+        self.change(batch(asking("a", "a.test", secret="tls"), tls_secret("tls", "a.test")))
+        seconds = self.follower.translation.seconds_to_next
+        ends = NOW + timedelta(days=30)
+        self.assertEqual(seconds(NOW), timedelta(days=30).total_seconds())
+        self.assertEqual(seconds(ends - timedelta(seconds=1)), 1)
+        self.assertEqual((seconds(ends), seconds(NOW - timedelta(days=40))), (0, 0))
+        self.follower.now = ends
+        self.change({})
+        self.assertEqual((seconds(ends), seconds(NOW)), (math.inf, 0))
+        self.change(gone(tls_secret("tls", "a.test")))
+        self.assertIsNone(seconds(NOW))
+
+    def test_owner_goes(self) -> None:
+        """A host goes to the namespace of the next oldest Ingress with the oldest, and comes back with it."""
+        ours = asking("ours", "a.test", secret="tls", created="2020-01-01T00:00:00Z")
+        theirs = evolve(
+            asking("theirs", "a.test", secret="tls"), key=ObjectKey("other", "theirs"), annotations=SUITES
+        )
+        their_secret = evolve(tls_secret("tls", "a.test"), key=ObjectKey("other", "tls"))
+        self.start(SERVICE, SLICE, tls_secret("tls", "a.test"), their_secret, ours, theirs)
+        for changed, owner, told in (
+            ({}, "demo", {"theirs"}),
+            (gone(ours), "other", set()),
+            (batch(ours), "demo", {"theirs"}),
+            (batch(evolve(ours, rules=ours.rules, created="2027-01-01T00:00:00Z")), "other", {"ours"}),
+            (batch(evolve(ours, class_name="none")), "other", set()),
+        ):
+            found = self.change(changed)
+            self.assertEqual(found.certificates.exact["a.test"][0].secret.namespace, owner)
+            self.assertEqual(bool(found.terms.by_host["a.test"].ciphers), owner == "other")
+            conflicts = [one for one in found.problems if one.reason is Reason.HOST_CONFLICT]
+            self.assertEqual({one.name for one in conflicts}, told)
+
+    def test_rule_comes(self) -> None:
+        """A rule for a host that only entries named takes it from another namespace, and so does one for its wildcard."""
+        entry = evolve(asking("e"), default_backend=BACKEND, tls=(IngressTLS(("b.a.test",), "tls"),))
+        self.start(SERVICE, SLICE, entry, tls_secret("tls", "b.a.test"))
+        for host in ("b.a.test", "*.a.test"):
+            theirs = evolve(asking("theirs", host), key=ObjectKey("other", "theirs"))
+            taken = self.change(batch(theirs))
+            self.assertIsNone(taken.certificates.named("b.a.test"))
+            self.assertEqual(
+                [one.reason for one in taken.problems if one.name == "e"], [Reason.HOST_CONFLICT]
+            )
+            back = self.change(gone(theirs))
+            self.assertEqual(list(back.certificates.exact), ["b.a.test"])
+
+    def test_wildcard_of_another_namespace(self) -> None:
+        """A wildcard certificate leaves out hosts of others, which is told once, as long as there are any."""
+        wild = asking("w", "*.a.test", secret="tls")
+        theirs = [evolve(asking(name, f"{name}.a.test"), key=ObjectKey("other", name)) for name in "xyz"]
+        self.start(SERVICE, SLICE, wild, tls_secret("tls", "*.a.test"), asking("b", "b.a.test"))
+        for changed in (batch(theirs[0]), batch(*theirs), gone(theirs[2])):
+            found = self.change(changed)
+            self.assertEqual(
+                [one.name for one in found.problems if one.reason is Reason.HOST_CONFLICT], ["w"]
+            )
+            self.assertIsNone(found.certificates.named("x.a.test"))
+            redirected = [route.host for route in found.table.routes if route.policies]
+            self.assertEqual(redirected, ["*.a.test", "b.a.test"])
+        for one in theirs[:2]:
+            found = self.change(gone(one))
+        self.assertEqual([one for one in found.problems if one.reason is Reason.HOST_CONFLICT], [])
+        self.assertIsNotNone(found.certificates.named("x.a.test"))
+
+    def test_steps_of_tls(self) -> None:
+        """What changes TLS of one host costs the steps of that host, however many others there are."""
+        counts = []
+        for others in (2, 50):
+            names = [f"h{number}" for number in range(others)]
+            hosts = [asking(name, f"{name}.a.test", secret=name) for name in names]
+            secrets = [tls_secret(name, f"{name}.a.test") for name in names]
+            wild = asking("wild", "*.a.test", secret="wild"), tls_secret("wild", "*.a.test")
+            everywhere = evolve(asking("e"), default_backend=BACKEND)
+            self.start(SERVICE, SLICE, *hosts, *secrets, *wild, everywhere)
+            stranger = evolve(asking("s", "h1.a.test", secret="h1"), key=ObjectKey("other", "s"))
+            older = evolve(stranger, created="2020-01-01T00:00:00Z")
+            renewed = Secret(
+                ObjectKey("demo", "wild"), "kubernetes.io/tls", issued(("*.a.test",), NOW, ENDED)
+            )
+            changes = (
+                gone(secrets[1]),
+                batch(stranger),
+                batch(older),
+                gone(older),
+                gone(hosts[1]),
+                batch(renewed),
+            )
+            counts.append([self.steps(changed) for changed in changes])
+        self.assertEqual(counts[0], counts[1])
+        self.assertLess(max(counts[0]), 15)
 
     def test_certificate_conflict(self) -> None:
         """The older Ingress brings the certificate of a host, whichever came first."""

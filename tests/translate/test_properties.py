@@ -1,6 +1,6 @@
 """Properties of translation on small random clusters."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from attrs import evolve
@@ -35,7 +35,7 @@ from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import make_authority
-from tests.translate.golden import generated, state_of
+from tests.translate.golden import issued, state_of
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 PREFIX = TranslateOptions().annotations_prefix
@@ -130,6 +130,13 @@ closing_annotations = st.fixed_dictionaries(
         f"{PREFIX}/configuration-snippet": st.sampled_from(["return 403;", "# return 403;"]),
     },
 )
+suite_annotations = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/ssl-ciphers": st.sampled_from(["ECDHE-RSA-AES128-GCM-SHA256", "x"]),
+        f"{PREFIX}/ssl-prefer-server-ciphers": st.sampled_from(["true", "false"]),
+    },
+)
 tls_entries = st.builds(IngressTLS, tuples(hosts), st.sampled_from(["a", "web", "", "../a", "gone"]))
 ingresses = st.builds(
     Ingress,
@@ -140,7 +147,7 @@ ingresses = st.builds(
     | st.builds(
         lambda some, more: some | more,
         annotations,
-        upstream_annotations | client_annotations | closing_annotations,
+        upstream_annotations | client_annotations | suite_annotations | closing_annotations,
     ),
     st.none() | backends,
     st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
@@ -182,14 +189,20 @@ slices = st.builds(
     tuples(addresses),
     tuples(addresses),
 )
-contents = st.sampled_from([("a.com",), ("*.a.com", "b.a.com"), (), None]).map(
-    lambda covered: (
-        {}
-        if covered is None
-        else dict(
-            zip(("tls.crt", "tls.key"), (x.encode() for x in generated(covered, False, "x")), strict=True)
-        )
-    )
+DAY = timedelta(days=1)
+# Good now, for some days; good for longer; ended; to begin tomorrow.
+validities = st.sampled_from(
+    [
+        (NOW - 30 * DAY, NOW + 30 * DAY),
+        (NOW - 30 * DAY, NOW + 60 * DAY),
+        (NOW - 30 * DAY, NOW - DAY),
+        (NOW + DAY, NOW + 60 * DAY),
+    ]
+)
+contents = st.builds(
+    lambda covered, validity: {} if covered is None else issued(covered, *validity),
+    st.sampled_from([("a.com",), ("*.a.com", "b.a.com"), ("*.a.com",), (), None]),
+    validities,
 )
 authorities = st.sampled_from(["", "good", "bad"]).map(
     lambda which: {"": {}, "good": {"ca.crt": AUTHORITY}, "bad": {"ca.crt": b"x"}}[which]
@@ -213,6 +226,7 @@ clusters: st.SearchStrategy[list[ClusterObject]] = st.tuples(
 all_options = st.builds(
     TranslateOptions,
     watch_without_class=st.booleans(),
+    shared_hosts=st.sampled_from([False, False, True]),
     default_backend_service=st.sampled_from(
         [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
     ),
@@ -319,8 +333,34 @@ class TranslateProperties(SynchronousTestCase):
             at = (route.host, route.path, route.match)
             self.assertEqual(found.get(at), (route.ingress, route.backend))
         for host, certificates in before.certificates.exact.items():
-            # A younger Ingress may add a key of another type, and takes nothing away.
-            self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
+            if before.terms.has(host) or not after.terms.has(host):
+                # A younger Ingress may add a key of another type, and takes nothing away.
+                self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
+
+    @settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=list(HealthCheck))
+    @given(clusters, ingresses, secrets, all_options)
+    def test_a_younger_stranger_changes_nothing_for_hosts_of_others(
+        self, objects: list[ClusterObject], added: Ingress, secret: Secret, options: TranslateOptions
+    ) -> None:
+        """No Ingress of another namespace that comes last changes certificate, terms or policies of a host with a rule."""
+        last = evolve(added, key=ObjectKey("zzz", "zzz"), created="2030-01-01T00:00:00Z", class_name="nginx")
+        owned = evolve(secret, key=ObjectKey("zzz", secret.key.name))
+        options = evolve(options, shared_hosts=False)
+        before = translate(state_of(objects), options, NOW)
+        after = translate(state_of([*objects, last, owned]), options, NOW)
+        routes = {(one.host, one.path, one.match): one for one in after.table.routes}
+        for host, terms in before.terms.by_host.items():
+            # Nothing names this one host below the wildcard.
+            name = host.replace("*", "unnamed")
+            if host:
+                self.assertEqual(after.terms.by_host[host], terms)
+                self.assertEqual(after.certificates.find(name), before.certificates.find(name))
+        for route in before.table.routes:
+            found = routes.get((route.host, route.path, route.match))
+            if route.host and found is not None and found.ingress == route.ingress:
+                self.assertEqual(found.policies, route.policies)
+                self.assertEqual(found.secure_fields, route.secure_fields)
+                self.assertEqual(found.upstream_fields, route.upstream_fields)
 
     @settings(deadline=None, derandomize=True, max_examples=30, suppress_health_check=list(HealthCheck))
     @given(st.data(), all_options)

@@ -1,0 +1,246 @@
+"""What ``spec.tls`` comes to for each host: its certificates, the redirect to HTTPS, and insisting on it.
+
+- The entries that are heard are those of the namespace to which the host belongs
+  (``ingress.translate.ownership``); where no rule names the host, of the namespace of the oldest
+  entry for it.  The others are told.
+- An entry that is heard carries the redirect, whatever has become of its Secret: as in
+  ingress-nginx the host then gets the default certificate, and no visitor is sent back to plain HTTP.
+- The oldest entry with a usable certificate wins.  Others of its namespace may add certificates
+  with keys of other types, so that a host has RSA for old clients and ECDSA for the rest.
+- A host without certificate of its own is shown that of its wildcard, and redirects with
+  it, if both belong to one namespace; otherwise nothing of the wildcard is for it.
+  That is told to whoever brings the wildcard, once.
+- ``Strict-Transport-Security`` is said where the host redirects, and all that may be shown for it
+  covers it and is valid now: a browser that heard it lets its user past no fault of a certificate.
+
+An expired certificate is shown like any other; clients decide.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+
+from attrs import frozen
+
+from ingress.certificates import Certificate, CertificateTable
+from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.translate.age import why_first
+from ingress.translate.certificates import (
+    CertificateClaim,
+    default_problems,
+    find,
+    problem_of,
+    read_tls,
+)
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
+
+_NO_EFFECT = "spec.tls of other namespaces has no effect there"
+
+
+@frozen
+class HostTls:
+    """The decision about one host.  ``NO_TLS`` is that of all others."""
+
+    namespace: str | None = None
+    """Whose entries are heard; None for those of all."""
+    is_claimed: bool = False
+    """Whether an entry for just this host is heard."""
+    certificates: tuple[Certificate, ...] = ()
+    """Those that the entries bring, at most one for each type of key, the most important first."""
+    hides_wildcard: bool = False
+    """Whether the certificates of its wildcard are a stranger's, and no other is to be shown for it."""
+    is_left_out: bool = False
+    """Whether it would be as its wildcard is, did both belong to one namespace."""
+    shows_default: bool = True
+    """Whether the default certificate is shown."""
+    redirects: bool = False
+    insists: bool = False
+    """Whether browsers are told to come over HTTPS alone."""
+    problems: tuple[Problem, ...] = ()
+    first: CertificateClaim | None = None
+    """The oldest claim that is heard."""
+
+    @property
+    def entry(self) -> tuple[Certificate, ...] | None:
+        """What the table of certificates has for the host; empty where only the default is to be shown."""
+        return self.certificates or (() if self.hides_wildcard else None)
+
+    @property
+    def for_others(self) -> tuple[object, ...]:
+        """If this is a wildcard: what the decisions about the hosts below it depend on."""
+        return self.namespace, self.is_claimed, bool(self.certificates), self.insists
+
+
+NO_TLS = HostTls()
+
+
+def decide_tls(
+    host: str,
+    claims: Sequence[CertificateClaim],
+    owners: Mapping[str, ObjectKey],
+    wildcard: HostTls,
+    default: Certificate | None,
+    now: datetime,
+    *,
+    is_shared: bool,
+) -> HostTls:
+    """Decide about *host*.
+
+    *claims* are those for just this host, sorted oldest first; *owners* the owners of all hosts
+    that rules name.  *wildcard* is the decision about the wildcard that takes the host.
+    """
+    namespace, heard, problems = _heard(host, claims, None if is_shared else owners)
+    certificates, conflicts = choose(heard)
+    inherits = wildcard.is_claimed and wildcard.namespace == namespace
+    if not claims and not inherits and not wildcard.certificates:
+        return NO_TLS
+    redirects = bool(heard) or inherits
+    shows_wildcard = inherits and not certificates and bool(wildcard.certificates)
+    shows_default = not certificates and not shows_wildcard
+    shown = certificates or (() if default is None else (default,))
+    insists = redirects and bool(shown) and all(one.is_valid_at(now) and one.covers(host) for one in shown)
+    return HostTls(
+        namespace,
+        bool(heard),
+        certificates,
+        shows_default and bool(wildcard.certificates),
+        wildcard.is_claimed and not inherits and not heard,
+        shows_default,
+        redirects,
+        wildcard.insists if shows_wildcard else insists,
+        (*problems, *conflicts),
+        heard[0] if heard else None,
+    )
+
+
+def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
+    """Tell whoever brings the certificate of *wildcard*, which is *host*, that it leaves hosts out."""
+    claim = wildcard.first
+    if claim is None:
+        return None
+    message = (
+        f"hosts below {host} that belong to other namespaces and are in no spec.tls there are not shown "
+        f"what this entry brings, unless the controller is started with {OPTION}"
+    )
+    return problem_of(claim.ingress, claim.field, Reason.HOST_CONFLICT, message)
+
+
+def _heard(
+    host: str, claims: Sequence[CertificateClaim], owners: Mapping[str, ObjectKey] | None
+) -> tuple[str | None, Sequence[CertificateClaim], tuple[Problem, ...]]:
+    """Return whose claims to *host* are heard, these claims, and what the others are told; all without *owners*."""
+    if owners is None:
+        return None, claims, ()
+    served = server_of(host, owners)
+    if served is not None:
+        by, owner = served
+        has = "a rule for it" if by == host else f"a rule for {by}"
+    elif claims:
+        owner, has = claims[0].ingress.key, "tls for it, and no rule names it"
+    else:
+        return None, (), ()
+    heard = [claim for claim in claims if not is_stranger(claim.ingress, owner)]
+    if len(heard) == len(claims):
+        return owner.namespace, heard, ()
+    has_default = any(claim.secret is None for claim in heard)
+    problems = tuple(
+        told(claim.ingress, claim.field, _NO_EFFECT, host, owner, has=has)
+        for claim in claims
+        # Who asks for the default certificate where it is shown loses nothing.
+        if is_stranger(claim.ingress, owner) and not (has_default and claim.secret is None)
+    )
+    return owner.namespace, heard, problems
+
+
+def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
+    """Choose between *claims* to one host, sorted oldest first, and tell those that come too late.
+
+    Returns at most one certificate for each type of key, in the order of the claims.  Namespaces that
+    share hosts do not add to each other's: most clients would be shown what a stranger brought.
+    """
+    winners: dict[str, CertificateClaim] = {}
+    certificates: list[Certificate] = []
+    first: CertificateClaim | None = None
+    problems: list[Problem] = []
+    for claim in claims:
+        certificate = claim.certificate
+        if certificate is None:
+            continue
+        if first is None:
+            first = claim
+        winner = first
+        if claim.ingress.key.namespace == first.ingress.key.namespace:
+            winner = winners.setdefault(certificate.key_type, claim)
+        if winner is claim:
+            certificates.append(certificate)
+        elif claim.secret != winner.secret:
+            problems.append(_conflict(claim, winner))
+    return tuple(certificates), tuple(problems)
+
+
+def translate_tls(
+    ingresses: Iterable[Ingress],
+    owners: Mapping[str, ObjectKey],
+    state: ClusterState,
+    options: TranslateOptions,
+    now: datetime,
+) -> tuple[CertificateTable, Mapping[str, HostTls], tuple[Problem, ...]]:
+    """Decide about all hosts.
+
+    *ingresses* are sorted oldest first, *owners* the owners of the hosts that their rules name.
+    Returns the table, the decisions by host, and the problems.  Never raises.
+    """
+    lookup = cache(lambda key: find(key, state, options))
+    default: Certificate | None = None
+    problems: list[Problem] = []
+    if options.default_ssl_certificate is not None:
+        found = lookup(options.default_ssl_certificate)
+        default = found if isinstance(found, Certificate) else None
+        problems += default_problems(options.default_ssl_certificate, found, now)
+    by_host: dict[str, list[CertificateClaim]] = {}
+    for ingress in ingresses:
+        reading = read_tls(ingress, lookup, default, now)
+        problems += reading.problems
+        for claim in reading.claims:
+            by_host.setdefault(claim.host, []).append(claim)
+    decisions: dict[str, HostTls] = {}
+    # Wildcards come first: the hosts below them depend on them.
+    hosts = {host for host in (*owners, *by_host) if host}
+    for host in sorted(hosts, key=lambda one: not one.startswith("*")):
+        above = wildcard_of(host)
+        decisions[host] = decide_tls(
+            host,
+            by_host.get(host, ()),
+            owners,
+            NO_TLS if above is None else decisions.get(above, NO_TLS),
+            default,
+            now,
+            is_shared=options.shared_hosts,
+        )
+        problems += decisions[host].problems
+    exact: dict[str, tuple[Certificate, ...]] = {}
+    wide: dict[str, tuple[Certificate, ...]] = {}
+    for above in {wildcard_of(host) for host, decision in decisions.items() if decision.is_left_out}:
+        problem = None if above is None else wildcard_problem(above, decisions[above])
+        problems += () if problem is None else (problem,)
+    for host, decision in decisions.items():
+        if decision.entry is None:
+            continue
+        if host.startswith("*"):
+            wide[host[1:]] = decision.entry
+        else:
+            exact[host] = decision.entry
+    return CertificateTable(exact, wide, default), decisions, tuple(problems)
+
+
+def _conflict(loser: CertificateClaim, winner: CertificateClaim) -> Problem:
+    secret = f"Secret {winner.secret}" if winner.secret else "the default certificate"
+    if winner.ingress is loser.ingress:
+        message = f"{winner.field} gives host {loser.host} {secret}, which is used"
+    else:
+        why = why_first(winner.ingress, loser.ingress)
+        message = f"host {loser.host} has {secret} from Ingress {winner.ingress.key}, {why}"
+    return problem_of(loser.ingress, loser.field, Reason.CERTIFICATE_CONFLICT, message)

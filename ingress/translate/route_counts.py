@@ -1,0 +1,52 @@
+"""How many routes came and went, and which Ingresses have any.  Part of incremental translation."""
+
+from collections import Counter
+
+from ingress.model.objects import ObjectKey
+from ingress.routing.route import Route
+
+
+class RouteCounts:
+    """Counts the routes of the next version, and what is different in it.
+
+    *ingresses* are those with a route, as of the last ``finish``.
+    """
+
+    def __init__(self) -> None:
+        self.ingresses: frozenset[ObjectKey] = frozenset()
+        self._of: Counter[ObjectKey] = Counter()
+        self._others_have_routes = False
+        self._news = [0, 0, 0]
+
+    def news(self) -> tuple[int, int, int]:
+        """Return how many routes came, went, and changed in place since this was last asked."""
+        came, went, changed = self._news
+        self._news = [0, 0, 0]
+        return came, went, changed
+
+    def finish(self) -> None:
+        """Bring *ingresses* up to date."""
+        if self._others_have_routes:
+            self._others_have_routes = False
+            self.ingresses = frozenset(self._of)
+
+    def compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
+        """Count what is different in the routes of one host."""
+        old = {(route.path, route.match): route for route in before}
+        new = {(route.path, route.match): route for route in after}
+        stay = old.keys() & new.keys()
+        self._news[0] += len(new) - len(stay)
+        self._news[1] += len(old) - len(stay)
+        self._news[2] += sum(1 for key in stay if old[key] != new[key])
+
+    def count(self, route: Route, difference: int) -> None:
+        """Note that there is one *route* more, or, by a *difference* of -1, one less."""
+        if route.ingress is None:
+            return
+        count = self._of[route.ingress]
+        self._of[route.ingress] = count + difference
+        if not count:
+            self._others_have_routes = True
+        elif not count + difference:
+            del self._of[route.ingress]
+            self._others_have_routes = True

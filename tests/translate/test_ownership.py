@@ -1,0 +1,71 @@
+"""Whose a host is."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.objects import Ingress, IngressBackend, IngressRule, ObjectKey, ServicePortReference
+from ingress.policy.annotations import AnnotationReader
+from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
+from ingress.translate.rules import IngressReading, read_ingress
+
+READER = AnnotationReader("nginx.ingress.kubernetes.io")
+BACKEND = IngressBackend("web", ServicePortReference(number=80))
+
+
+def reading(namespace: str, *hosts: str, has_default: bool = True) -> IngressReading:
+    """An Ingress with rules for these hosts, and a default backend."""
+    rules = tuple(IngressRule(host, ()) for host in hosts)
+    default = BACKEND if has_default else None
+    ingress = Ingress(ObjectKey(namespace, "site"), default_backend=default, rules=rules)
+    return read_ingress(ingress, READER)
+
+
+class OwnershipTests(SynchronousTestCase):
+    """The rule, and its edges."""
+
+    def test_oldest(self) -> None:
+        """A host belongs to the first of those that have a rule for it, and to nobody without any."""
+        old, young = reading("old", "a.test"), reading("young", "a.test")
+        self.assertEqual(owner_of("a.test", [old, young]), old.ingress.key)
+        self.assertIsNone(owner_of("a.test", []))
+
+    def test_hosts_that_no_rule_names(self) -> None:
+        """Rules without host come before default backends, whatever their age."""
+        backend, rule = reading("old", "a.test"), reading("young", "")
+        self.assertEqual(owner_of("", [backend, rule]), rule.ingress.key)
+        self.assertEqual(owner_of("", [backend]), backend.ingress.key)
+
+    def test_server(self) -> None:
+        """A host without rule is served by its wildcard, of one label, and never by rules without host."""
+        wide, exact, all_hosts = ObjectKey("w", "w"), ObjectKey("e", "e"), ObjectKey("a", "a")
+        owners = {"*.a.test": wide, "b.a.test": exact, "": all_hosts}
+        for host, expected in (
+            ("b.a.test", ("b.a.test", exact)),
+            ("c.a.test", ("*.a.test", wide)),
+            ("*.a.test", ("*.a.test", wide)),
+            ("c.b.a.test", None),
+            ("a.test", None),
+            ("*.test", None),
+            ("localhost", None),
+        ):
+            self.assertEqual(server_of(host, owners), expected)
+
+    def test_wildcard(self) -> None:
+        """Only a whole first label can be a wildcard."""
+        names = ("a.test", "b.a.test", "*.a.test", "localhost", "")
+        self.assertEqual([wildcard_of(one) for one in names], ["*.test", "*.a.test", None, None, None])
+
+    def test_stranger(self) -> None:
+        """Ingresses of one namespace are no strangers to each other, and nobody is where nobody owns."""
+        ingress = reading("demo").ingress
+        self.assertFalse(is_stranger(ingress, ObjectKey("demo", "other")))
+        self.assertTrue(is_stranger(ingress, ObjectKey("bank", "site")))
+        self.assertFalse(is_stranger(ingress, None))
+
+    def test_told(self) -> None:
+        """Who has no say is told whose the host is, by which Ingress, and by which option that would be another matter."""
+        problem = told(
+            reading("demo").ingress, "spec.tls[0]", "spec.tls is void", "a.test", ObjectKey("bank", "site")
+        )
+        self.assertEqual((problem.kind, problem.namespace, problem.name), ("Ingress", "demo", "site"))
+        for text in ("a.test", "namespace bank", "Ingress bank/site", "spec.tls is void", "--shared-hosts"):
+            self.assertIn(text, problem.message)
