@@ -1,6 +1,6 @@
-"""A thread that sends one request after the other, for somebody in the reactor thread.
+"""Threads that each send one request after the other, for somebody in the reactor thread.
 
-What is asked waits in a queue; whoever asks bounds it.  Everything that a request can come to,
+What is asked waits in a queue; whoever asks bounds it, and keeps in order what has to be.  Everything that a request can come to,
 a bug here included, arrives as an ``Outcome``.  Stopping breaks off the request under way, and
 from then on nothing arrives any more.
 """
@@ -41,16 +41,21 @@ class _Asked:
 class ApiThread:
     """Sends requests in a thread called *name*, which starts with the first of them.
 
-    *reactor* has ``callFromThread``, *connections* makes the connection of the thread.
+    With *threads* it is as many as are asked at a time, up to that.  *reactor* has
+    ``callFromThread``, *connections* makes the connection of a thread.
     """
 
-    def __init__(self, reactor: Any, connections: Callable[[], ApiConnection], name: str) -> None:
+    def __init__(
+        self, reactor: Any, connections: Callable[[], ApiConnection], name: str, threads: int = 1
+    ) -> None:
         self._reactor = reactor
         self._connections = connections
         self._name = name
         self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
-        self._thread: Thread | None = None
-        self._connection: ApiConnection | None = None
+        self._most_threads = threads
+        self._threads: list[tuple[Thread, ApiConnection]] = []
+        # Requests that were asked and not delivered yet.
+        self._under_way = 0
         self._is_stopping = False
 
     def ask(
@@ -66,25 +71,27 @@ class ApiThread:
         """
         if self._is_stopping:
             return
-        if self._thread is None:
-            self._connection = self._connections()
-            self._thread = Thread(target=self._work, args=(self._connection,), name=self._name, daemon=True)
-            self._thread.start()
+        self._under_way += 1
+        if len(self._threads) < min(self._under_way, self._most_threads):
+            connection = self._connections()
+            thread = Thread(target=self._work, args=(connection,), name=self._name, daemon=True)
+            self._threads.append((thread, connection))
+            thread.start()
         self._queue.put(_Asked(request, done, is_permitted))
 
     def stop(self) -> None:
-        """Send and deliver nothing from now on, and end the thread; returns at once."""
+        """Send and deliver nothing from now on, and end the threads; returns at once."""
         self._is_stopping = True
-        self._queue.put(None)
-        if self._connection is not None:
-            self._connection.interrupt()
+        for _, connection in self._threads:
+            self._queue.put(None)
+            connection.interrupt()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end of the thread; return whether it ended in time.  Any thread."""
-        if self._thread is None:
-            return True
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        """Wait for the end of the threads; return whether they ended in time.  Any thread."""
+        deadline = monotonic() + seconds
+        for thread, _ in self._threads:
+            thread.join(max(0.0, deadline - monotonic()))
+        return not any(thread.is_alive() for thread, _ in self._threads)
 
     def _work(self, connection: ApiConnection) -> None:
         """Thread: send one request after the other."""
@@ -93,6 +100,7 @@ class ApiThread:
         connection.close()
 
     def _deliver(self, done: Callable[[Outcome], None], outcome: Outcome) -> None:
+        self._under_way -= 1
         if not self._is_stopping:
             done(outcome)
 

@@ -18,6 +18,7 @@ from ingress.errors import KubernetesError
 _K = TypeVar("_K", bound=Hashable)
 
 _FIRST_CLOSURE_SECONDS = 5.0
+_TRIES_PER_SECOND = 10.0
 
 
 class Agenda(Generic[_K]):
@@ -119,7 +120,12 @@ class Pace:
 
     def troubled(self, error: KubernetesError) -> None:
         """Note an error that is about the API server and not about the object."""
-        self._closed_until = self._clock() + self._trouble.failed(error.retry_after_seconds or 0.0)
+        now = self._clock()
+        if now < self._closed_until:
+            # Of several requests that were under way, one speaks for all.
+            self._closed_until = max(self._closed_until, now + (error.retry_after_seconds or 0.0))
+        else:
+            self._closed_until = now + self._trouble.failed(error.retry_after_seconds or 0.0)
 
 
 class Closures:
@@ -135,14 +141,32 @@ class Closures:
         self._seconds: dict[str, float] = {}
 
     def close(self, namespace: str, longest: float) -> float:
-        """Leave *namespace* alone, for *longest* seconds at most; return until when."""
+        """Leave *namespace* alone, for *longest* seconds at most; return until when.
+
+        Where many are closed it is longer, so that all together are tried ten times a second at most.
+        """
         now = self._clock()
+        if self._until.get(namespace, -inf) > now:
+            # Of several requests that were under way, one speaks for all.
+            return self._until[namespace]
+        longest = max(longest, len(self._until) / _TRIES_PER_SECOND)
         self._until = {name: until for name, until in self._until.items() if until + longest > now}
         self._seconds = {name: seconds for name, seconds in self._seconds.items() if name in self._until}
         seconds = min(self._seconds.get(namespace, _FIRST_CLOSURE_SECONDS / 4) * 4, longest)
         self._seconds[namespace] = seconds
         self._until[namespace] = now + seconds
         return now + seconds
+
+    def permitted(self, namespace: str) -> bool:
+        """Note that it is permitted in *namespace*; return whether it was closed.
+
+        Then none is left alone any more, since it may be permitted everywhere now.
+        """
+        if namespace not in self._until:
+            return False
+        self._until.clear()
+        self._seconds.clear()
+        return True
 
     def until(self, namespace: str) -> float:
         """Return until when *namespace* is left alone; a time before all times when it never was."""

@@ -42,7 +42,8 @@ log = Logger()
 RELEASE_SECONDS = 1.0
 """How long the end waits for the API server to take the Lease back."""
 
-_LONGEST_PAUSE_SECONDS = 60.0
+# With what comes after it, a right that was granted shows within half a minute.
+_LONGEST_PAUSE_SECONDS = 20.0
 
 _Done = Callable[[Outcome, float], None]
 

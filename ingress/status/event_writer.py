@@ -44,7 +44,7 @@ SETTLE_SECONDS = 2.0
 
 _MOST_TOLD = 4096
 _TOLD_SECONDS = 600.0
-_FORBIDDEN_SECONDS = 300.0
+_FORBIDDEN_SECONDS = 20.0
 _ATTEMPTS = 5
 
 
@@ -195,6 +195,7 @@ class EventWriter:
             self._metrics.event("known" if is_known else "ok")
             self._contact.regained()
             self._refusals.granted(Right.WRITE_EVENTS)
+            self._closures.permitted(key.namespace)
             self._failures.pop(problem, None)
             self._told[key] = self._steady()
             self._told.move_to_end(key)

@@ -1,7 +1,7 @@
 """All that is reported back to the cluster: the election, and what the leader writes.
 
-Two threads talk to the API server, so that a slow write cannot keep the lease from being renewed.
-Whatever they come to, requests are served as before: nothing here is waited for by anybody but
+The election asks the API server in a thread of its own, so that slow writes cannot keep the lease
+from being renewed; the writers share some others.  Whatever they come to, requests are served as before: nothing here is waited for by anybody but
 the end of the process, and that for a second at most.
 """
 
@@ -29,7 +29,7 @@ from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.event_writer import EventWriter
 from ingress.status.refusals import Refusals
-from ingress.status.status_writer import StatusWriter
+from ingress.status.status_writer import WRITES_UNDER_WAY, StatusWriter
 from ingress.translate.options import TranslateOptions
 
 log = Logger()
@@ -103,7 +103,7 @@ class ClusterReporting:
         self._regained = regained
         self._outage = outage
         self._election_thread = ApiThread(reactor, connections, "election")
-        self._writing_thread = ApiThread(reactor, connections, "status and Events")
+        self._writing_thread = ApiThread(reactor, connections, "status and Events", WRITES_UNDER_WAY)
         self._parts: _Parts | None = None
         self._lease = ObjectKey("", settings.election_id)
 

@@ -2,8 +2,8 @@
 
 Theory of operation.  The agenda holds Ingresses that may have to be written: all of them when we
 begin to lead, when the addresses change or a class does, else those that changed.  They are looked
-at one by one, in small portions, and those that are as they should be cost no request.  One
-request is under way at a time.
+at one by one, in small portions, and those that are as they should be cost no request.  Several
+requests are under way at a time, but one for each Ingress.
 
 Invariants:
 
@@ -45,11 +45,15 @@ from ingress.translate.options import TranslateOptions
 
 log = Logger()
 
-WRITES_PER_SECOND = 20.0
+WRITES_PER_SECOND = 200.0
 WRITES_AT_ONCE = 50
+"""How many statuses are written in a second in the long run, and how many without a pause."""
+
+WRITES_UNDER_WAY = 10
+"""How many wait for their answer at a time."""
 
 _PORTION = 100
-_FORBIDDEN_SECONDS = 300.0
+_FORBIDDEN_SECONDS = 20.0
 # How long an Ingress rests after its first write; doubled by each further one.
 _REST_SECONDS = 1.0
 _REST_CEILING_SECONDS = 30.0
@@ -74,7 +78,8 @@ class StatusWriter:
 
     *ask* sends a request, if we still lead when it goes, and calls back with its outcome.  *state*
     returns the content of the store; *options* say which Ingresses are ours.  *writer* is the
-    field manager under which we write, *timeouts* bound a request.  *steady* returns seconds.
+    field manager under which we write, *timeouts* bound a request, and *most_under_way* how many
+    there are at a time.  *steady* returns seconds.
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class StatusWriter:
         writer: str,
         *,
         timeouts: tuple[float, float],
+        most_under_way: int = WRITES_UNDER_WAY,
         steady: Callable[[], float],
         random: Callable[[], float],
         refusals: Refusals,
@@ -100,6 +106,7 @@ class StatusWriter:
         self._options = options
         self._writer = writer
         self._timeouts = timeouts
+        self._most_under_way = most_under_way
         self._steady = steady
         self._random = random
         self._refusals = refusals
@@ -110,9 +117,10 @@ class StatusWriter:
         self._agenda: Agenda[ObjectKey] = Agenda(steady)
         self._pace = Pace(steady, random, per_second=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
         self._is_leading = False
-        self._is_asking = False
-        # The Ingress that is being written, unless the API server has shown other addresses since.
-        self._writing: ObjectKey | None = None
+        # The Ingresses that are being written, with whether the API server has shown other addresses since.
+        self._writing: dict[ObjectKey, bool] = {}
+        # Those of them that were to be looked at meanwhile, and will be.
+        self._passed_over: set[ObjectKey] = set()
         self._call: IDelayedCall | None = None
         # Ingresses that were ours when they were last looked at.
         self._ours: set[ObjectKey] = set()
@@ -138,6 +146,8 @@ class StatusWriter:
         self._is_leading = False
         self._agenda.clear()
         self._ours, self._written, self._rests = set(), {}, {}
+        self._writing = dict.fromkeys(self._writing, True)
+        self._passed_over = set()
         if self._call is not None and self._call.active():
             self._call.cancel()
         self._call = None
@@ -157,8 +167,8 @@ class StatusWriter:
         for kind, key in changes.standings:
             if kind is Kind.INGRESS:
                 self._written.pop(key, None)
-                if key == self._writing:
-                    self._writing = None
+                if key in self._writing:
+                    self._writing[key] = True
         if everything:
             self._look_at_everything()
         else:
@@ -173,7 +183,8 @@ class StatusWriter:
 
     def _schedule(self) -> None:
         """Have ``_work`` called when there is something to look at and a write may go."""
-        at = None if self._is_asking or not self._is_leading else self._agenda.next_at()
+        is_full = len(self._writing) >= self._most_under_way
+        at = None if is_full or not self._is_leading else self._agenda.next_at()
         if self._call is not None and self._call.active():
             self._call.cancel()
         self._call = None
@@ -190,8 +201,12 @@ class StatusWriter:
         for _ in range(_PORTION):
             key = self._agenda.take()
             if key is None:
-                self._settled()
+                if not self._writing:
+                    self._settled()
                 break
+            if key in self._writing:
+                self._passed_over.add(key)
+                continue
             addresses = self._addresses(key, state, published)
             if addresses is None:
                 continue
@@ -200,7 +215,7 @@ class StatusWriter:
                 self._agenda.put_off(key, until)
                 continue
             self._write(key, addresses)
-            return
+            break
         self._schedule()
 
     def _addresses(
@@ -270,29 +285,34 @@ class StatusWriter:
             self._timeouts,
             wants_answer=False,
         )
-        self._is_asking = True
-        self._writing = key
+        self._writing[key] = False
         self._pace.went()
         self._ask(request, lambda outcome: self._was_written(key, addresses, outcome))
 
     def _was_written(self, key: ObjectKey, addresses: tuple[Address, ...], outcome: Outcome) -> None:
-        self._is_asking = False
+        is_overtaken = self._writing.pop(key)
+        is_passed_over = key in self._passed_over
+        self._passed_over.discard(key)
         if not isinstance(outcome, KubernetesError):
             self._metrics.status_written("ok")
             self._contact.regained()
             self._refusals.granted(Right.WRITE_STATUS)
+            if self._closures.permitted(key.namespace):
+                self._agenda.recall()
             self._count += 1
         elif outcome.reason != WITHHELD and outcome.status != 404:
             self._metrics.status_written("failed")
         if not self._is_leading:
             return
         if not isinstance(outcome, KubernetesError):
-            if key == self._writing:
+            if not is_overtaken:
                 self._written[key] = addresses
+            if is_passed_over:
+                self._agenda.add((key,))
             if not addresses:
                 self._ours.discard(key)
             self._rest(key, addresses)
-            if not self._agenda:
+            if not self._agenda and not self._writing:
                 self._settled()
         else:
             self._agenda.add((key,))

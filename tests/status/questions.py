@@ -14,6 +14,25 @@ FORBIDDEN = KubernetesError(403, "Forbidden", "it is forbidden")
 UNREACHABLE = KubernetesError(0, "Unreachable", "Connection refused")
 
 
+class ManyQuestions:
+    """What was asked, of which several at a time are open."""
+
+    def __init__(self) -> None:
+        self.asked: list[ApiRequest] = []
+        self.open: list[tuple[ApiRequest, Callable[[Outcome], None]]] = []
+
+    def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        """Take a request."""
+        self.asked.append(request)
+        self.open.append((request, done))
+
+    def answer(self, number: int = 0, outcome: Outcome = DONE) -> ApiRequest:
+        """Answer one of the open requests, the oldest by default, and return it."""
+        request, done = self.open.pop(number)
+        done(outcome)
+        return request
+
+
 class Questions:
     """What was asked, of which one at a time is open."""
 

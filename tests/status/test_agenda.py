@@ -124,10 +124,15 @@ class PaceTests(SynchronousTestCase):
         """In trouble nothing goes, longer each time, and at least as long as was asked for."""
         self.pace.troubled(KubernetesError(503, "x", "y"))
         self.assertEqual(self.pace.opens_at(), 0.5)
+        for _ in range(9):
+            # Of those that were under way one speaks for all.
+            self.pace.troubled(KubernetesError(503, "x", "y"))
+        self.assertEqual(self.pace.opens_at(), 0.5)
+        self.clock.advance(0.5)
         self.pace.troubled(KubernetesError(503, "x", "y"))
-        self.assertEqual(self.pace.opens_at(), 1.0)
+        self.assertEqual(self.pace.opens_at(), 1.5)
         self.pace.troubled(KubernetesError(429, "x", "y", 30.0))
-        self.assertEqual(self.pace.opens_at(), 30.0)
+        self.assertEqual(self.pace.opens_at(), 30.5)
 
     def test_about_the_server(self) -> None:
         """An error about one object holds up no other."""
@@ -149,14 +154,44 @@ class ClosuresTests(SynchronousTestCase):
         self.assertEqual(closures.close("shop", 300), 5)
         self.assertEqual((closures.until("shop"), closures.until("blog")), (5, -inf))
         clock.advance(6)
-        self.assertEqual([closures.close("shop", 300) - 6 for _ in range(4)], [20, 80, 300, 300])
-        self.assertEqual(closures.close("blog", 300), 11)
+        for seconds in (20, 80, 300, 300):
+            # Of several at a time one counts.
+            for _ in range(3):
+                self.assertEqual(closures.close("shop", 300) - clock.seconds(), seconds)
+            clock.advance(seconds)
+        self.assertEqual(closures.close("blog", 300) - clock.seconds(), 5)
+
+    def test_many(self) -> None:
+        """Where very many are closed, all together are tried some times a second."""
+        clock = Clock()
+        closures = Closures(clock.seconds)
+        tries = 0
+        until = dict.fromkeys([f"n{number}" for number in range(2000)], 0.0)
+        for _ in range(1000):
+            for namespace in [name for name, time in until.items() if time <= clock.seconds()]:
+                until[namespace] = closures.close(namespace, 20)
+                tries += 1
+            clock.advance(1)
+        self.assertLess(tries, 1000 * 10 + 4 * 2000)
+
+    def test_permitted(self) -> None:
+        """When one of them comes to be permitted, no other is left alone, either."""
+        clock = Clock()
+        closures = Closures(clock.seconds)
+        self.assertFalse(closures.permitted("shop"))
+        for namespace in ("shop", "blog"):
+            closures.close(namespace, 20)
+        self.assertFalse(closures.permitted("other"))
+        self.assertEqual(closures.until("blog"), 5)
+        self.assertTrue(closures.permitted("shop"))
+        self.assertEqual(closures.until("blog"), -inf)
 
     def test_forgotten(self) -> None:
         """What was closed long ago is closed for seconds again."""
         clock = Clock()
         closures = Closures(clock.seconds)
-        for _ in range(4):
+        for seconds in (5, 20, 80, 300):
             closures.close("shop", 300)
-        clock.advance(601)
-        self.assertEqual(closures.close("shop", 300), 606)
+            clock.advance(seconds)
+        clock.advance(301)
+        self.assertEqual(closures.close("shop", 300) - clock.seconds(), 5)

@@ -11,9 +11,9 @@ from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projec
 from ingress.model.standing import Address, Standing
 from ingress.settings import Reporting
 from ingress.status.refusals import Refusals
-from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, StatusWriter
+from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, WRITES_UNDER_WAY, StatusWriter
 from ingress.translate.options import TranslateOptions
-from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, Questions
+from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, ManyQuestions, Questions
 
 US = "txingress/ours/ingress-leader"
 SERVICE = ObjectKey("ours", "txingress")
@@ -28,6 +28,7 @@ class WriterCase(SynchronousTestCase):
     """A writer with a store, on a clock."""
 
     settings = Reporting(publish_addresses=(ONE,))
+    most_under_way = 1
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -42,6 +43,7 @@ class WriterCase(SynchronousTestCase):
             TranslateOptions(),
             US,
             timeouts=(2.0, 3.0),
+            most_under_way=self.most_under_way,
             steady=self.clock.seconds,
             random=lambda: 0.0,
             refusals=Refusals(),
@@ -454,3 +456,105 @@ class TroubleTests(WriterCase):
                 self.put("web", TWO, writer="them")
         self.assertLess(len(self.questions.asked), 140)
         self.assertGreater(len(self.questions.asked), 20)
+
+
+class ParallelTests(WriterCase):
+    """Several writes at a time."""
+
+    most_under_way = WRITES_UNDER_WAY
+
+    def setUp(self) -> None:
+        self.many = ManyQuestions()
+        super().setUp()
+        self.writer._ask = self.many.ask
+
+    def names(self) -> list[str]:
+        return [request.path.split("/")[-2] for request, _ in self.many.open]
+
+    def test_how_many(self) -> None:
+        """So many are under way, and each answer makes room for one."""
+        for number in range(30):
+            self.put(f"i{number:02}")
+        self.writer.lead()
+        self.turn()
+        self.assertEqual(len(self.many.open), WRITES_UNDER_WAY)
+        for _ in range(3):
+            self.many.answer(5)
+        self.turn()
+        self.assertEqual(
+            (len(self.many.open), len(self.many.asked)), (WRITES_UNDER_WAY, WRITES_UNDER_WAY + 3)
+        )
+
+    def test_one_object_at_a_time(self) -> None:
+        """An Ingress that changes while it is being written is written again after the answer, never beside it."""
+        self.put("web")
+        self.writer.lead()
+        self.turn()
+        self.put("web", TWO, writer="them")
+        self.put("other")
+        self.turn(60)
+        self.assertEqual(self.names(), ["web", "other"])
+        self.many.answer()
+        self.turn()
+        self.assertEqual(self.names(), ["other"])
+        self.turn(1.1)
+        self.assertEqual(self.names(), ["other", "web"])
+
+    def test_leader_again(self) -> None:
+        """What was under way when we ceased to lead is answered before the same Ingress is written anew."""
+        self.put("web")
+        self.writer.lead()
+        self.turn()
+        self.writer.follow()
+        self.writer.lead()
+        self.turn()
+        self.assertEqual(self.names(), ["web"])
+        self.many.answer()
+        self.turn(2)
+        self.assertEqual(self.names(), ["web"])
+
+    def test_trouble_of_many(self) -> None:
+        """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
+        for number in range(WRITES_UNDER_WAY):
+            self.put(f"i{number}")
+        self.writer.lead()
+        self.turn()
+        while self.many.open:
+            self.many.answer(0, UNREACHABLE)
+        self.turn(0.6)
+        self.assertEqual(len(self.many.open), WRITES_UNDER_WAY)
+
+    def test_refusals_of_many(self) -> None:
+        """When the right comes back, all is written within half a minute, however many were refused."""
+        for number in range(100):
+            self.put(f"i{number:02}")
+        self.writer.lead()
+        for _ in range(600):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer(0, FORBIDDEN)
+        self.assertLess(len(self.many.asked), 600 / 20 * WRITES_UNDER_WAY + 100)
+        before = len(self.many.asked)
+        for _ in range(30):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer()
+                self.turn()
+        self.assertEqual(len({request.path for request in self.many.asked[before:]}), 100)
+
+    def test_ten_thousand(self) -> None:
+        """Ten thousand are written within a minute when the API server answers in 30 ms, each once."""
+        for number in range(10_000):
+            self.put(f"i{number:05}")
+        self.writer.lead()
+        waiting: list[float] = []
+        seconds = 0.0
+        while len(self.many.asked) < 10_000 and seconds < 100:
+            while waiting and waiting[0] <= self.clock.seconds():
+                waiting.pop(0)
+                self.many.answer()
+            self.turn(0.01)
+            seconds += 0.01
+            waiting += [self.clock.seconds() + 0.03] * (len(self.many.open) - len(waiting))
+        self.assertLess(seconds, 60)
+        self.assertEqual(len({request.path for request in self.many.asked}), 10_000)
