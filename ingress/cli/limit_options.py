@@ -16,6 +16,7 @@ GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
         ("keep-alive-timeout", "SECONDS"),
         ("keep-alive-requests", "COUNT"),
         ("keep-alive-time", "SECONDS"),
+        ("allow-half-close", ""),
         ("proxy-connect-timeout", "SECONDS"),
         ("proxy-read-timeout", "SECONDS"),
         ("proxy-send-timeout", "SECONDS"),
@@ -147,6 +148,15 @@ class LimitOptions(RepeatableOptions):
         ),
     ]
 
+    optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
+        [
+            "allow-half-close",
+            None,
+            "Answer clients that end their side of a connection after a whole request (half-close); "
+            "without this they have left, and their requests end with 499.",
+        ],
+    ]
+
     def limits(self) -> Limits:
         """Return what was decided."""
         return Limits(
@@ -157,6 +167,7 @@ class LimitOptions(RepeatableOptions):
             keep_alive_seconds=self["keep-alive-timeout"],
             keep_alive_requests=self["keep-alive-requests"],
             keep_alive_age_seconds=self["keep-alive-time"],
+            allow_half_close=bool(self["allow-half-close"]),
             upstream=Timeouts(
                 self["proxy-connect-timeout"], self["proxy-read-timeout"], self["proxy-send-timeout"]
             ),

@@ -67,3 +67,5 @@ class Limits:
     """Downstream connections at once; None means as many as are safe (``ingress.descriptors``)."""
     max_endpoint_connections: int = 0
     """Connections to one endpoint at once, idle ones included; 0 means no limit."""
+    allow_half_close: bool = False
+    """Whether a client that ends its side after a whole request is taken to wait for the answer, and not to have left."""

@@ -51,12 +51,10 @@ class DownstreamChannel(PatientConnection):
     _is_proxied = False
     """Whether the peer is a proxy of ours, which says who the client is."""
     _advancing = False
-    _half_closed = False
     _old_at = NEVER
     """When it has carried requests for long enough."""
     _is_broken = False
     """Whether what was received could not be read, so that nobody knows where the next request begins."""
-    _reading = True
 
     def __repr__(self) -> str:
         return f"<DownstreamChannel {self._origin.address.decode()} {self.state.value} {self._exchange!r}>"
@@ -92,17 +90,18 @@ class DownstreamChannel(PatientConnection):
 
     @contained
     def readConnectionLost(self) -> None:
-        """Downstream sends no more; it may still wait for its answer (half-close)."""
+        """Downstream sends no more: it has left, unless it may still wait for its answer (half-close)."""
         self._half_closed = True
-        if self.state is EXCHANGE and self._body is not None and self._exchange is not None:
+        if self._exchange is None or self.state not in (EXCHANGE, TUNNEL):
+            self._close()
+        elif self.state is TUNNEL:
+            self._exchange.downstream_ended()
+        elif self._body is not None:
             # The request will never be whole, and upstream must not take it for one.
             self._keep_alive = False
             self._exchange.request_broken(400, "request body breaks off")
-        elif self.state is TUNNEL and self._exchange is not None:
-            # A tunnel has no half: what upstream goes on to say would pile up before our own end.
-            self._exchange.downstream_lost()
-        elif self.state is not EXCHANGE:
-            self._close()
+        elif not self._limits.allow_half_close:
+            self._leave()
 
     def writeConnectionLost(self) -> None:
         """Our side of the connection is shut down, as a lingering close asks."""
@@ -289,6 +288,12 @@ class DownstreamChannel(PatientConnection):
         if ahead and self._exchange is not None:
             self._exchange.tunnel_from_downstream(ahead)
 
+    def end_sending(self) -> bool:
+        """End our side of a tunnel alone, if that is possible: with TLS, the end of one side ends both."""
+        if not self._secure:
+            self.transport.loseWriteConnection()
+        return not self._secure
+
     def finished(self) -> None:
         """The exchange is over: go on with the next request, or close."""
         self._exchange = None
@@ -343,14 +348,17 @@ class DownstreamChannel(PatientConnection):
         """Read while somebody can take it, and set until when downstream has to act."""
         in_body = self._body is not None
         ahead = len(self._buffer)
+        wanted = wants_reading(self.state, in_body, self._request_paused, self.is_full, ahead)
         if self.state is LINGERING or self.state is CLOSED:
             pass  # A closing has a bound of its own.
         elif (self.is_full and self.state is not TUNNEL) or self._is_copying or self._is_bringing:
             self.deadline = self._sweep.now
+        elif not wanted and self.state is EXCHANGE:
+            # Nobody would see the peer's end; so the sweep looks for it.
+            self.deadline = self._sweep.now
         else:
             seconds = seconds_allowed(self.state, in_body, self._request_paused, ahead, self._limits)
             self.deadline = self._sweep.now + seconds
-        wanted = wants_reading(self.state, in_body, self._request_paused, self.is_full, ahead)
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
             if wanted:

@@ -55,6 +55,8 @@ class Exchange(Attempting):
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
     _sent = 0
+    _is_half_over = False
+    """Whether one side of a tunnel has ended."""
     secure_fields: SecureFields | None = None
     """Those of the host, where no route matched."""
 
@@ -195,6 +197,14 @@ class Exchange(Attempting):
         self.status = self.status or (CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED)
         self._finish()
 
+    def downstream_ended(self) -> None:
+        """Downstream says no more in a tunnel, where upstream may still say its last words."""
+        if self._is_half_over or self._upstream is None:
+            self.downstream_lost()
+        else:
+            self._is_half_over = True
+            self._upstream.end_sending()
+
     def downstream_full(self) -> None:
         """Downstream takes no more for now."""
         if self._upstream is not None:
@@ -259,6 +269,13 @@ class Exchange(Attempting):
         """Pass bytes of a tunnel on."""
         self._sent += len(octets)
         self._downstream.send_raw(octets)
+
+    def upstream_ended(self) -> bool:
+        """Upstream says no more in a tunnel; return whether downstream may still say something to it."""
+        if self._is_half_over or not self._downstream.end_sending():
+            return False
+        self._is_half_over = True
+        return True
 
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""

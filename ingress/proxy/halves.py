@@ -48,6 +48,9 @@ class DownstreamHalf(Protocol):
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
 
+    def end_sending(self) -> bool:
+        """Upstream's side of a tunnel ended: end ours after what was sent, and go on receiving, if that is possible."""
+
     def close_after_answer(self) -> None:
         """Take no request after this one."""
 
@@ -95,8 +98,11 @@ class UpstreamHalf(Protocol):
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
 
+    def end_sending(self) -> None:
+        """Downstream's side of a tunnel ended: tell upstream after what was sent, and give it time for its own end."""
+
     def end_tunnel(self) -> None:
-        """Downstream's side of a tunnel ended: close once everything is sent."""
+        """Downstream is gone from a tunnel: close once everything is sent."""
 
     def abandon(self) -> None:
         """Drop the exchange at once; upstream must not take it for a regular end."""

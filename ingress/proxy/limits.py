@@ -17,7 +17,7 @@ LEAVE_SECONDS = 2.0
 ENDED_SECONDS = 1.0
 """How long the rest of an answered request may come over HTTP/2 before its stream is reset."""
 TUNNEL_END_SECONDS = 10.0
-"""How long upstream may still talk once the client has ended its side of a WebSocket over HTTP/2."""
+"""How long a WebSocket may rest once one side of it has ended; over HTTP/2, how long upstream may still talk."""
 OVERTIME = 0.1
 """How much older than it should a connection of HTTP/2 becomes that never rests, as part of its age."""
 MEMO_SECONDS = 5.0

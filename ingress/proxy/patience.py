@@ -13,13 +13,13 @@ from twisted.logger import Logger
 
 from ingress.http.head_buffer import HeadBuffer
 from ingress.proxy.answering import AnsweringConnection
-from ingress.proxy.channel_state import CLOSED, HEAD, LINGERING
+from ingress.proxy.channel_state import CLOSED, EXCHANGE, HEAD, LINGERING
 from ingress.proxy.containing import contained
 from ingress.proxy.limits import LINGER_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import is_held_up, unsent
+from ingress.proxy.transports import has_left, is_held_up, unsent
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
@@ -31,6 +31,9 @@ log = Logger()
 class PatientConnection(AnsweringConnection):
     """Keeps the deadlines of one connection."""
 
+    _reading = True
+    _half_closed = False
+    """Whether the peer has ended its side."""
     _request_paused = False
     """Whether upstream takes no more of the request."""
     _is_bringing = False
@@ -98,6 +101,8 @@ class PatientConnection(AnsweringConnection):
         now = self._sweep.now
         if self.state is CLOSED or self.state is LINGERING:
             self._expire_at_end(now)
+        elif self.state is EXCHANGE and not self._reading and self._has_left():
+            self._leave()
         elif (self.is_full or self._is_copying) and self._waits_for_peer():
             return
         elif self.state is HEAD:
@@ -112,7 +117,8 @@ class PatientConnection(AnsweringConnection):
             self._exchange.request_broken(408, "request body not complete in time")
         else:
             # What the kernel moves is waited for by turns: for one side, then for the other.
-            self.deadline = now if self._is_copying or self._is_bringing else NEVER
+            goes_on = self._is_copying or self._is_bringing or (self.state is EXCHANGE and not self._reading)
+            self.deadline = now if goes_on else NEVER
 
     def _expire_at_end(self, now: float) -> None:
         if self._waits_for_peer():
@@ -126,16 +132,26 @@ class PatientConnection(AnsweringConnection):
             self.deadline = NEVER
             self.transport.abortConnection()
 
+    def _has_left(self) -> bool:
+        """Whether the peer, which is not being read, has ended its side, and is not one that may and stay."""
+        return (self._secure or not self._limits.allow_half_close) and has_left(self.transport)
+
+    def _leave(self) -> None:
+        """End the exchange, for the peer has left: nobody waits for the answer, nor for those to what it sent ahead."""
+        self._half_closed = True
+        self.cut()
+        if self._exchange is not None:
+            self._exchange.downstream_lost()
+
     def _is_in_time(self, body: RequestBody, now: float) -> bool:
-        """Whether the sender of *body* does its part while the kernel moves that or the answer.
+        """Whether the sender of *body* does its part while it waits for upstream, or the kernel moves that or the answer.
 
         Upstream has a deadline of its own.
         """
-        if not (self._is_bringing or self._is_copying):
-            return False
         if self._request_paused or is_held_up(self.transport):
             body.restart_window(now)
-        return not body.is_overdue(now)
+            return True
+        return (self._is_bringing or self._is_copying) and not body.is_overdue(now)
 
     def _watch_sending(self) -> None:
         """Have the sweep look, from the next tick on, at how what is sent is taken."""

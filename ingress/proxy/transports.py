@@ -30,6 +30,9 @@ from twisted.internet.protocol import ServerFactory
 
 from ingress.proxy.accepting import RestingPort
 
+_TCP_CLOSE, _TCP_CLOSE_WAIT = 7, 8
+"""Of Linux: the connection is gone; the peer has ended its side, and we have not."""
+
 
 class Transport(TypingProtocol):
     """What the data path asks of a transport; Twisted's plain and TLS ones have it all."""
@@ -89,6 +92,30 @@ def in_kernel(sock: object) -> int:
         return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     except OSError:
         return 0  # This system does not tell.
+
+
+def has_ended(sock: socket.socket) -> bool:
+    """Whether the peer of *sock* has ended its side, be what it said before that read or not, or the connection."""
+    try:
+        if sys.platform == "linux":
+            # The first octet of ``struct tcp_info`` is the state of the connection.
+            return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in (_TCP_CLOSE, _TCP_CLOSE_WAIT)
+        return not sock.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return False
+
+
+def has_left(transport: object) -> bool:
+    """Whether the peer of *transport* has ended its side, which a transport does not tell while it does not read."""
+    own = getattr(transport, "has_left", None)
+    if own is not None:
+        return bool(own)
+    # Twisted's own: a layer of TLS above another transport, or a transport.
+    below = getattr(transport, "transport", None)
+    if below is not None:
+        return has_left(below)
+    sock = getattr(transport, "socket", None)
+    return sock is not None and has_ended(sock)
 
 
 def unsent(transport: object) -> int:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IPushProducer
+from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
-from zope.interface import implementer
+from zope.interface import alsoProvides, implementer
 
 from ingress.http.body import (
     BodyError,
@@ -36,7 +36,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import Fault
 from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
-from ingress.proxy.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES
+from ingress.proxy.limits import MAX_INTERIM, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy, splice
 from ingress.proxy.upstream_patience import PatientUpstream
@@ -154,18 +154,6 @@ class UpstreamConnection(PatientUpstream):
         self._exchange = None
         self.transport.abortConnection()
 
-    def end_tunnel(self) -> None:
-        """Downstream's side of a tunnel ended: close once everything is sent."""
-        self._exchange = None
-        self.close()
-
-    def close(self) -> None:
-        """Close once everything is sent; a peer that does not take it has a while to do so."""
-        self._closing = True
-        self.deadline = self._sweep.now + LINGER_SECONDS
-        self.transport.unregisterProducer()
-        self.transport.loseConnection()
-
     def forsake(self) -> None:
         """End the connection at once, and offer it to nobody."""
         self._pool.discard(self)
@@ -175,10 +163,6 @@ class UpstreamConnection(PatientUpstream):
         """Close an idle connection, which was in use long ago."""
         self._pool.discard(self)
         self.close()
-
-    def abort(self) -> None:
-        """End the connection at once; the exchange, if any, is told when it is lost."""
-        self.transport.abortConnection()
 
     # IPushProducer: the transport tells how full it is.
 
@@ -320,6 +304,8 @@ class UpstreamConnection(PatientUpstream):
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
         self._tunnel = True
+        # From now on, and only now, its end is not the end of everything.
+        alsoProvides(self, IHalfCloseableProtocol)
         self._await_upstream()
         self._buffer = b""
         exchange.upstream_switched(head, first)
@@ -348,12 +334,6 @@ class UpstreamConnection(PatientUpstream):
         self.transport.abortConnection()
         if exchange is not None:
             self._tell_lost(exchange, why, fault)
-
-    def _tell_lost(self, exchange: Exchange, why: str, fault: Fault) -> None:
-        try:
-            exchange.upstream_lost(why, fault)
-        except Exception:
-            self._crash(exchange)
 
     @contained
     def connectionLost(self, reason: Failure = connectionDone) -> None:

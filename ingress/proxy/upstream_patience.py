@@ -1,4 +1,4 @@
-"""How long an upstream connection waits for its endpoint, and what it does when that is over.
+"""How long an upstream connection waits for its endpoint, and how it ends: of itself, or when that is over.
 
 What ``upstream`` builds upon.  Upstream has to act when it owes the next piece of an answer
 (``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from twisted.internet.protocol import Protocol
 from twisted.logger import Logger
 
+from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import Fault
 from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
+from ingress.proxy.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import Transport, is_held_up, unsent
@@ -30,6 +32,7 @@ class PatientUpstream(Protocol):
     """Keeps the deadlines of one connection."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    endpoint: Endpoint
 
     def __init__(self, pool: "UpstreamPool") -> None:
         self.deadline = NEVER
@@ -41,6 +44,8 @@ class PatientUpstream(Protocol):
         self._touched = False
         """Whether a byte of the answer has come."""
         self._tunnel = False
+        self._is_half_over = False
+        """Whether one side of the tunnel has ended."""
         self._paused = False
         self._closing = False
         self._is_full = False
@@ -96,6 +101,9 @@ class PatientUpstream(Protocol):
                 self._stop_waiting("upstream took nothing of the request for too long")
             else:
                 self.deadline = now
+        elif self._is_half_over:
+            # One side has ended, and the other had its time: what is still to be sent may go.
+            self._exchange.downstream_lost()
         elif is_held_up(self.transport):
             # The kernel moves the answer, and waits for downstream.
             self.deadline = now + self._timeouts.read_seconds
@@ -124,6 +132,65 @@ class PatientUpstream(Protocol):
             self.deadline = self._sweep.now + self._timeouts.read_seconds
 
     def _tunnel_moved(self) -> None:
-        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise."""
-        if self._timeouts is not self._pool.timeouts and not self._is_full:
+        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise.
+
+        Once one side has ended, the other has a while for its last words.
+        """
+        if self._is_full:
+            return
+        if self._is_half_over:
+            self.deadline = self._sweep.now + TUNNEL_END_SECONDS
+        elif self._timeouts is not self._pool.timeouts:
             self.deadline = self._sweep.now + self._timeouts.read_seconds
+
+    # The end
+
+    @property
+    def _is_secure(self) -> bool:
+        return self.endpoint.terms is not None and self.endpoint.terms.tls is not None
+
+    def end_sending(self) -> None:
+        """Downstream's side of a tunnel ended: tell upstream after what was sent, and give it time for its own end."""
+        self._is_half_over = True
+        self._tunnel_moved()
+        if not self._is_secure:
+            # With TLS, the end of one side would end both.
+            self.transport.loseWriteConnection()
+
+    def end_tunnel(self) -> None:
+        """Downstream is gone from a tunnel: close once everything is sent."""
+        self._exchange = None
+        self.close()
+
+    def close(self) -> None:
+        """Close once everything is sent; a peer that does not take it has a while to do so."""
+        self._closing = True
+        self.deadline = self._sweep.now + LINGER_SECONDS
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    def abort(self) -> None:
+        """End the connection at once; the exchange, if any, is told when it is lost."""
+        self.transport.abortConnection()
+
+    @contained
+    def readConnectionLost(self) -> None:
+        """Upstream says no more in a tunnel; of any other connection that is the end."""
+        exchange = self._exchange
+        if exchange is not None and exchange.upstream_ended():
+            self._is_half_over = True
+            self._tunnel_moved()
+            return
+        self._exchange = None
+        self.close()
+        if exchange is not None:
+            self._tell_lost(exchange, "connection closed", Fault.BROKEN)
+
+    def writeConnectionLost(self) -> None:
+        """Our side of a tunnel has ended, as we asked."""
+
+    def _tell_lost(self, exchange: Exchange, why: str, fault: Fault) -> None:
+        try:
+            exchange.upstream_lost(why, fault)
+        except Exception:
+            self._crash(exchange)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from ingress.model.backends import BackendState
+from ingress.model.limits import Limits
 from ingress.model.policy import Reply, RequestFacts
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
@@ -41,7 +42,8 @@ class Play:
     """A proxy and whoever answers behind it; cases are played on it, one after the other."""
 
     def __init__(self, on_plane: bool = False) -> None:
-        self._stage = Stage(on_plane=on_plane)
+        # An end behind a request lets cases be short; whether its sender has left is not what they are about.
+        self._stage = Stage(on_plane=on_plane, limits=Limits(allow_half_close=True))
         self._stage.resource.publish(routes(), {BACKEND: BackendState((ONE,))})
         self._case: Case | None = None
         self._requests: list[Message] = []

@@ -17,6 +17,7 @@ from zope.interface import implementer
 
 from ingress.certificates import CertificateTable
 from ingress.model.backends import BackendState, Endpoint
+from ingress.model.limits import Limits
 from tests.corpus.cases import Case, get, got
 from tests.corpus.judge import Outcome, WrongError, count_answers, judge, take_requests
 from tests.corpus.memory import routes
@@ -90,6 +91,8 @@ class Backend(Watched):
 
 class CorpusCase(SocketsCase):
     """A proxy on sockets, through which cases are played."""
+
+    limits = Limits(allow_half_close=True)
 
     timeout = 300
 

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
-from ingress.model.limits import AskedTimeouts
+from ingress.model.limits import AskedTimeouts, Limits
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
@@ -116,7 +116,12 @@ class CountingMetrics(Metrics):
 class Stage:
     """Everything between the two sockets of a conversation."""
 
-    def __init__(self, not_found_page: bytes | None = None, on_plane: bool = False) -> None:
+    def __init__(
+        self,
+        not_found_page: bytes | None = None,
+        on_plane: bool = False,
+        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+    ) -> None:
         self.reactor = MemoryReactor(on_plane)
         self.metrics = CountingMetrics()
         self.sweep = Sweep(self.reactor, self.reactor.seconds)
@@ -138,6 +143,7 @@ class Stage:
             self.access_log,
             self.metrics,
             Random(7),
+            limits=limits,
         )
         self.publish((ONE,))
 
@@ -183,9 +189,10 @@ class ProxyCase(SynchronousTestCase):
 
     on_plane = False
     """Whether connections are those of the plane, or else Twisted's."""
+    limits = Limits()
 
     def setUp(self) -> None:
-        self.stage = Stage(on_plane=self.on_plane)
+        self.stage = Stage(on_plane=self.on_plane, limits=self.limits)
         self.addCleanup(self.assert_one_line_each)
         self.reactor = self.stage.reactor
         self.connector = self.stage.connector

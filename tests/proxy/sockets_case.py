@@ -17,6 +17,7 @@ from twisted.trial.unittest import TestCase
 from ingress.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, Certificate, load_certificate
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.limits import Limits
 from ingress.model.objects import ObjectKey, Secret
 from ingress.proxy.access_log import AccessLog
 from ingress.proxy.grounds import PlaneGround, TwistedGround
@@ -61,6 +62,7 @@ class SocketsCase(TestCase):
     """Whether the plane may leave large bodies to the kernel."""
     rules = NO_PREFACES
     """What both listeners read of a connection before it has a protocol."""
+    limits = Limits()
     sessions: SessionRules | None = None
     """Where HTTP/2 is spoken, and what speaks it."""
 
@@ -87,6 +89,7 @@ class SocketsCase(TestCase):
             access_log=self.access_log,
             metrics=self.metrics,
             random=Random(1),
+            limits=self.limits,
             sessions=self.sessions,
         )
         self.contexts = ServerContexts(

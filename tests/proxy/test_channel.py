@@ -167,7 +167,9 @@ class PipeliningTests(ProxyCase):
 
 
 class HalfCloseTests(ProxyCase):
-    """Peers that end their side while they wait for an answer."""
+    """Peers that end their side while they wait for an answer, where they may."""
+
+    limits = Limits(allow_half_close=True)
 
     def test_answer_still_comes(self) -> None:
         """A peer that sends a request and then its end gets its answer, and then our end."""
@@ -191,6 +193,16 @@ class HalfCloseTests(ProxyCase):
         self.assertEqual(down.received.count(b"HTTP/1.1 200 OK"), 2)
         self.assertTrue(down.saw_end)
         self.assert_ended(200, 200)
+
+    def test_short_body_behind_another(self) -> None:
+        """A body that ends too early behind another request is refused when its turn comes."""
+        down = self.stage.open()
+        down.say(GET + POST + b"0123")
+        down.finish()
+        self.upstream().say(OK)
+        self.assert_ended(200, 400)
+        self.assertTrue(down.closed)
+        self.assertEqual(self.upstream().received.count(b"HTTP/1.1"), 1)
 
     def test_at_rest(self) -> None:
         """A peer that ends between requests has its connection closed, and nothing is counted."""
@@ -369,16 +381,6 @@ class BrokenBodyTests(ProxyCase):
                 self.assert_status(down.received, 400)
         self.assert_ended(400, 499)
         self.assert_upstreams(2)
-
-    def test_short_behind_another(self) -> None:
-        """A body that ends too early behind another request is refused when its turn comes."""
-        down = self.stage.open()
-        down.say(GET + POST + b"0123")
-        down.finish()
-        self.upstream().say(OK)
-        self.assert_ended(200, 400)
-        self.assertTrue(down.closed)
-        self.assertEqual(self.upstream().received.count(b"HTTP/1.1"), 1)
 
     def test_bad_chunk(self) -> None:
         """A chunk that cannot be read is answered by 400 and aborts upstream."""

@@ -63,6 +63,42 @@ class CrowdTestsOnPlane(CrowdTests):
     use_plane = True
 
 
+class LeftTests(SocketsCase):
+    """Clients that left while their endpoint thinks, more of them than there may be connections."""
+
+    async def test_they_make_room(self) -> None:
+        """None of them keeps a newcomer out, nor its place at the endpoint; each has its 499."""
+        self.upstream.on_request = lambda wire: None
+        self.site.crowd = Crowd(self.site._channels, 200, self.sweep, self.metrics.connections)
+        for port in (self._plain, self._secure):
+            join(self.site.crowd, port)
+        host, port = "127.0.0.1", self._plain.getHost().port
+        request = b"GET /slow HTTP/1.1\r\nHost: app.test\r\n\r\n"
+        for count in range(1, 301):
+            sock = socket.create_connection((host, port))
+            self.addCleanup(sock.close)
+            sock.sendall(request)
+            await self.until(lambda least=count: self.upstream.requests >= least)  # type: ignore[misc]
+            # It stays open: all that the proxy is told is that it says no more.
+            sock.shutdown(socket.SHUT_WR)
+        await self.until(lambda: not self.channels)
+        await self.until(lambda: not any(wire.heads for wire in self.upstream.open_wires))
+        self.upstream.on_request = lambda wire: wire.write(OK)
+        client = await self.connect()
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].status, 200)
+        self.access_log.flush()
+        await self.until(lambda: b"".join(self.lines).count(b"\n") == 301)
+        self.assertEqual(b"".join(self.lines).count(b' "/slow" 499 0 '), 300)
+
+
+class LeftTestsOnPlane(LeftTests):
+    """The same on the plane."""
+
+    use_plane = True
+
+
 class PipeTests(SocketsCase):
     """Bodies for which there is no pipe."""
 

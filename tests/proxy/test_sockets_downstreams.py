@@ -69,7 +69,9 @@ class VanishTests(SocketsCase):
 
 
 class HalfCloseTests(SocketsCase):
-    """A peer that ends its side and waits."""
+    """A peer that ends its side and waits, where that is allowed."""
+
+    limits = Limits(allow_half_close=True)
 
     async def test_after_the_request(self) -> None:
         """A whole request gets its whole answer, and then the connection ends."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.limits import Limits
 from tests.fakes.transports import Peer
 from tests.http.strict import Message, StrictError, read_answers, read_requests
 from tests.proxy.playing import GET, OK, Stage
@@ -71,7 +72,7 @@ CONVERSATIONS = {
     "empty lines": Conversation((down(b"\r\n\r\n" + GET),)),
     "bare LF": Conversation((down(b"GET / HTTP/1.1\nHost: shop.test\n\n"),)),
     "bad second": Conversation((down(GET + b"nonsense\r\n\r\n" + GET), up(OK)), (b"GET", b"GET")),
-    "tunnel": Conversation((down(UPGRADE), up(SWITCH), (UP_ENDS, b"")), is_tunnel=True),
+    "tunnel": Conversation((down(UPGRADE), up(SWITCH), (UP_ENDS, b""), (DOWN_ENDS, b"")), is_tunnel=True),
 }
 
 Cut = Callable[[str, int, bytes], list[bytes]]
@@ -113,7 +114,7 @@ def requests(octets: bytes) -> object:
 
 def play(conversation: Conversation, cut: Cut, on_plane: bool = False) -> object:
     """Play *conversation* and return all that can be seen of it from outside."""
-    stage = Stage(on_plane=on_plane)
+    stage = Stage(on_plane=on_plane, limits=Limits(allow_half_close=True))
     peer = stage.open()
     said = {DOWN: 0, UP: 0}
     for side, octets in conversation.steps:

@@ -47,13 +47,18 @@ class TunnelTests(ProxyCase):
         self.assertEqual(down.take(), b"still here")
 
     def test_half_close(self) -> None:
-        """When downstream ends its side, the tunnel is over: nothing more is taken from upstream for it."""
+        """When downstream ends its side, upstream is told, and heard until it ends, too."""
         down = self.stage.open(window=0)
         down.say(ASK)
         self.upstream().say(SWITCH + b"12345")
         down.finish()
-        self.assertTrue(self.upstream().closed)
+        self.assertTrue(self.upstream().saw_end)
+        self.assertFalse(self.upstream().closed)
+        self.upstream().say(b"678")
+        self.upstream().finish()
         self.assert_ended(101)
+        down.widen()
+        self.assertTrue(down.take().endswith(b"12345678"))
 
     def test_downstream_ends(self) -> None:
         """When downstream ends, upstream gets what was said last and then the end; one line is logged."""
@@ -66,6 +71,7 @@ class TunnelTests(ProxyCase):
             getattr(down, end)()
             self.assertEqual(self.upstream().take(), b"bye")
             self.assertTrue(self.upstream().saw_end)
+            self.upstream().finish()
             self.assertTrue(down.closed)
         self.assert_ended(101, 101)
         lines = self.stage.log_lines()
@@ -82,6 +88,7 @@ class TunnelTests(ProxyCase):
             getattr(self.upstream(), end)()
             self.assertTrue(down.received.endswith(b"bye"))
             self.assertTrue(down.saw_end)
+            down.finish()
         self.assert_ended(101, 101)
 
     def test_back_pressure(self) -> None:
@@ -109,9 +116,9 @@ class TunnelTests(ProxyCase):
         self.upstream().widen(0)
         down.say(b"last words")
         down.finish()
-        self.assertTrue(down.closed)
         self.upstream().say(b"still talking")
         self.reactor.pass_time(20)
+        self.assertTrue(down.closed)
         self.assertFalse(self.upstream().closed)
         self.upstream().widen()
         self.assertEqual(self.upstream().take(), b"last words")

@@ -291,6 +291,10 @@ class DownstreamStream(Stream):
         self.send(octets, False)
         self._tell_if_full(False)
 
+    def end_sending(self) -> bool:
+        """Never alone: what ends our side is the end of the tunnel."""
+        return False
+
     def close_after_answer(self) -> None:
         """Take no more requests on this connection."""
         self._session.leave()

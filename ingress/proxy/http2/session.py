@@ -32,7 +32,7 @@ from ingress.proxy.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS, OV
 from ingress.proxy.progress import Progress
 from ingress.proxy.security import Security
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport, gather_writes, peer_address, unsent
+from ingress.proxy.transports import Transport, gather_writes, has_left, peer_address, unsent
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
@@ -310,7 +310,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         now = self.sweep.now
         waiting = unsent(self.transport) or int(self.is_full)
         progress = self._progress
-        if progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds):
+        is_stuck = progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds)
+        if is_stuck or (self.reads_later and has_left(self.transport)):
             self.deadline = NEVER
             self.transport.abortConnection()
         elif self._is_closing:

@@ -105,6 +105,9 @@ class UpstreamStream(ClientStream):
     def send_raw(self, octets: bytes) -> None:
         """Nothing: no tunnel leads here."""
 
+    def end_sending(self) -> None:
+        """Nothing: no tunnel leads here."""
+
     def end_tunnel(self) -> None:
         """Nothing: no tunnel leads here."""
 

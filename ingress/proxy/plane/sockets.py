@@ -12,6 +12,7 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.proxy.plane.delivery import Delivery
+from ingress.proxy.transports import has_ended
 
 
 def address_of(name: tuple[Any, ...]) -> IAddress:
@@ -78,6 +79,11 @@ class ConnectedSocket:
         self._was_accepted = peer is not None
         self.said_local: IAddress | None = None
         """The address that the client connected to, where a PROXY header says so."""
+
+    @property
+    def has_left(self) -> bool:
+        """What ``transports.has_left`` says."""
+        return has_ended(self._sock)
 
     @property
     def is_quiet(self) -> bool:
