@@ -120,6 +120,15 @@ def return_after_each_record(connection: SSL.Connection) -> None:
     lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_AUTO_RETRY)
 
 
+def forget_errors() -> None:
+    """Empty OpenSSL's list of errors, which is one for all connections of a thread.
+
+    To be called after a ``SSL.Error``: pyOpenSSL leaves in it what a system call failed by, and whatever fails next is
+    told to have failed by that; before OpenSSL 4.0, so is the next connection that has nothing to read.
+    """
+    lib.ERR_clear_error()
+
+
 def is_resumed(connection: SSL.Connection) -> bool:
     """Tell whether the handshake goes on with a session of an earlier connection."""
     return bool(lib.SSL_session_reused(connection._ssl))

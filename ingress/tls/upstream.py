@@ -16,6 +16,7 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from ipaddress import ip_address
+from os import strerror
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -172,6 +173,9 @@ class UpstreamContexts:
 def words_of_error(error: BaseException | None) -> str:
     """Say in words what ended a connection: OpenSSL's reasons, where it has any."""
     first = error.args[0] if error is not None and error.args else ""
+    if isinstance(error, SSL.SysCallError):
+        # Its arguments are a number and its name.
+        return strerror(first) if isinstance(first, int) and first > 0 else "closed without a word"
     if isinstance(error, SSL.Error | crypto.Error) and isinstance(first, list):
         return f"TLS: {', '.join(part[-1] for part in first if part[-1]) or 'the handshake failed'}"
     return str(first) or "closed without a word"

@@ -13,7 +13,9 @@ from twisted.logger import capturedLogs
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
 from ingress.proxy.resolving import AddressRules
+from ingress.proxy.troubles import Troubles
 from tests.fakes.certificates import Authority, issue, make_authority
+from tests.fakes.judging_upstreams import JudgingUpstream
 from tests.fakes.tls_upstreams import TlsUpstream
 from tests.fakes.upstreams import Upstream, UpstreamWire
 from tests.proxy.sockets_case import SocketsCase
@@ -206,6 +208,25 @@ class ClientCertificateTests(UpstreamTlsCase):
             status, logged = await self.get(self.over(upstream, TlsTerms()))
             self.assertEqual((status, upstream.requests), (502, 0))
             self.assertIn("alert", logged)
+
+    async def test_refused_late(self) -> None:
+        """An alert that comes after the handshake, with a reset on its heels, is in the log, however much was sent by then."""
+        for gap, late in ((0.0, 0.05), (0.02, 0.0)):
+            upstream = JudgingUpstream(self.authority, gap, late)
+            upstream.start()
+            self.addCleanup(upstream.stop)
+            for is_http2 in (False, True):
+                tls = UpstreamTls(TlsTerms(), ca_pem=self.authority.pem)
+                self.publish(Endpoint("127.0.0.1", upstream.port, LinkTerms(tls, False, is_http2)))
+                for size in (0, 3000, 2 * MEBIBYTE):
+                    client = await self.connect()
+                    self.site.troubles = Troubles(self.reactor)
+                    with capturedLogs() as events:
+                        client.post(bytes(size))
+                        await self.whole(client)
+                    told = " ".join(str(event.get("why", "")) for event in events)
+                    self.assertEqual(client.answers[0].status, 502)
+                    self.assertIn("alert certificate required", told, (gap, late, is_http2, size))
 
 
 class HandshakeTests(UpstreamTlsCase):

@@ -19,6 +19,7 @@ from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.plane.tls import TLSTransport
 from ingress.proxy.transports import REFUSED, TIMED_OUT
+from ingress.tls.binding import forget_errors
 from ingress.tls.upstream import UpstreamContexts
 
 _UNREAD = 64 * 1024
@@ -95,6 +96,7 @@ class PlaneConnecting:
             self._plane.change(self._sock.fileno(), WRITE)
             return
         except (SSL.Error, OSError) as error:
+            forget_errors()
             self._leave()
             self._give_up(self._contexts.why_failed(connection, error))
             return
@@ -156,10 +158,12 @@ class _SecuredTransport(TLSTransport):
     ) -> None:
         super().__init__(plane, sock, protocol, None, connection)
         self._keep_session: Callable[[SSL.Connection], None] | None = keep_session
+        self._is_unheard = True
 
     def _receive(self) -> bytes | None:
         received = super()._receive()
         if received and self._keep_session is not None:
+            self._is_unheard = False
             # By now the tickets are here that a session of TLS 1.3 is resumed with.
             keep, self._keep_session = self._keep_session, None
             keep(self._connection)

@@ -20,7 +20,7 @@ from ingress.proxy.plane.plane import READ, WRITE, Plane
 from ingress.proxy.plane.spliced import DONE
 from ingress.proxy.plane.stream import StreamTransport
 from ingress.proxy.transports import KernelCopy
-from ingress.tls.binding import return_after_each_record
+from ingress.tls.binding import forget_errors, return_after_each_record
 from ingress.tls.upstream import words_of_error
 
 _RECORD = 16 * 1024
@@ -34,7 +34,7 @@ _GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 class TLSTransport(StreamTransport):
     """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
 
-    __slots__ = ("_connection", "_is_shaking", "_read_needs_write", "_write_needs_read")
+    __slots__ = ("_connection", "_is_shaking", "_is_unheard", "_read_needs_write", "_write_needs_read")
 
     def __init__(
         self,
@@ -51,6 +51,8 @@ class TLSTransport(StreamTransport):
         self._write_needs_read = False
         self._is_shaking = peer is not None
         """Whether the handshake of the server side is not over."""
+        self._is_unheard = False
+        """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         if peer is not None:
             connection.set_accept_state()
             plane.handshakes.begin(self)
@@ -64,6 +66,10 @@ class TLSTransport(StreamTransport):
         if events & WRITE and self._read_needs_write:
             self._read_needs_write = False
             events |= READ
+        if events & WRITE and events & ~WRITE:
+            # What the peer said last may be why it takes nothing more.
+            super().ready(events & ~WRITE)
+            events = WRITE
         super().ready(events)
 
     def _has_unread(self) -> bool:
@@ -96,6 +102,7 @@ class TLSTransport(StreamTransport):
             self._read_needs_write = True
             self.update()
         except SSL.Error as problem:
+            forget_errors()
             self._refused(problem)
         else:
             self._is_shaking = False
@@ -144,7 +151,7 @@ class TLSTransport(StreamTransport):
             received = self._receive()
         except OSError as problem:
             self._drop_unread()
-            self._end(Failure(error.ConnectionLost(str(problem))))
+            self._end(self._write_failure or Failure(error.ConnectionLost(str(problem))))
             return
         if received:
             self.protocol.dataReceived(received)
@@ -172,12 +179,8 @@ class TLSTransport(StreamTransport):
             except SSL.ZeroReturnError:
                 ended = True
                 break
-            except SSL.SysCallError as problem:
-                if not pieces:
-                    raise ConnectionError(str(problem)) from None
-                ended = True
-                break
             except SSL.Error as problem:
+                forget_errors()
                 if not pieces:
                     raise ConnectionError(words_of_error(problem)) from None
                 ended = True
@@ -228,6 +231,9 @@ class TLSTransport(StreamTransport):
 
     def _encrypt(self, view: memoryview) -> int:
         """Send record by record, as OpenSSL takes them, for as long as the socket does."""
+        if self._is_unheard and self.has_left and self._wants_read():
+            # First what it said: after a write that fails, OpenSSL reads nothing any more.
+            return 0
         sent = 0
         total = min(len(view), _MAX_SEND)
         send = self._connection.send
@@ -239,6 +245,7 @@ class TLSTransport(StreamTransport):
         except SSL.WantReadError:
             self._write_needs_read = True
         except SSL.Error as problem:
+            forget_errors()
             raise ConnectionError(words_of_error(problem)) from None
         return sent
 
@@ -246,7 +253,8 @@ class TLSTransport(StreamTransport):
         try:
             self._connection.shutdown()
         except SSL.Error:
-            pass  # The peer is gone, or never finished its handshake; there is nobody to tell.
+            # The peer is gone, or never finished its handshake; there is nobody to tell.
+            forget_errors()
 
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never: what is sent must be encrypted first."""

@@ -1,0 +1,66 @@
+"""Tests for ``ingress.tls.binding``: what one connection failed by is nothing that another one hears of."""
+
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from OpenSSL import SSL
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.proxy.plane.sockets import reset_on_close
+from ingress.tls.binding import forget_errors
+from ingress.tls.generated import generate_certificate
+
+
+class ForgetErrorsTests(SynchronousTestCase):
+    """A write to a connection that was reset, and then a read of another one that has nothing yet."""
+
+    def setUp(self) -> None:
+        certificate = generate_certificate(datetime.now(UTC))
+        identity = Path(self.mktemp())
+        identity.write_bytes(certificate.chain_pem + certificate.key_pem)
+        self.context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        self.context.use_certificate_chain_file(str(identity))
+        self.context.use_privatekey_file(str(identity))
+        self.addCleanup(forget_errors)
+        self.other, _ = self.connect()
+        self.lost, peer = self.connect()
+        reset_on_close(peer)
+        peer.close()
+        # The first error is that of the socket, which is told of the reset; OpenSSL is told of the others.
+        with self.assertRaises(SSL.SysCallError):
+            self.lost.send(b"?")
+
+    def connect(self) -> tuple[SSL.Connection, socket.socket]:
+        """Return a side of a TLS connection over loopback that has nothing to read, and the other side's socket."""
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            near = socket.create_connection(listening.getsockname())
+            far, _ = listening.accept()
+        self.addCleanup(near.close)
+        self.addCleanup(far.close)
+        server = SSL.Connection(self.context, near)
+        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), far)
+        server.set_accept_state()
+        client.set_connect_state()
+        near.setblocking(False)
+        far.setblocking(False)
+        waiting = [client, server]
+        while waiting:
+            side = waiting.pop(0)
+            try:
+                side.do_handshake()
+            except SSL.WantReadError:
+                waiting.append(side)
+        return server, far
+
+    def test_forgotten(self) -> None:
+        """Another connection is told that it has nothing to read, and of the lost one nothing is told twice."""
+        forget_errors()
+        self.assertRaises(SSL.WantReadError, self.other.recv, 1)
+        told = self.assertRaises(SSL.Error, self.lost.send, b"?")
+        self.assertEqual(told.args, ([],))
+
+    def test_kept(self) -> None:
+        """Without that, it is told again, be it to whoever asks next: why this is needed at all."""
+        told = self.assertRaises(SSL.Error, self.lost.send, b"?")
+        self.assertNotEqual(told.args, ([],))
