@@ -311,6 +311,10 @@ class Controller:
             count = 0 if serving is None else serving.refresh(services, state)
             if count and serving is not None and serving.snapshot is not None:
                 self._make_current(serving, serving.snapshot, self._clock.seconds() - started)
+            if self._translation.is_marked:
+                # Endpoints were refused, or are not any more.
+                self._changed_since = True
+                self._schedule_round()
         except Exception:
             self._failed()
             self._schedule_round()

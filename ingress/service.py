@@ -14,6 +14,7 @@ from socket import gethostname
 from typing import Any
 from uuid import uuid4
 
+from attrs import evolve
 from OpenSSL import SSL
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
@@ -44,6 +45,7 @@ from ingress.proxy.http2.session import DownstreamSession
 from ingress.proxy.listeners import listen, port_of
 from ingress.proxy.pool import UpstreamPool
 from ingress.proxy.prefaces import PrefaceRules
+from ingress.proxy.reach import endpoint_rules
 from ingress.proxy.replies import Replies
 from ingress.proxy.resolving import AddressRules
 from ingress.proxy.resource import IngressProxyResource
@@ -231,8 +233,10 @@ class IngressService(Service):
         )
         store = Store()
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
+        judged = endpoint_rules(settings, source.endpoints if isinstance(source, ApiServerSource) else tuple)
+        options = evolve(translate_options(settings), endpoint_rules=judged)
         self._controller = Controller(
-            store, translate_options(settings), self._publish, reactor, self._metrics, _now, self._reporting
+            store, options, self._publish, reactor, self._metrics, _now, self._reporting
         )
 
         self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)

@@ -112,6 +112,8 @@ class Settings:
     """None says nothing to browsers."""
     allow_external_name: bool = False
     service_upstream: bool = False
+    endpoint_networks: tuple[str, ...] = ()
+    """Networks in which endpoints may be, whatever else speaks against them."""
 
     load_balance: Algorithm = Algorithm.ROUND_ROBIN
     """How requests are shared among endpoints, where an Ingress does not say so."""

@@ -17,6 +17,7 @@ from attrs import frozen
 from twisted.python import usage
 
 from ingress.cli import (
+    backend_options,
     class_options,
     http2_options,
     https_options,
@@ -88,6 +89,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("404-page", "FILE"),
             ("allow-external-name", ""),
             ("service-upstream", ""),
+            ("allow-endpoint-networks", "CIDR"),
             ("load-balance", "ALGORITHM"),
             ("slow-start", "SECONDS"),
         ),
@@ -104,6 +106,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 class Options(
     class_options.ClassOptions,
     reporting_options.ReportingOptions,
+    backend_options.BackendOptions,
     https_options.HttpsOptions,
     http2_options.Http2Options,
     limit_options.LimitOptions,
@@ -119,11 +122,6 @@ class Options(
 
     optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
         [
-            "allow-external-name",
-            None,
-            "Send requests to Services of type ExternalName; otherwise they answer 503.",
-        ],
-        [
             "use-proxy-protocol",
             None,
             "Expect a PROXY header (v1 or v2) on every connection; only --trusted-proxies may connect then.",
@@ -134,7 +132,6 @@ class Options(
             "Honor ssl-passthrough: look for the server name before TLS begins.",
         ],
         ["strict-sni", None, "Refuse TLS handshakes that name no server, or one that no Ingress serves."],
-        ["service-upstream", None, "Send requests to the cluster IP of a Service instead of to its pods."],
     ]
 
     optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
@@ -195,6 +192,7 @@ class Options(
 
     repeatables: ClassVar[tuple[str, ...]] = (
         *reporting_options.ReportingOptions.repeatables,
+        *backend_options.BackendOptions.repeatables,
         "http",
         "https",
         "namespace",
@@ -298,6 +296,7 @@ class Options(
             strict_transport=self.strict_transport(),
             allow_external_name=bool(self["allow-external-name"]),
             service_upstream=bool(self["service-upstream"]),
+            endpoint_networks=repeated["allow-endpoint-networks"],
             load_balance=self["load-balance"],
             slow_start_seconds=self["slow-start"],
             not_found_page=self["404-page"],

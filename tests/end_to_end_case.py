@@ -40,6 +40,8 @@ class EndToEndCase(TestCase):
     """A directory, some upstreams, and controllers that end with the test."""
 
     timeout = 120
+    endpoint_networks: tuple[str, ...] = ("127.0.0.0/8",)
+    """Where endpoints may be that an API server tells of: upstreams of tests are on this host."""
 
     environment: Mapping[str, str] = MappingProxyType({})
     """What controllers have in their environment besides our own."""
@@ -65,6 +67,7 @@ class EndToEndCase(TestCase):
             str(self.directory),
             *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
             f"--access-log={self.access_log}",
+            *(f"--allow-endpoint-networks={network}" for network in self.endpoint_networks),
             *options,
             environment=self.environment,
             runner=self.runner,

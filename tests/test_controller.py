@@ -45,6 +45,7 @@ from ingress.model.state import ClusterState
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.settings import ManualEndpoint
+from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from tests.translate.golden import issued
@@ -549,6 +550,36 @@ class EndpointTests(ControllerTestCase):
         self.assertEqual(len(self.published), 1)
         self.assertEqual((self.addresses(SHOP), self.addresses(BLOG)), (["10.0.0.1"], ["10.0.0.2"]))
         self.assertEqual(self.addresses(BackendReference("web", "idle", 80)), ["10.0.0.9"])
+
+    def test_refused(self) -> None:
+        """An endpoint that is refused is out at once; a round tells the problem, and takes it back."""
+        self.start_shop()
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "127.0.0.1")))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), [])
+        self.clock.advance(1)
+        (problem,) = self.published[-1].problems
+        self.assertEqual((problem.kind, problem.reason), ("EndpointSlice", Reason.ENDPOINT_FORBIDDEN))
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual(self.addresses(), ["10.0.0.2"])
+        self.clock.advance(1)
+        self.assertEqual(self.published[-1].problems, ())
+        self.assertEqual(self.controller.verify(), ())
+
+    def test_api_server_moves(self) -> None:
+        """When the API server says that it is elsewhere, endpoints there are refused, and others are not any more."""
+        self.start_shop()
+        moved = evolve(
+            endpoint_slice("kubernetes", "kubernetes", "10.0.0.1"), key=API_SERVER, service=API_SERVER
+        )
+        self.controller.changed(batch(moved))
+        self.clock.advance(1)
+        self.assertEqual(self.addresses(), [])
+        self.controller.changed(batch(evolve(moved, ready=("10.0.0.7",))))
+        self.clock.advance(1)
+        self.assertEqual(self.addresses(), ["10.0.0.1"])
+        self.assertEqual(self.controller.verify(), ())
 
     def test_later_changes(self) -> None:
         """Each later change builds on the one before."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ingress.model.backends import Endpoint
 from ingress.settings import ANNOTATIONS_PREFIX
-from tests.end_to_end_case import EndToEndCase
-from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.end_to_end_case import PATIENCE, EndToEndCase
+from tests.fakes.apiserver.server import ApiServer
+from tests.fakes.objects import NAMESPACE, ingress_object, service_object, slice_object
 
 HOST = "shop.test"
 
@@ -24,7 +26,17 @@ def claimant(name: str, path: str = "/", /, created: str = "", **annotations: st
     return made
 
 
-class UnhonoredTests(EndToEndCase):
+class ProblemsCase(EndToEndCase):
+    """A controller whose problems are looked at."""
+
+    async def problems(self) -> list[dict[str, str]]:
+        """Return what the admin port shows."""
+        _, body = await self.get(self.admin, "/api/problems")
+        found: list[dict[str, str]] = json.loads(body)["problems"]
+        return found
+
+
+class UnhonoredTests(ProblemsCase):
     """Nobody gets through to where an annotation would not have let them."""
 
     async def serve(self, *ingresses: dict[str, Any], options: tuple[str, ...] = ()) -> None:
@@ -35,12 +47,6 @@ class UnhonoredTests(EndToEndCase):
             f"--endpoint={NAMESPACE}/{name}={self.upstream(name.encode()).endpoint}" for name in names
         ]
         await self.until_ready(self.start_with_manifests(*endpoints, *options))
-
-    async def problems(self) -> list[dict[str, str]]:
-        """Return what the admin port shows."""
-        _, body = await self.get(self.admin, "/api/problems")
-        found: list[dict[str, str]] = json.loads(body)["problems"]
-        return found
 
     async def test_older_canary_gets_no_request(self) -> None:
         """All requests go to the primary, however old the canary is and whatever weight it has; it is told."""
@@ -89,3 +95,87 @@ class UnhonoredTests(EndToEndCase):
             *map(service_object, ("closed", "site")),
         )
         await self.until_get((503, b"503 Service Unavailable\n"), self.http)
+
+
+class EndpointTests(ProblemsCase):
+    """Tenants who may write EndpointSlices do not choose what the controller connects to."""
+
+    endpoint_networks = ()
+
+    def kubeconfig(self, server: ApiServer) -> str:
+        """Write the kubeconfig for *server*, and return its name."""
+        path = self.directory / "kubeconfig"
+        server.write_kubeconfig(path)
+        return str(path)
+
+    async def test_this_host_is_out_of_reach_in_a_cluster(self) -> None:
+        """An EndpointSlice of the API server with a loopback address gets no request, and its problem says why."""
+        secret = self.upstream(b"secret")
+        server = ApiServer(self.reactor, tls=True)
+        await server.listen()
+        self.addCleanup(server.stop)
+        for made in (
+            ingress_object("app", HOST),
+            service_object("app"),
+            slice_object("app", secret.endpoint),
+        ):
+            server.apply(made)
+        await self.until_ready(self.start(f"--kubeconfig={self.kubeconfig(server)}", "--shutdown-delay=0"))
+        self.assertEqual((await self.get(self.http))[0], 503)
+        (problem,) = await self.problems()
+        self.assertEqual(
+            (problem["kind"], problem["name"], problem["reason"]),
+            ("EndpointSlice", "app-1", "EndpointForbidden"),
+        )
+        self.assertIn("127.0.0.1, which is an address of this host", problem["message"])
+
+        # As soon as the EndpointSlice leads elsewhere, the problem is gone.
+        server.apply(slice_object("app", Endpoint("10.255.255.1", 80)))
+        await self.until_no_problem()
+
+    async def until_no_problem(self) -> None:
+        """Wait until the admin port shows none."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while await self.problems():
+            self.assertLess(self.reactor.seconds(), deadline)
+            await self.turn(0.02)
+
+    async def test_the_option_makes_exceptions(self) -> None:
+        """With the network allowed, the same objects are served."""
+        app = self.upstream(b"app")
+        server = ApiServer(self.reactor, tls=True)
+        await server.listen()
+        self.addCleanup(server.stop)
+        for made in (ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)):
+            server.apply(made)
+        options = (
+            f"--kubeconfig={self.kubeconfig(server)}",
+            "--shutdown-delay=0",
+            "--allow-endpoint-networks=127.0.0.0/8",
+        )
+        await self.until_ready(self.start(*options))
+        self.assertEqual(await self.get(self.http), (200, b"app"))
+
+    async def test_manifests_may_name_this_host_but_not_the_controller(self) -> None:
+        """Loopback is allowed there; the admin port and the listeners are not reached through the proxy."""
+        app = self.upstream(b"app")
+        controller = self.start_with_manifests()
+        self.write(
+            "app", ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)
+        )
+        await self.until_ready(controller)
+        await self.until_get((200, b"app"), self.http)
+        for port in (self.admin, self.http, self.https):
+            self.write(
+                "app",
+                ingress_object("app", HOST),
+                service_object("app"),
+                slice_object("app", Endpoint("127.0.0.1", port)),
+            )
+            await self.until_get((503, b"503 Service Unavailable\n"), self.http)
+            (problem,) = await self.problems()
+            self.assertIn(f"127.0.0.1:{port}, which is a listener of this controller", problem["message"])
+            self.write(
+                "app", ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)
+            )
+            await self.until_get((200, b"app"), self.http)

@@ -152,6 +152,7 @@ class Bench:
             str(self._folder / "log"),
             f"--server=http://127.0.0.1:{port}",
             "--access-log=/dev/null",
+            "--allow-endpoint-networks=127.0.0.0/8",
             *(f"--{name}=tcp:{number}:interface=127.0.0.1" for name, number in options.items()),
         )
         deadline = monotonic() + _TIMEOUT_SECONDS

@@ -29,7 +29,7 @@ from ingress.cluster.secret_reader import REFRESH_SECONDS, SecretReader
 from ingress.cluster.secret_references import SecretReferences
 from ingress.cluster.secret_rights import rights_awaited
 from ingress.cluster.secrets import ReferencedSecrets
-from ingress.cluster.server_addresses import addresses_of
+from ingress.cluster.server_addresses import addresses_of, port_of
 from ingress.cluster.source import Sink
 from ingress.cluster.watched_secrets import WatchedSecrets
 from ingress.metrics.watch import WatchMetrics
@@ -115,6 +115,7 @@ class ApiServerSource:
         self._reader: SecretReader | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._addresses: frozenset[str] = frozenset()
+        self._port = 0
         self._secrets_have_begun = False
         self._is_stopping = False
 
@@ -157,6 +158,10 @@ class ApiServerSource:
         """The IP addresses of the API server, as far as they are known."""
         return self._addresses
 
+    def endpoints(self) -> frozenset[tuple[str, int]]:
+        """The IP addresses and the port of the API server, as far as they are known."""
+        return frozenset((address, self._port) for address in self._addresses)
+
     @property
     def namespace(self) -> str:
         """The namespace that we are in, once started."""
@@ -192,6 +197,7 @@ class ApiServerSource:
         else:
             self._reactor.callFromThread(self._begin, started)
             # Nobody waits for this: the objects that it is needed for come later.
+            self._port = port_of(url)
             self._addresses = addresses_of(url)
 
     def _begin(self, started: Deferred[None]) -> None:

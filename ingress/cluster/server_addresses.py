@@ -4,6 +4,15 @@ import socket
 from urllib.parse import urlsplit
 
 
+def port_of(url: str) -> int:
+    """Return the port that *url* names or stands for; 0 for none."""
+    try:
+        parts = urlsplit(url)
+        return parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
+    except ValueError:
+        return 0
+
+
 def addresses_of(url: str) -> frozenset[str]:
     """Return the IP addresses of the host of *url*; none when it cannot be resolved.  Blocks."""
     try:

@@ -1,6 +1,6 @@
 """Which addresses no tenant may have us connect to.  Pure.
 
-An ExternalName Service lets its author choose what the controller connects to, from where
+An ExternalName Service and an EndpointSlice let their author choose what the controller connects to, from where
 the controller stands: inside the cluster, on a node, beside a cloud's metadata service.  So
 addresses of this host and of that service are refused, in whatever way they are written.
 """
@@ -8,9 +8,21 @@ addresses of this host and of that service are refused, in whatever way they are
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-# Where clouds answer their own machines without asking who they are; link-local ones are refused anyway.
+# Where clouds answer their own machines without asking who they are.
 _METADATA: Final = frozenset(
-    map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
+    map(
+        ip_address,
+        (
+            "169.254.169.254",
+            "169.254.170.2",
+            "169.254.170.23",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "fd00:ec2::23",
+        ),
+    )
 )
 _THIS_NETWORK: Final = IPv4Network("0.0.0.0/8")
 # RFC 6052 and RFC 8215: the last four bytes are an IPv4 address, which a gateway connects to.
@@ -18,14 +30,19 @@ _NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 _LOW_32: Final = 0xFFFFFFFF
 
 
-def address_fault(text: str) -> str | None:
-    """Say why *text*, an IP address, must not be connected to on a tenant's behalf; None when it may."""
+def address_fault(text: str, *, allows_local: bool = False) -> str | None:
+    """Say why *text*, an IP address, must not be connected to on a tenant's behalf; None when it may.
+
+    With *allows_local*, loopback and link-local addresses may.
+    """
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return "is no address"
+    if allows_local and address.is_loopback:
+        return None
     for one in (address, *_inside(address)):
-        fault = _fault(one)
+        fault = _fault(one, allows_local=allows_local)
         if fault is not None:
             return fault
     return None
@@ -34,12 +51,13 @@ def address_fault(text: str) -> str | None:
 def same_address(one: str, other: str) -> bool:
     """Whether two texts are the same IP address, IPv4 ones inside of IPv6 included; False if either is none."""
     try:
-        return _plain(one) == _plain(other)
+        return plain_address(one) == plain_address(other)
     except ValueError:
         return False
 
 
-def _plain(text: str) -> IPv4Address | IPv6Address:
+def plain_address(text: str) -> IPv4Address | IPv6Address:
+    """Return the address that *text* is, an IPv4 one inside of an IPv6 one as itself; raises ``ValueError``."""
     address = ip_address(text.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
@@ -57,13 +75,13 @@ def _inside(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _fault(address: IPv4Address | IPv6Address) -> str | None:
-    if address.is_loopback or address.is_unspecified or address in _THIS_NETWORK:
+def _fault(address: IPv4Address | IPv6Address, *, allows_local: bool) -> str | None:
+    if address in _METADATA:
+        return "is that of a cloud's metadata service"
+    if address.is_unspecified or address in _THIS_NETWORK or (address.is_loopback and not allows_local):
         return "is an address of this host"
-    if address.is_link_local:
+    if address.is_link_local and not allows_local:
         return "is link-local"
     if address.is_multicast or address == IPv4Address("255.255.255.255"):
         return "is no address of one host"
-    if address in _METADATA:
-        return "is that of a cloud's metadata service"
     return None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from ingress.model.problems import Problem
 from ingress.model.upstream_tls import LinkTerms, UpstreamProtocol
 
 
@@ -54,3 +55,5 @@ class BackendState:
 
     endpoints: tuple[Endpoint, ...] = ()
     reason: str = ""
+    problems: tuple[Problem, ...] = ()
+    """Why others, which objects name, are not used."""

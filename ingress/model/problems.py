@@ -37,6 +37,8 @@ class Reason(StrEnum):
     SERVICE_NOT_FOUND = "ServiceNotFound"
     SERVICE_PORT_NOT_FOUND = "ServicePortNotFound"
     EXTERNAL_NAME_FORBIDDEN = "ExternalNameForbidden"
+    ENDPOINT_FORBIDDEN = "EndpointForbidden"
+    """An endpoint is where no tenant may have us connect to; no request goes there."""
     RESOURCE_BACKEND = "ResourceBackend"
     """Resource backends are not implemented; the route answers 503."""
     SECRET_NOT_FOUND = "SecretNotFound"

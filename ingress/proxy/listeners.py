@@ -1,6 +1,9 @@
 """Listeners: the addresses we accept on, plain or with TLS."""
 
+import os
 import re
+import socket
+from ipaddress import ip_address
 from typing import Any, cast
 
 from twisted.internet.endpoints import serverFromString
@@ -20,7 +23,10 @@ from ingress.proxy.handshakes import Handshakes
 from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.site import ProxySite
 from ingress.proxy.tls_layer import TLSLayer
+from ingress.proxy.transports import is_ip_address
 
+_FIRST_HANDED_OVER = 3
+_interface = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
 _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
 
@@ -104,7 +110,39 @@ async def listen(reactor: object, description: str, factory: IProtocolFactory) -
         raise StartError(f"cannot listen on {description}: {error}") from error
 
 
+def bound_to(description: str) -> tuple[str, int] | None:
+    """Return the address and TCP port that *description* listens on, or None where it names no port.
+
+    The address is empty for all of this machine, and also where a name stands for it.
+    """
+    if description.startswith("systemd:"):
+        return _handed_over(description)
+    port = port_of(description)
+    if not port:
+        return None
+    written = _interface(description)
+    interface = re.sub(r"\\(.)", r"\1", written[1]) if written else ""
+    if interface == "localhost":
+        return "127.0.0.1", port
+    return ("" if not is_ip_address(interface) or ip_address(interface).is_unspecified else interface), port
+
+
+def _handed_over(description: str) -> tuple[str, int] | None:
+    """Return where the socket listens that *description* has from the one who started us (sd_listen_fds)."""
+    arguments = dict(part.split("=", 1) for part in description.split(":") if "=" in part)
+    names = os.environ.get("LISTEN_FDNAMES", "").split(":")
+    try:
+        index = names.index(arguments["name"]) if "name" in arguments else int(arguments.get("index", ""))
+        with socket.socket(fileno=os.dup(_FIRST_HANDED_OVER + index)) as handed_over:
+            address, port = handed_over.getsockname()[:2]
+    except (ValueError, OSError):
+        # Whoever listens on it will tell.
+        return None
+    return ("" if ip_address(address).is_unspecified else address), port
+
+
 def port_of(description: str) -> int | None:
     """Return the TCP port that *description* names (``tcp:443``, ``tcp:port=443``), or None."""
-    match = _tcp_port(description)
+    # A colon of an address is escaped, and stands before no argument.
+    match = _tcp_port(re.sub(r"\\.", "", description))
     return int(match[1]) if match else None

@@ -5,7 +5,7 @@ published, and the next one, in which references of routes that come are found a
 while a round goes on.  Endpoints do not wait for a round: ``refresh`` brings both up to date.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import ObjectKey
@@ -13,7 +13,8 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import ProtocolAsked, TlsDemand, UpstreamTls
 from ingress.translate.backends import resolve_backend, service_key
-from ingress.translate.bookkeeping import Draft, Index
+from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
+from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import SERVICE_KIND
 from ingress.translate.upstream_tls import TlsFault, complete
@@ -22,13 +23,17 @@ _States = SharedMap[BackendReference, BackendState]
 
 
 class BackendBook:
-    """Keeps the states of the backends in use.
+    """Keeps the states of the backends in use; tells the problems of their endpoints to *ledger*.
 
     *current* is the version to publish; it changes by ``finish`` and ``refresh`` alone.
+    *needs_round* says whether ``refresh`` left something for a round to do or to publish.
     """
 
-    def __init__(self, options: TranslateOptions) -> None:
+    def __init__(self, options: TranslateOptions, ledger: ProblemLedger) -> None:
         self._options = options
+        self._ledger = ledger
+        self.needs_round = False
+        self._api_servers: Collection[Pair] = frozenset()
         self.current: _States = SharedMap()
         self._next: Draft[BackendReference, BackendState, _States] = Draft(self.current)
         # How many routes of the next version name each.
@@ -90,16 +95,22 @@ class BackendBook:
 
     def resolve(self, state: ClusterState) -> Iterator[None]:
         """Bring the next version up to date, one backend a step."""
+        self.needs_round = False
+        api_servers = self._options.endpoint_rules.api_servers(state)
+        if api_servers != self._api_servers:
+            # Whichever backend leads there, or did.
+            self._api_servers = api_servers
+            self._stale.update(dict.fromkeys(self._uses))
         while self._stale:
             reference, _ = self._stale.popitem()
             if reference in self._uses:
                 found = self._resolve(reference, state)
                 if found != self._next.get(reference):
-                    self._next.put(reference, found)
+                    self._put(reference, found)
                 yield
         while self._unused:
             reference, _ = self._unused.popitem()
-            self._next.put(reference, None)
+            self._put(reference, None)
             if reference.kind == SERVICE_KIND:
                 self._by_service.discard(service_key(reference), reference)
             secret = _secret_of(reference)
@@ -109,13 +120,26 @@ class BackendBook:
                 self._tls.pop(secret, None)
             yield
 
+    def _put(self, reference: BackendReference, found: BackendState | None) -> bool:
+        """Give *reference* this state in the next version; return whether its problems are others."""
+        before = self._next.get(reference)
+        self._next.put(reference, found)
+        told = () if before is None else before.problems
+        tells = () if found is None else found.problems
+        if tells == told:
+            return False
+        self._ledger.put(("endpoints", reference), tells)
+        return True
+
     def finish(self) -> None:
         """Make the next version the current one."""
         self._stale, self._unused = {}, {}
         self.current = self._next.finished()
 
-    def refresh(self, services: Iterable[ObjectKey], state: ClusterState) -> int:
+    def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
         """Find the endpoints of *services* again; return how many backends of the current version changed."""
+        if API_SERVER in services:
+            self.needs_round = True
         is_settled = self._next.finished() is self.current
         changes: dict[BackendReference, BackendState | None] = {}
         for service in services:
@@ -129,7 +153,7 @@ class BackendBook:
                 if found != before:
                     changes[reference] = found
                 if reference in self._uses and found != self._next.get(reference):
-                    self._next.put(reference, found)
+                    self.needs_round |= self._put(reference, found)
         self.current = self._next.finished() if is_settled else self.current.patched(changes)
         return len(changes)
 

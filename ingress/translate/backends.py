@@ -13,7 +13,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 503 that the proxy answers with.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from attrs import evolve, frozen
 
@@ -24,6 +24,7 @@ from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import LinkTerms, ProtocolRefused, UpstreamTls
 from ingress.policy.values import quoted
 from ingress.settings import ManualEndpoint
+from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, IngressReading
@@ -265,12 +266,31 @@ def _in_cluster(
 ) -> BackendState:
     """Return where *port* of *service*, which has nothing strange about it, leads."""
     key = service.key
+    rules = options.endpoint_rules
+    # The way to the API server that the cluster has for everybody.
+    api_servers = () if key == API_SERVER else rules.api_servers(state)
     if options.service_upstream and is_address(service.cluster_ip):
-        return BackendState((Endpoint(service.cluster_ip, port.number),))
+        return _by_cluster_ip(service, Endpoint(service.cluster_ip, port.number), rules, api_servers)
     slices = state.slices.get(key, ())
     if not slices:
         return BackendState(reason=_no_slice(key, options))
-    return slice_endpoints(service, port, slices)
+    return slice_endpoints(service, port, slices, rules, api_servers)
+
+
+def _by_cluster_ip(
+    service: Service, endpoint: Endpoint, rules: EndpointRules, api_servers: Collection[Pair]
+) -> BackendState:
+    fault = rules.fault(endpoint.address, endpoint.port, api_servers)
+    if fault is None:
+        return BackendState((endpoint,))
+    message = f"no request for it goes to {endpoint}, which {fault}; {OPTION} is for exceptions"
+    key = service.key
+    problem = Problem(
+        "Service", key.namespace, key.name, Reason.ENDPOINT_FORBIDDEN, message, "spec.clusterIP"
+    )
+    return BackendState(
+        reason=f"the cluster IP of Service {key} may not be connected to", problems=(problem,)
+    )
 
 
 def _no_slice(key: ObjectKey, options: TranslateOptions) -> str:

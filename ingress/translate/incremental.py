@@ -32,7 +32,7 @@ An exception leaves the books in an unknown state: the snapshot in force stays g
 whoever runs the round has to begin anew with another ``Translation``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from operator import attrgetter
 
@@ -100,7 +100,7 @@ class Translation:
         self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
         self._terms: Draft[str, HandshakeTerms, SharedMap[str, HandshakeTerms]] = Draft(SharedMap())
         self._terms_table = TermsTable(self._terms.finished())
-        self._backends = BackendBook(options)
+        self._backends = BackendBook(options, self._ledger)
         self._certificates = CertificateBook(options, self._owners, self._ledger)
         self._clients = ClientAuthenticationBook(self._annotations, self._ledger)
         self._redirects = RedirectRule(options)
@@ -125,7 +125,7 @@ class Translation:
         self._stale_ingresses.update(dict.fromkeys(state.ingresses))
         self._marked.update(dict.fromkeys(state.problems_of))
 
-    def refresh(self, services: Iterable[ObjectKey], state: ClusterState) -> int:
+    def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
         """Put the present endpoints of *services* into the snapshot; return how many backends they change."""
         changed = self._backends.refresh(services, state)
         if changed and self.snapshot is not None:
@@ -134,8 +134,8 @@ class Translation:
 
     @property
     def is_marked(self) -> bool:
-        """Whether anything was marked that no round has taken."""
-        return bool(self._marked)
+        """Whether anything was marked, or found with endpoints, that no round has taken."""
+        return bool(self._marked) or self._backends.needs_round
 
     def seconds_to_next(self, now: datetime) -> float | None:
         """Return in how many seconds time alone makes the snapshot another one: 0 if it has, None for never.

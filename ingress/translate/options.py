@@ -1,6 +1,6 @@
 """The part of the settings that decides what a translation makes of the cluster state."""
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
@@ -12,6 +12,7 @@ from ingress.settings import (
     ManualEndpoint,
     StrictTransport,
 )
+from ingress.translate.endpoint_rules import EndpointRules
 
 
 @frozen
@@ -26,6 +27,7 @@ class TranslateOptions:
     default_ssl_certificate: ObjectKey | None = None
     allow_external_name: bool = False
     service_upstream: bool = False
+    endpoint_rules: EndpointRules = Factory(EndpointRules)
     https_port: int = 443
     """The port that a redirect to HTTPS sends browsers to."""
     ssl_redirect: bool = True

@@ -10,17 +10,20 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 - a Service of two address families has every pod in slices of both.  The family of the
   cluster IP is used, being the one that this cluster's Services are reached by; the
   other one only when the first has nothing.  A Service without cluster IP states no
-  preference, and all of its slices are used.
+  preference, and all of its slices are used;
+- an endpoint that nobody may be sent to (``ingress.translate.endpoint_rules``) is left out, and told.
 """
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.objects import EndpointSlice, Service, ServicePort
+from ingress.model.problems import Problem, Reason
 from ingress.policy.values import quoted
+from ingress.translate.endpoint_rules import OPTION, EndpointRules, Pair, is_harmless
 
 _ADDRESS_TYPES = ("IPv4", "IPv6")
 _HIGHEST_PORT = 65535
@@ -32,8 +35,17 @@ _READY: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("ready")
 _DRAINING: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("draining")
 
 
-def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[EndpointSlice]) -> BackendState:
-    """Return the usable endpoints of *port* of *service*, or why there are none."""
+def slice_endpoints(
+    service: Service,
+    port: ServicePort,
+    slices: Iterable[EndpointSlice],
+    rules: EndpointRules,
+    api_servers: Collection[Pair],
+) -> BackendState:
+    """Return the usable endpoints of *port* of *service*, or why there are none.
+
+    By *rules*, some are refused; *api_servers* is where the API server is.
+    """
     usable = [one for one in slices if one.address_type in _ADDRESS_TYPES]
     if not usable:
         return BackendState(reason=f"no EndpointSlice of Service {service.key} has IP addresses")
@@ -49,20 +61,61 @@ def slice_endpoints(service: Service, port: ServicePort, slices: Iterable[Endpoi
             [pair for pair in with_port if pair[0].address_type == preferred],
             [pair for pair in with_port if pair[0].address_type != preferred],
         ]
+    problems: list[Problem] = []
     for usable_of in (_READY, _DRAINING):
         for group in groups:
-            endpoints = {
-                Endpoint(address, number)
-                for one, number in group
-                for text in usable_of(one)
-                if (address := _address(one.address_type, text)) is not None
-            }
+            endpoints: set[Endpoint] = set()
+            for one, number in group:
+                endpoints |= _usable(one, number, usable_of(one), rules, api_servers, problems)
             if endpoints:
-                return BackendState(tuple(sorted(endpoints)))
+                return BackendState(tuple(sorted(endpoints)), problems=tuple(sorted(problems)))
+    if problems:
+        message = f"no endpoint of Service {service.key} may be connected to"
+        return BackendState(reason=message, problems=tuple(sorted(problems)))
     count = len({text for one, _ in with_port for text in (*one.ready, *one.draining, *one.unready)})
     if not count:
         return BackendState(reason=f"Service {service.key} has no endpoints")
     return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
+
+
+def _usable(
+    one: EndpointSlice,
+    number: int,
+    texts: tuple[str, ...],
+    rules: EndpointRules,
+    api_servers: Collection[Pair],
+    problems: list[Problem],
+) -> set[Endpoint]:
+    """Return the endpoints at *texts*, addresses of *one*, by port *number*; add to *problems* why some are refused."""
+    is_plain = one.address_type == "IPv4" and number not in rules.ports
+    if is_plain and all(number != other for _, other in api_servers) and all(map(is_harmless, texts)):
+        return {Endpoint(text, number) for text in texts}
+    endpoints: set[Endpoint] = set()
+    refused: dict[str, str] = {}
+    for text in texts:
+        address = _address(one.address_type, text)
+        if address is None:
+            refused[quoted(text)] = f"is no {one.address_type} address"
+            continue
+        fault = rules.address_fault(address)
+        if fault is not None:
+            refused[address] = fault
+            continue
+        endpoint = Endpoint(address, number)
+        fault = rules.port_fault(address, number, api_servers)
+        if fault is None:
+            endpoints.add(endpoint)
+        else:
+            refused[str(endpoint)] = fault
+    if refused:
+        (first, why), *_ = refused.items()
+        more = f", nor to {len(refused) - 1} more of its endpoints" if len(refused) > 1 else ""
+        message = f"no request for Service {one.service} goes to {first}, which {why}{more}; {OPTION} is for exceptions"
+        key = one.key
+        problems.append(
+            Problem("EndpointSlice", key.namespace, key.name, Reason.ENDPOINT_FORBIDDEN, message, "endpoints")
+        )
+    return endpoints
 
 
 def is_address(text: str) -> bool:
@@ -93,6 +146,9 @@ def _address(address_type: str, text: str) -> str | None:
     """Return the address to connect to, spelled in one way; None when it is not of the slice's type."""
     if _PLAIN_IPV4.fullmatch(text):
         return text if address_type == "IPv4" else None
+    if "%" in text:
+        # A zone means something on one machine alone.
+        return None
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

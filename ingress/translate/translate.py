@@ -113,9 +113,11 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
     references: dict[BackendReference, None] = dict.fromkeys(
         one for route in routes for one in route.backends
     )
+    backends = resolve_backends(references, state, options)
+    problems.update(problem for found in backends.values() for problem in found.problems)
     return Snapshot(
         table=RouteTable(routes),
-        backends=resolve_backends(references, state, options),
+        backends=backends,
         certificates=certificates,
         terms=TermsTable(
             {

@@ -4,7 +4,7 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.server_addresses import addresses_of
+from ingress.cluster.server_addresses import addresses_of, port_of
 
 
 class AddressesTests(SynchronousTestCase):
@@ -44,3 +44,18 @@ class AddressesTests(SynchronousTestCase):
         self.patch(socket, "getaddrinfo", fail)
         for url in ("https://api.example.org", "https://", "", "https://[::1", "no url"):
             self.assertEqual(addresses_of(url), frozenset())
+
+
+class PortTests(SynchronousTestCase):
+    """The port of the API server."""
+
+    def test_port(self) -> None:
+        """It is the one named, or that of the scheme; what is no URL has none."""
+        for url, port in (
+            ("https://10.96.0.1", 443),
+            ("https://[fd00::1]:6443/prefix", 6443),
+            ("http://a", 80),
+            ("https://a:x", 0),
+            ("", 0),
+        ):
+            self.assertEqual(port_of(url), port, url)

@@ -92,8 +92,8 @@ class ConnectingTests(SynchronousTestCase):
         """A tenant's name that leads to this host, the link, the API server or one of our addresses is refused."""
         for address, why in (
             ("127.0.0.1", "is an address of this host"),
-            ("169.254.169.254", "is link-local"),
-            ("::ffff:169.254.169.254", "is link-local"),
+            ("169.254.169.254", "is that of a cloud's metadata service"),
+            ("::ffff:169.254.169.254", "is that of a cloud's metadata service"),
             ("10.96.0.1", "is that of the API server"),
             ("::ffff:10.96.0.1", "is that of the API server"),
             ("10.0.0.99", "is an address of this host"),

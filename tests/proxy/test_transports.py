@@ -1,12 +1,13 @@
 """Tests for ``ingress.proxy.transports``: what needs no socket of its own."""
 
+import os
 import socket
 
 from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.listeners import port_of
+from ingress.proxy.listeners import bound_to, port_of
 from ingress.proxy.transports import in_kernel, peer_address
 from tests.fakes.transports import MemoryReactor, Peer
 
@@ -92,6 +93,37 @@ class PortTests(SynchronousTestCase):
             ("systemd:domain=INET:index=0", None),
         ):
             self.assertEqual(port_of(description), expected, description)
+
+
+class BoundToTests(SynchronousTestCase):
+    """Where a listener's description listens."""
+
+    def test_description(self) -> None:
+        """Address and port are found; what stands for all addresses, or is a name, is empty."""
+        for description, expected in (
+            ("tcp:443", ("", 443)),
+            ("tcp:443:interface=127.0.0.1", ("127.0.0.1", 443)),
+            ("tcp:interface=192.0.2.1:port=80", ("192.0.2.1", 80)),
+            ("tcp:443:interface=0.0.0.0", ("", 443)),
+            ("tcp:443:interface=\\:\\:", ("", 443)),
+            ("tcp:443:interface=\\:\\:1", ("::1", 443)),
+            ("tcp6:443:interface=fd00\\:\\:1:backlog=5", ("fd00::1", 443)),
+            ("tcp:443:interface=localhost", ("127.0.0.1", 443)),
+            ("tcp:443:interface=node.example", ("", 443)),
+            ("tcp:0", None),
+            ("unix:/run/socket", None),
+            ("systemd:domain=INET:index=700", None),
+            ("systemd:domain=INET:name=none", None),
+        ):
+            self.assertEqual(bound_to(description), expected, description)
+
+    def test_handed_over(self) -> None:
+        """A socket that was handed over is asked itself."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            found = bound_to(f"systemd:domain=INET:index={server.fileno() - 3}")
+            self.assertEqual(found, server.getsockname())
+            self.patch(os, "environ", {"LISTEN_FDNAMES": ":".join(["x"] * (server.fileno() - 3) + ["http"])})
+            self.assertEqual(bound_to("systemd:domain=INET:name=http"), server.getsockname())
 
 
 class InKernelTests(SynchronousTestCase):

@@ -14,6 +14,7 @@ This reads YAML as simply as a test may; it is no model for ``ingress.cluster``.
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,6 +54,7 @@ from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
 from ingress.settings import ManualEndpoint, StrictTransport
+from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate
 from tests.fakes.certificates import KeyType, issue, make_authority
@@ -169,7 +171,11 @@ def generated(
 
 
 def read_options(written: dict[str, Any]) -> TranslateOptions:
-    """Read ``options.yaml``: plain attributes, objects as ``namespace/name[:port]``."""
+    """Read ``options.yaml``: plain attributes, objects as ``namespace/name[:port]``.
+
+    What makes the rules of endpoints stands there by itself: ``allow_endpoint_networks``,
+    ``listeners`` (pairs of address and port), and ``own_addresses``.
+    """
     if "default_backend_service" in written:
         written["default_backend_service"] = _reference(written["default_backend_service"])
     if "strict_transport" in written:
@@ -179,6 +185,12 @@ def read_options(written: dict[str, Any]) -> TranslateOptions:
         written["default_ssl_certificate"] = ObjectKey(*written["default_ssl_certificate"].split("/"))
     if "manual_endpoints" in written:
         written["manual_endpoints"] = tuple(_manual(text) for text in written["manual_endpoints"])
+    written["endpoint_rules"] = EndpointRules(
+        allowed=tuple(map(ip_network, written.pop("allow_endpoint_networks", ()))),
+        allows_local=written.get("from_manifests", False),
+        listeners=tuple((address, port) for address, port in written.pop("listeners", ())),
+        is_own=frozenset(written.pop("own_addresses", ())).__contains__,
+    )
     return TranslateOptions(**written)
 
 

@@ -34,6 +34,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
@@ -94,6 +95,7 @@ class Follower:
         self.work(1)
         while self.round is not None:
             self.work(1)
+        assert not self.translation.is_marked
         assert self.translation.snapshot is not None
         return self.translation.snapshot
 
@@ -142,6 +144,7 @@ def relisted(kind: Kind, values: list[ClusterObject]) -> dict[ObjectId, Projecti
         for namespace in ("demo", "other")
         for name in ("a", "b", "c", "web", "1", "2", "3", "nginx", "fast")
     ]
+    keys += [API_SERVER] if kind is Kind.ENDPOINT_SLICE else []
     return {**{(kind, key): None for key in keys}, **batch(*values)}
 
 

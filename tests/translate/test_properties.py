@@ -1,6 +1,7 @@
 """Properties of translation on small random clusters."""
 
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
 from typing import Any
 
 from attrs import evolve
@@ -30,6 +31,7 @@ from ingress.model.objects import (
 from ingress.model.problems import Reason
 from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
+from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
 from ingress.translate.options import TranslateOptions
 from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
@@ -55,7 +57,19 @@ numbers = st.sampled_from([0, 80, 81, -1, 70000])
 port_names = st.sampled_from(["", "http", "x"])
 keys = st.builds(ObjectKey, namespaces, names)
 texts = st.text(st.characters(), max_size=6)
-addresses = st.sampled_from(["10.0.0.1", "10.0.0.2", "fd00::1", "fd00:0::1", "localhost", "", "1.2.3"])
+addresses = st.sampled_from(
+    [
+        "10.0.0.1",
+        "10.0.0.2",
+        "10.0.0.3",
+        "fd00::1",
+        "fd00:0::1",
+        "127.0.0.1",
+        "::ffff:10.0.0.3",
+        "localhost",
+        "1.2.3",
+    ]
+)
 protocols = st.sampled_from(["TCP", "UDP"])
 
 
@@ -178,7 +192,15 @@ services = st.builds(
         )
     ),
 )
-slices = st.builds(
+kubernetes = st.builds(
+    EndpointSlice,
+    st.just(API_SERVER),
+    st.just(API_SERVER),
+    st.just("IPv4"),
+    st.just((SlicePort("http", 8081),)) | st.just((SlicePort("", 8080),)),
+    tuples(st.sampled_from(["10.0.0.3", "10.0.0.2"])),
+)
+slices = kubernetes | st.builds(
     EndpointSlice,
     st.builds(ObjectKey, namespaces, st.sampled_from(["1", "2", "3"])),
     keys,
@@ -247,6 +269,13 @@ all_options = st.builds(
         ]
     ),
     from_manifests=st.booleans(),
+    endpoint_rules=st.builds(
+        EndpointRules,
+        allowed=st.sampled_from([(), (ip_network("127.0.0.0/8"),)]),
+        allows_local=st.booleans(),
+        listeners=st.sampled_from([(), (("10.0.0.1", 8081),), (("", 8080), ("10.0.0.2", 80))]),
+        is_own=st.just(frozenset({"10.0.0.1"}).__contains__),
+    ),
 )
 
 

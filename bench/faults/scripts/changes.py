@@ -95,7 +95,9 @@ async def route_churn(stage: Stage) -> None:
             raise BenchError(f"the API server does not start; see {server.log}")
         await asyncio.sleep(0.05)
     site = stage.site()
-    proxy = await stage.start(evolve(site, source=(f"--server=http://127.0.0.1:{said}",)))
+    proxy = await stage.start(
+        evolve(site, source=(f"--server=http://127.0.0.1:{said}", "--allow-endpoint-networks=127.0.0.0/8"))
+    )
     control = Client(int(said))
     # The hosts of one half are served by one pod, those of the other half by the other.
     hosts = [large.HOST.format(index=index) for index in range(1, large.LIVE_HOSTS)]
