@@ -17,6 +17,7 @@ from ingress.http.grammar import (
     FieldLines,
     Sightings,
     connection_options,
+    has_bare_line_feed,
     is_length,
     name_of,
     split_field,
@@ -25,6 +26,10 @@ from ingress.http.grammar import (
 MAX_RESPONSE_HEAD = 64 * 1024
 """Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
 
+_match_beginning = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
+_SHORTEST = b"HTTP/1.1 200 "
+_SHOWN = 24
+"""Bytes of what is no head that the log shows."""
 _match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
 # What a field line is to us, beside FORWARD and DROP.
 (CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE, DATE, SERVER, STRICT_TRANSPORT) = range(2, 9)
@@ -107,12 +112,44 @@ def parse_response_head(block: bytes) -> ResponseHead:
     return head
 
 
+def check_beginning(received: bytes, searched: int = 0) -> None:
+    """Check the beginning of a head that is not whole; *searched* bytes of it were checked before.
+
+    Raises ``ResponseError`` as soon as no further byte could make it a head, and says what it is instead.
+    """
+    if not _match_beginning(received + _SHORTEST[len(received) :]):
+        raise ResponseError(f"no status line of HTTP/1.1: {words_of_other(received)}")
+    if has_bare_line_feed(received, searched):
+        raise ResponseError("a head whose lines end in LF alone")
+
+
+def words_of_other(received: bytes) -> str:
+    """Say what *received* is the beginning of, if not of HTTP/1.1; what is quoted is safe to be logged."""
+    if received[:2] == b"\x15\x03":
+        number = received[6:7]
+        return "a TLS alert" + (f", number {number[0]}" if number else "")
+    if received[:2] == b"\x16\x03":
+        return "a TLS handshake"
+    if received.startswith(b"PRI * HTTP/2") or (
+        received[3:4] in (b"\4", b"\7") and received[5:9] == bytes(4)
+    ):
+        # Its first frame is SETTINGS or GOAWAY, of the connection.
+        return "HTTP/2"
+    if has_bare_line_feed(received[: received.find(b"\n") + 1]) and _match_beginning(
+        received.replace(b"\n", b"\r", 1)
+    ):
+        return "its line ends in LF alone"
+    if not received:
+        return "an empty line"
+    return "'" + received[:_SHOWN].decode("latin-1").encode("unicode_escape").decode("ascii") + "'"
+
+
 @lru_cache(maxsize=64)
 def _read_status_line(line: bytes) -> tuple[bool, int, bytes]:
     """Return whether it is HTTP/1.1, the status, and the line that goes on."""
     match = _match_status_line(line)
     if match is None:
-        raise ResponseError("bad status line")
+        raise ResponseError(f"no status line of HTTP/1.1: {words_of_other(line)}")
     minor, status, reason = match.groups()
     return minor == b"1", int(status), b"HTTP/1.1 %b %b" % (status, reason or b"")
 

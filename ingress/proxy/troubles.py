@@ -25,13 +25,15 @@ class Troubles:
     def tell(self, status: int, host: bytes, path: bytes, subject: object, why: str) -> None:
         """Log that a request for *host* and *path* ended with *status*; *subject* is what failed."""
         now = self._clock.seconds()
-        told, untold = self._known.get((subject, why), (float("-inf"), 0))
+        # What an endpoint said may be quoted, and be something else each time; it is the same trouble.
+        sort = why.partition("'")[0]
+        told, untold = self._known.get((subject, sort), (float("-inf"), 0))
         if now - told < QUIET_SECONDS:
-            self._known[subject, why] = told, untold + 1
+            self._known[subject, sort] = told, untold + 1
             return
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
-        self._known[subject, why] = now, 0
+        self._known[subject, sort] = now, 0
         self.log.warn(
             "{status} for {host}{path}: {subject}: {why}{again}",
             status=status,

@@ -29,6 +29,7 @@ from ingress.http.response_head import (
     MAX_RESPONSE_HEAD,
     ResponseError,
     ResponseHead,
+    check_beginning,
     is_forwardable_trailer,
     parse_response_head,
 )
@@ -232,6 +233,8 @@ class UpstreamConnection(PatientUpstream):
             if end < 0 or end > MAX_RESPONSE_HEAD:
                 if len(received) > MAX_RESPONSE_HEAD:
                     raise ResponseError("response head too large")
+                # The last bytes may be part of a line ending.
+                check_beginning(received, max(0, len(self._buffer) - 3))
                 self._buffer = received
                 return
             head = parse_response_head(received[:end])
@@ -242,6 +245,7 @@ class UpstreamConnection(PatientUpstream):
                 self._switch(exchange, head, received)
                 return
             self._interim += 1
+            self._buffer = b""
             if self._interim > MAX_INTERIM:
                 raise ResponseError("too many interim answers")
             exchange.upstream_interim(head)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 from twisted.internet.error import ConnectionLost
+from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
 from ingress.model.limits import AskedTimeouts
@@ -226,6 +227,22 @@ class EndTests(Http2UpstreamCase):
         self.assert_status(down.take(), 502)
         self.assertTrue(self.upstream().saw_end)
         self.assertEqual(self.metrics.value("ingress_http2_connections_failed_total", side="upstream"), 1)
+
+    def test_other_protocols(self) -> None:
+        """The first byte of anything else does, too, and the log names what came."""
+        for said, words in (
+            (b"H", "'H'"),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.1"),
+            (b"\x15\x03\x03\x00\x02\x02\x46", "a TLS alert, number 70"),
+        ):
+            down = self.stage.open()
+            with capturedLogs() as events:
+                down.say(GET)
+                self.upstream().say(said)
+                self.assert_status(down.take(), 502)
+            told = " ".join(str(event["why"]) for event in events if "why" in event)
+            self.assertIn(f"the endpoint speaks no HTTP/2: {words}", told)
+            self.reactor.advance(11)
 
     def test_broken_connection(self) -> None:
         """What breaks the connection ends all its requests, and the next ones have another."""

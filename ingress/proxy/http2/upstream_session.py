@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.http.response_head import words_of_other
 from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.backends import Endpoint
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 log = Logger()
 
-_OTHER_PROTOCOL = b"HTTP/1."
+_FIRST = b"\0"
+"""How SETTINGS begin."""
 
 
 @implementer(IPushProducer)
@@ -114,8 +116,10 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             self._heard_at = self.sweep.now
             if self._delivery is not None:
                 self._forget_delivery()
-            if not self._knows_settings and received.startswith(_OTHER_PROTOCOL):
-                self.fail(ErrorCode.PROTOCOL_ERROR, "the endpoint speaks HTTP/1.1")
+            if not self._knows_settings and not self.unread and received[:1] != _FIRST:
+                # No first frame is large enough for its length to begin with anything else.
+                said = "HTTP/1.1" if received.startswith(b"HTTP/1.") else words_of_other(received)
+                self.fail(ErrorCode.PROTOCOL_ERROR, f"the endpoint speaks no HTTP/2: {said}")
             else:
                 self.receive(received)
                 if self.has_more:
