@@ -92,6 +92,12 @@ class Certificate:
     fingerprint: str
     key_type: str
     """``RSA``, ``ECDSA``, ``Ed25519`` or ``Ed448``: which clients can do something with it."""
+    _covered: frozenset[str] = field(init=False, repr=False, eq=False)
+
+    @_covered.default
+    def _names_as_set(self) -> frozenset[str]:
+        # There may be thousands of names, to be compared with as many hosts.
+        return frozenset(self.names)
 
     def is_valid_at(self, now: datetime) -> bool:
         """Tell whether *now* is within the validity period (RFC 5280 section 4.1.2.5)."""
@@ -107,10 +113,10 @@ class Certificate:
         A wildcard stands for exactly one label, the first (RFC 9525 section 6.3).
         """
         host = host.lower().removesuffix(".")
-        if host in self.names:
+        if host in self._covered:
             return True
         dot = host.find(".")
-        return dot > 0 and "*" + host[dot:] in self.names
+        return dot > 0 and "*" + host[dot:] in self._covered
 
 
 @frozen

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from attrs import asdict
+from attrs import evolve
 from OpenSSL import SSL
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -111,7 +111,7 @@ class KeyMaterialTests(SynchronousTestCase):
                 dict(zip(("tls.crt", "tls.key"), issue(make_authority(), ["b"]), strict=True)),
             )
         )
-        mixed = Certificate(**{**asdict(other, recurse=False), "key_pem": CERTIFICATE.key_pem})
+        mixed = evolve(other, key_pem=CERTIFICATE.key_pem)
         try:
             build_context(SSL.TLS1_2_VERSION, (mixed,))
         except SSL.Error as error:

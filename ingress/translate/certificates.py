@@ -15,7 +15,7 @@ What becomes of a host that several Ingresses name is for ``ingress.translate.ho
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 
 from attrs import frozen
@@ -126,13 +126,16 @@ class _TLSReader:
         self._now = now
         self.claims: list[CertificateClaim] = []
         self.problems: list[Problem] = []
-        # The hosts that entries list, those that have a certificate, and those that were to have one out of a Secret
-        # beside which no hosts are listed, each with the field and the certificate.
+        # The hosts that entries list, those that have a certificate, and those that have none.
         self._listed: set[str] = set()
         self._served: set[str] = set()
         self._bare: set[str] = set()
-        self._missed: dict[str, tuple[str, Certificate]] = {}
+        # Of entries without hosts: their Secrets, the hosts of the rules, whether the Ingress takes all hosts besides,
+        # and the certificates for some hosts, with their fields.
         self._spread: set[str] = set()
+        self._rule_hosts: dict[str, None] | None = None
+        self._takes_all = False
+        self._missed: list[tuple[str, Certificate]] = []
 
     def read(self, entry: IngressTLS, at: str) -> None:
         """Take what *entry* says about its hosts."""
@@ -155,31 +158,39 @@ class _TLSReader:
 
     def finish(self) -> None:
         """Tell of the hosts for which no entry brings a certificate, where that was not told yet."""
-        for host, (field, certificate) in self._missed.items():
+        if not self._missed:
+            return
+        field, certificate = self._missed[0]
+        for host in self._rule_hosts or ():
             if host not in self._served and host not in self._listed:
                 message = f"{_names(certificate)}, not for {host}; {_FALLBACK}"
                 self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
     def _read_without_hosts(self, entry: IngressTLS, at: str) -> None:
         secret, found = self._certificate(entry, at)
-        rule_hosts = [rule.host.lower() for rule in self._ingress.rules if check_rule_host(rule.host) is None]
-        hosts = list(dict.fromkeys(host for host in rule_hosts if host))
-        own = [] if found is None else list(_own_hosts(found))
-        if self._ingress.rules and "" not in rule_hosts:
-            own = []
-        covered = [host for host in hosts if found is not None and (secret is None or found.covers(host))]
-        for host in dict.fromkeys((*covered, *own)):
+        is_first = self._rule_hosts is None
+        if self._rule_hosts is None:
+            valid = (rule.host.lower() for rule in self._ingress.rules if check_rule_host(rule.host) is None)
+            self._rule_hosts = dict.fromkeys(valid)
+            self._takes_all = not self._ingress.rules or "" in self._rule_hosts
+            self._rule_hosts.pop("", None)
+        hosts = self._rule_hosts
+        claimed: Collection[str] = ()
+        if found is not None:
+            covered = [host for host in hosts if secret is None or found.covers(host)]
+            claimed = dict.fromkeys((*covered, *(_own_hosts(found) if self._takes_all else ())))
+        for host in claimed:
             self._claim(host, secret, found, at)
-        for host in hosts:
-            self._claim(host, secret, None, at)
-        if covered or own or (hosts and found is None):
-            if found is not None and secret is not None:
-                for host in hosts:
-                    self._missed.setdefault(host, (at, found))
-        elif found is not None and secret is not None:
-            message = f"{_names(found)}, which none of the hosts in the rules is"
-            self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
-        elif not entry.secret_name:
+        if is_first:
+            for host in hosts:
+                self._claim(host, secret, None, at)
+        if found is not None and secret is not None:
+            if claimed:
+                self._missed.append((at, found))
+            else:
+                message = f"{_names(found)}, which none of the hosts in the rules is"
+                self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
+        elif not entry.secret_name and not claimed and not hosts:
             message = "the entry names neither hosts nor a Secret, and no rule names a host; it has no effect"
             self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
 

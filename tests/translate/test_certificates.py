@@ -1,0 +1,50 @@
+"""What one Ingress says about TLS of its hosts."""
+
+from collections.abc import Callable
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.certificates import Certificate
+from ingress.model.objects import Ingress, IngressRule, IngressTLS, ObjectKey, Secret
+from ingress.translate.certificates import TLSReading, load, read_tls
+from tests.translate.golden import NOW, generated
+
+MANY = 300
+
+
+def certificate(*names: str) -> Certificate:
+    """A certificate for these names."""
+    chain, key = generated(names, False, "tls")
+    content = {"tls.crt": chain.encode(), "tls.key": key.encode()}
+    found = load(Secret(ObjectKey("demo", "tls"), "kubernetes.io/tls", content))
+    assert isinstance(found, Certificate)
+    return found
+
+
+def read(ingress: Ingress, lookup: Callable[[ObjectKey], Certificate | None]) -> TLSReading:
+    """Read ``spec.tls`` without a default certificate."""
+    return read_tls(ingress, lookup, None, NOW)
+
+
+class SizeTests(SynchronousTestCase):
+    """What the largest Ingresses come to."""
+
+    def test_entries_without_hosts(self) -> None:
+        """Entries without hosts and hosts of rules do not multiply, whether their Secrets are there or not."""
+        rules = tuple(IngressRule(f"h{number}.test", ()) for number in range(MANY))
+        entries = tuple(IngressTLS((), f"s{number}") for number in range(MANY))
+        ingress = Ingress(ObjectKey("demo", "large"), rules=rules, tls=entries)
+        self.assertEqual(len(read(ingress, lambda key: None).claims), MANY)
+        one = certificate("h7.test")
+        reading = read(ingress, lambda key: one if key.name == "s9" else None)
+        self.assertEqual(len(reading.claims), MANY + 1)
+        self.assertEqual([claim.host for claim in reading.claims if claim.certificate], ["h7.test"])
+
+    def test_entry_twice(self) -> None:
+        """The same entry without hosts counts once."""
+        ingress = Ingress(
+            ObjectKey("demo", "large"), rules=(IngressRule("a.test", ()),), tls=(IngressTLS((), "s"),) * MANY
+        )
+        one = certificate("a.test")
+        self.assertEqual(len(read(ingress, lambda key: one).claims), 1)
+        self.assertEqual(len(read(ingress, lambda key: None).problems), 1)
