@@ -94,4 +94,4 @@ class KindWrite:
 LEASES = KindWrite("coordination.k8s.io", "v1", "leases", ("create", "get", "update"))
 """One Lease, in the namespace of the election."""
 INGRESS_STATUS = KindWrite("networking.k8s.io", "v1", "ingresses", ("patch",), "status")
-EVENTS = KindWrite("events.k8s.io", "v1", "events", ("create",))
+EVENTS = KindWrite("events.k8s.io", "v1", "events", ("create", "patch"))

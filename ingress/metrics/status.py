@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 WRITE_OUTCOMES = ("ok", "failed")
 """How the write of a status ended."""
 
-EVENT_OUTCOMES = ("ok", "known", "failed", "dropped")
+EVENT_OUTCOMES = ("ok", "known", "counted", "failed", "dropped")
 """What became of an Event: written, there already, not written, or never tried for lack of room."""
 
 

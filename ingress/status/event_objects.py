@@ -9,6 +9,7 @@ most 1024, a time, the namespace of the object or ``default``, and none of the d
 """
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -76,6 +77,18 @@ def event_object(problem: Problem, uid: str, instance: str, now: datetime) -> di
         "reportingInstance": shortened(instance, MAX_INSTANCE_BYTES),
         "regarding": regarding,
     }
+
+
+def series_patch(count: int, now: datetime) -> dict[str, Any]:
+    """Return the merge patch that says how often an Event came, two times or more, and that it came *now*."""
+    return {"series": {"count": count, "lastObservedTime": micro_time(now)}}
+
+
+def series_count(event: Mapping[str, Any]) -> int:
+    """Return how often *event* came, as the API server has it; once, where it does not say."""
+    series = event.get("series")
+    count = series.get("count") if isinstance(series, dict) else None
+    return count if isinstance(count, int) and count > 0 else 1
 
 
 def shortened(text: str, most_bytes: int) -> str:

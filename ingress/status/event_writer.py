@@ -3,13 +3,14 @@
 The agenda holds the problems of which nobody was told yet, as far as we know: all of them when we
 begin to lead, then those that come, after a moment: an Ingress often comes just before its
 Service, and nobody wants to be told.  A problem that is solved before its turn leaves the agenda;
-an Event that was written is never changed or removed, the API server forgets it in time.
+an Event that was written is never removed, the API server forgets it in time.
 
 What was told before, by us or by the leader before us, is refused by the API server, since an
-Event is named after what it says.  What we told a while ago is not even tried.
+Event is named after what it says.  When such a problem came anew it is counted in the Event that
+there is; one that a new leader only found is not, since it has been there all the time.
 """
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -18,7 +19,7 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.cluster.api_client import ApiRequest
+from ingress.cluster.api_client import MERGE_PATCH, ApiRequest
 from ingress.cluster.api_thread import WITHHELD, Outcome
 from ingress.cluster.contact import Contact
 from ingress.cluster.kinds import EVENTS
@@ -29,8 +30,9 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.standing import NO_STANDING, Standing
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
-from ingress.status.event_objects import event_key, event_object
+from ingress.status.event_objects import event_key, event_object, series_count, series_patch
 from ingress.status.refusals import Refusals, Right, is_forbidden
+from ingress.status.told_events import ToldEvent, ToldEvents
 
 log = Logger()
 
@@ -42,8 +44,6 @@ MOST_PENDING = 20_000
 SETTLE_SECONDS = 2.0
 """How long a problem has to last before anybody is told."""
 
-_MOST_TOLD = 4096
-_TOLD_SECONDS = 600.0
 _FORBIDDEN_SECONDS = 20.0
 _ATTEMPTS = 5
 
@@ -92,7 +92,9 @@ class EventWriter:
         # The problem that is being told of, unless it is solved meanwhile.
         self._telling: Problem | None = None
         self._call: IDelayedCall | None = None
-        self._told: OrderedDict[ObjectKey, float] = OrderedDict()
+        self._told = ToldEvents(steady)
+        # Of the problems that we found when we began to lead, those that are not told.
+        self._found: set[Problem] = set()
         self._closures = Closures(steady)
         self._failures: dict[Problem, int] = {}
 
@@ -105,6 +107,7 @@ class EventWriter:
         """Begin, with all problems that there are."""
         self._is_leading = True
         self._first = deque(self._that_fit(self._problems()))
+        self._found = set(self._first)
         self._schedule()
 
     def follow(self) -> None:
@@ -112,6 +115,8 @@ class EventWriter:
         self._is_leading = False
         self._agenda.clear()
         self._first.clear()
+        self._found = set()
+        self._told.forget_counts()
         self._telling = None
         self._failures = {}
         self._cancel()
@@ -122,6 +127,7 @@ class EventWriter:
             return
         for problem in went:
             self._agenda.drop(problem)
+            self._found.discard(problem)
             self._failures.pop(problem, None)
             if problem == self._telling:
                 self._telling = None
@@ -178,7 +184,14 @@ class EventWriter:
         if closed_until > now:
             self._agenda.put_off(problem, closed_until)
             return
-        if now - self._told.get(key, now - _TOLD_SECONDS) < _TOLD_SECONDS:
+        told = self._told.get(key)
+        if told is not None:
+            if problem in self._found:
+                self._found.remove(problem)
+                return
+            told.more += 1
+            if self._told.is_due(told):
+                self._count(problem, key, told)
             return
         body = event_object(problem, uid, self._instance, self._now())
         path = EVENTS.path(key.namespace)
@@ -197,12 +210,67 @@ class EventWriter:
             self._refusals.granted(Right.WRITE_EVENTS)
             self._closures.permitted(key.namespace)
             self._failures.pop(problem, None)
-            self._told[key] = self._steady()
-            self._told.move_to_end(key)
-            if len(self._told) > _MOST_TOLD:
-                self._told.popitem(last=False)
+            if not is_known:
+                self._told.told(key)
+            else:
+                self._told.known(key)
+                if self._is_leading and self._telling is not None and problem not in self._found:
+                    # It came anew.
+                    self._agenda.add((problem,))
+            self._found.discard(problem)
         elif self._is_leading and self._telling is not None:
             self._failed(problem, key, outcome)
+        self._telling = None
+        self._schedule()
+
+    def _count(self, problem: Problem, key: ObjectKey, told: ToldEvent) -> None:
+        """Say how often a problem came; where that is not known, a patch that changes nothing brings it."""
+        more = told.more
+        request = ApiRequest(
+            "PATCH",
+            EVENTS.path(key.namespace, key.name),
+            body={} if told.count is None else series_patch(told.count + more, self._now()),
+            content_type=MERGE_PATCH,
+            timeouts=self._timeouts,
+            wants_answer=told.count is None,
+        )
+        self._is_asking = True
+        self._telling = problem
+        self._pace.went()
+        self._ask(request, lambda outcome: self._was_counted(problem, key, told, more, outcome))
+
+    def _was_counted(
+        self, problem: Problem, key: ObjectKey, told: ToldEvent, more: int, outcome: Outcome
+    ) -> None:
+        self._is_asking = False
+        if not self._is_leading:
+            self._telling = None
+        elif not isinstance(outcome, KubernetesError):
+            self._contact.regained()
+            self._refusals.granted(Right.COUNT_EVENTS)
+            if told.count is None:
+                told.count = series_count(outcome)
+                self._count(problem, key, told)
+                return
+            self._metrics.event("counted")
+            self._told.counted(key, told.count + more, more)
+        elif outcome.status == 404:
+            # The API server has forgotten it, so it is told anew.
+            self._told.forget(key)
+            self._agenda.add((problem,))
+        elif is_forbidden(outcome):
+            self._refusals.refused(Right.COUNT_EVENTS, outcome)
+            told.at = self._steady()
+        elif is_about_the_server(outcome):
+            self._contact.failed(outcome, f"{problem.kind} {problem.name}")
+            self._pace.troubled(outcome)
+            # It is the same one that is tried again.
+            told.more -= 1
+            self._agenda.add((problem,))
+        else:
+            self._metrics.event("failed")
+            self._contact.failed(outcome, f"{problem.kind} {problem.name}")
+            told.count, told.at = None, self._steady()
         self._telling = None
         self._schedule()
 

@@ -18,6 +18,7 @@ class Right(StrEnum):
 
     LEAD = "take part in the election (leases: get, create, update); nobody writes statuses and Events"
     WRITE_STATUS = "write the status of Ingresses (ingresses/status: patch); they show no address"
+    COUNT_EVENTS = "count Events (events.k8s.io: patch); how often a problem came is not shown"
     WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/problems"
 
 

@@ -56,7 +56,11 @@ class EventWriterTests(SynchronousTestCase):
 
     def told(self) -> list[str]:
         """The names of the objects that were told of."""
-        return [request.body["regarding"]["name"] for request in self.questions.asked if request.body]
+        return [
+            request.body["regarding"]["name"]
+            for request in self.questions.asked
+            if request.body and request.method == "POST"
+        ]
 
     def come(self, *problems: Problem) -> None:
         """Let problems come, and stay."""
@@ -103,20 +107,109 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual((self.told(), events), (["a", "b"], []))
         self.assertEqual((self.count("known"), self.count("failed")), (2, 0))
 
+    def again(self, name: str, seconds: float = 0.0) -> None:
+        """Let a problem be solved and, after a while, come again."""
+        self.writer.problems_changed([], [problem(name)])
+        self.clock.advance(seconds)
+        self.come(problem(name))
+        self.clock.advance(0)
+
+    def counts(self) -> list[int | None]:
+        """What was written of how often Events came; None for a patch that only asks."""
+        return [
+            (request.body or {}).get("series", {}).get("count")
+            for request in self.questions.asked
+            if request.method == "PATCH"
+        ]
+
     def test_news(self) -> None:
-        """A problem is told of when it comes, once."""
+        """A problem is told of when it comes; each time that it comes again is counted in the same Event."""
         self.writer.lead()
         self.come(problem("a"))
         self.answer_all()
-        self.writer.problems_changed([], [problem("a")])
+        for _ in range(3):
+            self.again("a", 30)
+            request = self.questions.answer()
+            self.assertEqual(request.method, "PATCH")
+            self.assertRegex(request.path, r"^/apis/events.k8s.io/v1/namespaces/shop/events/a\.[0-9a-f]{16}$")
+            assert request.body is not None
+            self.assertEqual(set(request.body), {"series"})
+        self.assertEqual(self.counts(), [2, 3, 4])
+        self.assertEqual((self.count("ok"), self.count("counted")), (1, 3))
+
+    def test_often(self) -> None:
+        """A problem that comes and goes all the time is one write in half a minute, and none of its times is lost."""
+        self.writer.lead()
         self.come(problem("a"))
         self.answer_all()
-        self.assertEqual(self.told(), ["a"])
-        # The API server forgets Events after a while, and so do we.
-        self.clock.advance(601)
+        for _ in range(100):
+            self.again("a", 1)
+            self.answer_all()
+        self.assertLessEqual(len(self.counts()), 100 * 3 / 30)
+        self.again("a", 40)
+        self.answer_all()
+        self.assertEqual(self.counts()[-1], 102)
+
+    def test_told_by_another_leader(self) -> None:
+        """What another leader told is counted from what there is, and not for being found."""
+        self.present = [problem("a")]
+        self.writer.lead()
+        self.clock.advance(0)
+        self.questions.answer(KNOWN)
+        self.clock.advance(100)
+        self.assertEqual(self.counts(), [])
+        self.again("a")
+        self.questions.answer({"series": {"count": 7, "lastObservedTime": "x"}})
+        self.questions.answer()
+        self.assertEqual(self.counts(), [None, 8])
+
+    def test_came_anew_and_known(self) -> None:
+        """A problem that comes, and that somebody told long ago, is counted at once."""
+        self.writer.lead()
+        self.come(problem("a"))
+        self.clock.advance(0)
+        self.questions.answer(KNOWN)
+        self.clock.advance(0)
+        self.questions.answer({"metadata": {}})
+        self.questions.answer()
+        self.assertEqual(self.counts(), [None, 2])
+
+    def test_forgotten_by_the_server(self) -> None:
+        """An Event that the API server has forgotten is told anew."""
+        self.writer.lead()
         self.come(problem("a"))
         self.answer_all()
-        self.assertEqual(self.told(), ["a", "a"])
+        self.again("a", 3600)
+        self.questions.answer(KubernetesError(404, "NotFound", "x"))
+        self.clock.advance(0)
+        self.questions.answer()
+        self.assertEqual([request.method for request in self.questions.asked], ["POST", "PATCH", "POST"])
+
+    def test_no_right_to_count(self) -> None:
+        """Without the right to patch Events that is said once, and they are told all the same."""
+        self.writer.lead()
+        with capturedLogs() as events:
+            self.come(problem("a"))
+            self.answer_all()
+            for _ in range(3):
+                self.again("a", 30)
+                self.questions.answer(FORBIDDEN)
+            self.come(problem("b"))
+            self.answer_all()
+        self.assertEqual(self.told()[-1], "b")
+        self.assertEqual(sum("Not permitted to count Events" in formatEvent(event) for event in events), 1)
+
+    def test_trouble_while_counting(self) -> None:
+        """What could not be counted because the API server is away is counted once when it is back."""
+        self.writer.lead()
+        self.come(problem("a"))
+        self.answer_all()
+        self.again("a", 30)
+        for _ in range(3):
+            self.questions.answer(UNREACHABLE)
+            self.clock.advance(5)
+        self.questions.answer()
+        self.assertEqual(self.counts(), [2, 2, 2, 2])
 
     def test_other_message(self) -> None:
         """Another message about the same object is another Event."""

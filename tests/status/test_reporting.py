@@ -27,7 +27,7 @@ from ingress.translate.snapshot import Snapshot
 from tests.cluster.api_server_case import ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import grants_from_manifests
 from tests.fakes.apiserver.faults import Answer, Hang
-from tests.fakes.objects import ingress_object
+from tests.fakes.objects import ingress_object, service_object
 
 K8S = Path(__file__).resolve().parents[2] / "k8s"
 OPTIONS = TranslateOptions()
@@ -267,6 +267,14 @@ class RightsTests(ReportingCase):
         self.server.create(ingress_object("app", "app.test"))
         replica = await self.start()
         await self.until(lambda: self.addresses("app") and self.server.list("Event"))
+        await replica.stop()
+        # What comes again is counted, also by another leader.
+        self.server.create(service_object("app"))
+        replica = await self.start("b")
+        await self.until(lambda: replica.is_leading)
+        self.server.delete("Service", "app", "shop")
+        await self.until(lambda: "series" in self.server.list("Event")[0])
+        self.assertEqual(self.server.list("Event")[0]["series"]["count"], 2)
         await replica.stop()
         self.assertEqual(self.refused(), set())
         granted = {(one.resource, verb) for one in (LEASES, INGRESS_STATUS, EVENTS) for verb in one.verbs}

@@ -70,6 +70,13 @@ def _check_event(kind: ResourceType, obj: Json) -> None:
     _demand(
         kind, obj, obj.get("type") in ("Normal", "Warning"), "type", f"has invalid value: {obj.get('type')}"
     )
+    series = _decoded(obj, "series", dict)
+    if series is not None:
+        _check_micro_time(series, "lastObservedTime")
+        _demand(kind, obj, (_decoded(series, "count", int) or 0) >= 2, "series.count", "should be at least 2")
+        _demand(
+            kind, obj, bool(series.get("lastObservedTime")), "series.lastObservedTime", "should be specified"
+        )
     for field, limit in (("reportingInstance", 128), ("action", 128), ("reason", 128)):
         value = _decoded(obj, field, str) or ""
         _demand(kind, obj, bool(value), field, "is required")
