@@ -6,13 +6,17 @@ leaves is always in its one canonical form (RFC 9112 section 7.1).
 """
 
 import re
+from typing import Final
 
 from ingress.http.grammar import FieldError, split_field
+from ingress.http.work import PIECE_WORK, TURN_WORK
 
 MAX_CHUNK_LINE = 1024
 MAX_EXTENSIONS = 16 * 1024
 """Bytes of chunk extensions in one body; they carry nothing, so they are bounded tightly."""
 MAX_TRAILERS = 8 * 1024
+LINES_AT_ONCE: Final = TURN_WORK // PIECE_WORK
+"""Lines of the framing that are read in one go."""
 
 _match_size = re.compile(rb"([0-9A-Fa-f]{1,15})((?:;[\t\x20-\x7e\x80-\xff]*)?)").fullmatch
 
@@ -41,11 +45,22 @@ class ChunkedDecoder:
     """Takes the chunked coding off, however the bytes are split.
 
     States: size line -> payload -> its CRLF -> size line ... -> trailers ->
-    finished.  Nothing is kept but an unfinished line.  After ``finished``,
+    finished.  Nothing is kept but an unfinished line, and what is more than one turn's
+    work (``has_more``).  After ``finished``,
     ``rest`` holds the bytes behind the body, which belong to the next message.
     """
 
-    __slots__ = ("_extensions", "_left", "_line", "_state", "_trailer_size", "finished", "rest", "trailers")
+    __slots__ = (
+        "_extensions",
+        "_left",
+        "_line",
+        "_state",
+        "_trailer_size",
+        "finished",
+        "has_more",
+        "rest",
+        "trailers",
+    )
 
     def __init__(self) -> None:
         self._state = _SIZE
@@ -54,12 +69,21 @@ class ChunkedDecoder:
         self._extensions = 0
         self._trailer_size = 0
         self.finished = False
+        self.has_more = False
+        """Whether more has come than is read in one go: ``feed`` is to be called again, be it with nothing."""
         self.trailers: list[bytes] = []
         self.rest = b""
 
+    def keep(self, received: bytes) -> None:
+        """Keep the next bytes for the next call of ``feed``."""
+        self._line += received
+        self.has_more = True
+
     def feed(self, received: bytes) -> list[bytes]:
-        """Decode the next bytes; return the pieces of payload in them."""
+        """Decode the next bytes, if these are very much framing the first of them; return the pieces of payload."""
         pieces: list[bytes] = []
+        lines = LINES_AT_ONCE
+        self.has_more = False
         if self._line:
             received = self._line + received
             self._line = b""
@@ -88,6 +112,11 @@ class ChunkedDecoder:
             if end < 0:
                 self._line = self._unfinished(received[at:])
                 return pieces
+            if not lines:
+                self._line = received[at:]
+                self.has_more = True
+                return pieces
+            lines -= 1
             self._end_line(received[at:end])
             at = end + 2
         self.rest = received[at:]
@@ -130,6 +159,7 @@ class LengthDecoder:
     """Takes a body of known length off the bytes; the counterpart of ``ChunkedDecoder``."""
 
     __slots__ = ("finished", "left", "rest", "trailers")
+    has_more: Final = False
 
     def __init__(self, length: int) -> None:
         self.left = length
@@ -153,6 +183,7 @@ class CloseDecoder:
     """A body that ends with its connection: everything is payload, and it never finishes here."""
 
     __slots__ = ("finished", "rest", "trailers")
+    has_more: Final = False
 
     def __init__(self) -> None:
         self.finished = False

@@ -17,6 +17,8 @@ PRIORITY_COST: Final = 0.1
 """Browsers send some of these for every page."""
 WINDOW_COST: Final = 0.2
 """Those who take much send many, and those who take it byte by byte far too many."""
+FAULT_COST: Final = 10.0
+"""A stream that we must reset for what its peer did: no client in order does that, and one in disorder does it once."""
 _PAYING_BYTES: Final = 256
 """What must be sent to earn what a frame costs."""
 _FREE_BYTES: Final = 1024 * 1024
@@ -45,9 +47,9 @@ class Budget:
         self._resets = min(PURSE, self._resets + earned)
         self._frames = min(PURSE, self._frames + earned)
 
-    def came_to_nothing(self) -> bool:
+    def came_to_nothing(self, cost: float = 1.0) -> bool:
         """A stream came to nothing."""
-        self._resets -= 1
+        self._resets -= cost
         if self._resets < 0:
             self._fill()
         return self._resets < 0

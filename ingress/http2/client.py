@@ -280,5 +280,5 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
             # An endpoint is read on whatever it takes, since it may wait for us in the same way.
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "asks on, and takes none of the answers")
 
-    def came_to_nothing(self) -> None:
+    def came_to_nothing(self, cost: float = 1.0) -> None:
         """A stream was reset: a request of ours has failed, and what follows is decided there."""

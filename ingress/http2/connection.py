@@ -13,7 +13,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from ingress.http2.budget import PRIORITY_COST, WINDOW_COST
+from ingress.http.work import FRAME_WORK, LIST_BYTES_OF_WORK
+from ingress.http2.budget import FAULT_COST, PRIORITY_COST, WINDOW_COST
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
 from ingress.http2.field_decoder import FieldDecoder
 from ingress.http2.frames import (
@@ -115,6 +116,7 @@ class Connection(Sending, Generic[S, F, M]):
         """Return the fields of *block*; whatever its fate, it must be decoded in its turn."""
         changes = self._decoder.changes
         fields = self._decoder.decode(block)
+        self._left -= len(block) + self._decoder.list_size // LIST_BYTES_OF_WORK
         if changes != self._decoder.changes and self.memo:
             self.memo.clear()
         return fields
@@ -208,7 +210,7 @@ class Connection(Sending, Generic[S, F, M]):
         else:
             self.reset(stream, fault.code)
             stream.broken(fault.code, str(fault))
-        self.came_to_nothing()
+        self.came_to_nothing(FAULT_COST)
 
     def reset(self, stream: Stream, code: ErrorCode) -> None:
         """End *stream* by RST_STREAM."""
@@ -239,9 +241,9 @@ class Connection(Sending, Generic[S, F, M]):
             self.give_back(held)
         self.stream_closed(known)
 
-    def came_to_nothing(self) -> None:
+    def came_to_nothing(self, cost: float = 1.0) -> None:
         """A stream was reset by either side; too many of them end the connection."""
-        if self.budget.came_to_nothing():
+        if self.budget.came_to_nothing(cost):
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams that come to nothing")
 
     def _rst_stream(self, stream_id: int, payload: bytes) -> None:
@@ -290,6 +292,7 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS of another size")
         if len(payload) > 6 * MAX_SETTINGS:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many settings")
+        self._left -= len(payload) // 6 * len(self.streams)
         for name, value in unpack_setting(payload):
             self._set(name, value)
         self.send_at_once(SETTINGS_ACK)
@@ -354,6 +357,8 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of another size")
         increment = unpack_number(payload)[0] & LARGEST_WINDOW
         self.spend(WINDOW_COST)
+        if self.blocked:
+            self._left -= FRAME_WORK
         if not stream_id:
             if not increment:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE of nothing")

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final
 
+from ingress.http.work import FRAME_WORK, PIECE_WORK, TURN_WORK
 from ingress.http2.budget import Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
 from ingress.http2.frames import (
@@ -32,11 +33,8 @@ from ingress.http2.frames import (
 MAX_BLOCK_FRAMES: Final = 32
 MAX_BLOCK_BYTES: Final = 64 * 1024
 """Of one field block, compressed."""
-FRAMES_AT_ONCE: Final = 128
-"""What is read in one go: a request takes some microseconds, and somebody else may be waiting."""
 _KIND_AT: Final = 3
 _DATA_KIND: Final = bytes([DATA])
-_FRAMES_AT_ONCE: Final = range(FRAMES_AT_ONCE)
 
 
 class FrameReader(ABC):
@@ -48,7 +46,9 @@ class FrameReader(ABC):
         "_block_depends_on_itself",
         "_block_ends_stream",
         "_block_of",
+        "_gathered",
         "_knows_settings",
+        "_left",
         "_unread",
         "budget",
         "has_failed",
@@ -70,6 +70,10 @@ class FrameReader(ABC):
         self.has_more = False
         """Whether more has come than is read in one go: ``receive`` is to be called again, be it with nothing."""
         self._unread = b""
+        self._left = 0
+        """How much more work may be done in this turn."""
+        self._gathered: dict[int, tuple[list[int], list[bytes]]] = {}
+        """What came of bodies while this reads and is passed on once it has, by stream: lengths and pieces."""
         self._knows_settings = False
         self._block: list[bytes] = []
         """What came of a field block that goes on in CONTINUATION frames, ..."""
@@ -126,7 +130,7 @@ class FrameReader(ABC):
     # Receiving
 
     def receive(self, received: bytes) -> None:
-        """Act on what came, wherever it was cut; if it is very much, on the first of it (``has_more``)."""
+        """Act on what came, wherever it was cut; if it is much work, on the first of it (``has_more``)."""
         if self.has_failed:
             return
         self.budget.received += len(received)
@@ -135,14 +139,31 @@ class FrameReader(ABC):
             if self.budget.is_overhead():
                 raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "hardly any payload")
         except ConnectionFault as fault:
-            self.fail(fault.code, str(fault))
+            self._fail_after_all(fault)
+
+    def _fail_after_all(self, fault: ConnectionFault) -> None:
+        """End the connection for *fault*, or for one in what was gathered and came before."""
+        try:
+            self._pass_on_all()
+        except ConnectionFault as earlier:
+            fault = earlier
+        self.fail(fault.code, str(fault))
+
+    def keep(self, received: bytes) -> None:
+        """Keep what came for the next call of ``receive``."""
+        if not self.has_failed:
+            self.budget.received += len(received)
+            self._unread += received
+            self.has_more = True
 
     def _read_frames(self, octets: bytes) -> None:
         at = 0
         size = len(octets)
         self.has_more = False
-        for _ in _FRAMES_AT_ONCE:
-            if size - at < FRAME_HEAD_BYTES:
+        self._left = TURN_WORK
+        while size - at >= FRAME_HEAD_BYTES:
+            if self._left <= 0:
+                self.has_more = True
                 break
             high, length, kind, flags, stream_id = unpack_head(octets, at)
             if high or length > FRAME_BYTES:
@@ -153,6 +174,11 @@ class FrameReader(ABC):
             payload = octets[at + FRAME_HEAD_BYTES : end]
             at = end
             stream_id &= LARGEST_WINDOW
+            if self._gathered and kind != DATA:
+                # Bodies alone have no order among each other.
+                self._pass_on_all()
+                if self.has_failed:
+                    break
             if self._block_of:
                 if kind != CONTINUATION or stream_id != self._block_of:
                     raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
@@ -166,17 +192,23 @@ class FrameReader(ABC):
                 self._headers(flags, stream_id, payload)
             elif kind == DATA:
                 self._data(flags, stream_id, payload)
-            elif kind == SETTINGS:
-                self.settings_received(flags, stream_id, payload)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
-                self.control_received(kind, flags, stream_id, payload)
+                self._control(kind, flags, stream_id, payload)
             if self.has_failed:
-                return
-        else:
-            self.has_more = True
-        self._unread = octets[at:]
+                break
+        if self._gathered:
+            self._pass_on_all()
+        if not self.has_failed:
+            self._unread = octets[at:]
+
+    def _control(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        self._left -= FRAME_WORK
+        if kind == SETTINGS:
+            self.settings_received(flags, stream_id, payload)
+            return
+        self.control_received(kind, flags, stream_id, payload)
 
     def spend(self, cost: float = 1.0) -> None:
         """A frame came that carries nothing; too many of them end the connection."""
@@ -218,6 +250,7 @@ class FrameReader(ABC):
 
     def _whole_block(self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool) -> None:
         self.budget.useful += len(block)
+        self._left -= FRAME_WORK
         try:
             self.block_received(stream_id, block, ended)
             if depends_on_itself:
@@ -234,10 +267,37 @@ class FrameReader(ABC):
             self.budget.payload(len(piece))
         elif not ended:
             self.spend()
+        gathered = self._gathered
+        if ended and stream_id not in gathered:
+            self._left -= FRAME_WORK
+            self._take_data(stream_id, piece, len(payload), True)
+            return
+        # Pieces of an octet each are put together: passing them on is what would cost most.
+        lengths, pieces = gathered.setdefault(stream_id, ([], []))
+        self._left -= PIECE_WORK if lengths else FRAME_WORK
+        lengths.append(len(payload))
+        pieces.append(piece)
+        if ended:
+            self._pass_on(stream_id, ended=True)
+
+    def _pass_on(self, stream_id: int, ended: bool = False) -> None:
+        """Pass on what was gathered of the body of one stream, if anything was."""
+        gathered = self._gathered.pop(stream_id, None)
+        if gathered is not None and not self.has_failed:
+            lengths, pieces = gathered
+            piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            self._take_data(stream_id, piece, sum(lengths), ended)
+
+    def _take_data(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
         try:
-            self.data_received(stream_id, piece, len(payload), ended)
+            self.data_received(stream_id, piece, length, ended)
         except StreamFault as fault:
             self.stream_fault(stream_id, fault)
+
+    def _pass_on_all(self) -> None:
+        """Pass on all that was gathered."""
+        for stream_id in list(self._gathered):
+            self._pass_on(stream_id)
 
     def fail(self, code: ErrorCode, why: str) -> None:
         """End the connection for what the peer did: GOAWAY is the last that it hears."""
@@ -245,6 +305,7 @@ class FrameReader(ABC):
             self.has_failed = True
             self._unread = b""
             self._block.clear()
+            self._gathered.clear()
             self.write(goaway_frame(self.last_named, code, why))
             self.failed(code, why)
 

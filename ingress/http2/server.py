@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.request_head import HeadError, RequestHead
+from ingress.http.work import REQUEST_WORK
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed
 from ingress.http2.frames import (
@@ -177,6 +178,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         if stream_id % 2 == 0:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a client begins no even streams")
         self.last_id = stream_id
+        self._left -= REQUEST_WORK
         known = self.memo.get(block)
         if known is None or known[1] is not ended:
             changes = self.table_changes

@@ -2,10 +2,9 @@
 
 ``channel_state`` draws its states, and decides when it reads and how long it waits.
 
-What arrives for the next request while one is answered (pipelining) waits in
-the buffer, at most ``MAX_AHEAD`` bytes of it; then reading pauses.  The answer
-to a request that cannot be read in one way is an error reply and the end of the
-connection, for where the next request would begin is then unknown.
+What arrives for the next request while one is answered (pipelining) waits in the buffer, at most ``MAX_AHEAD``
+bytes of it; then reading pauses.  The answer to a request that cannot be read in one way is an error reply and
+the end of the connection, for where the next request would begin is then unknown.
 """
 
 from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
@@ -18,6 +17,7 @@ from ingress.http.forwarding import Origin, origin_of_peer
 from ingress.http.head_buffer import only_head
 from ingress.http.request_head import UNREADABLE, HeadError, RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead
+from ingress.http.work import REQUEST_WORK, TURN_WORK
 from ingress.proxy.channel_state import (
     CLOSED,
     EXCHANGE,
@@ -92,6 +92,8 @@ class DownstreamChannel(PatientConnection):
     def readConnectionLost(self) -> None:
         """Downstream sends no more: it has left, unless it may still wait for its answer (half-close)."""
         self._half_closed = True
+        if self._waits_for_turn:
+            return  # What came before is read first.
         if self._exchange is None or self.state not in (EXCHANGE, TUNNEL):
             self._close()
         elif self.state is TUNNEL:
@@ -132,7 +134,10 @@ class DownstreamChannel(PatientConnection):
                 self._advance()
             elif state is EXCHANGE:
                 if self._body is not None:
-                    self._take_body(self._body, received)
+                    if self._waits_for_turn:
+                        self._body.keep(received)
+                    else:
+                        self._take_body(self._body, received)
                 elif not self._is_broken:
                     self._buffer += received
                     self._update_reading()
@@ -146,14 +151,19 @@ class DownstreamChannel(PatientConnection):
 
     def _advance(self) -> None:
         """Begin the requests in the buffer, one after the other as each one ends."""
-        if self._advancing:
+        if self._advancing or self._waits_for_turn:
             return
         self._advancing = True
+        left = TURN_WORK
         try:
             while self.state is HEAD and not self.is_full:
+                if left <= 0 and self._buffer:
+                    self._wait_for_turn()
+                    return
                 block = self._buffer.next_head()
                 if block is None:
                     break
+                left -= REQUEST_WORK + len(block)
                 self._begin(block)
         except HeadError as error:
             self._refuse(error.status, str(error))
@@ -200,7 +210,8 @@ class DownstreamChannel(PatientConnection):
                 self._body = RequestBody(head, self._sweep.now, self._limits)
                 # What came with the head goes upstream with it, in one write.
                 self._take_body(self._body, self._buffer.take())
-                if self._half_closed and self._body is not None and self._exchange is exchange:
+                is_over = self._half_closed and not self._waits_for_turn
+                if is_over and self._body is not None and self._exchange is exchange:
                     exchange.request_broken(400, "request body breaks off")
                 if self._exchange is not exchange:
                     return
@@ -235,21 +246,15 @@ class DownstreamChannel(PatientConnection):
         if body.finished:
             exchange.request_ended()
             self._update_reading()
+        elif body.has_more:
+            if self._exchange is exchange:
+                self._wait_for_turn()
         elif not self._request_paused and body.left_to_splice:
             copy = KernelCopy(self.transport, body.left_to_splice, self._moved, self._spliced)
             if exchange.splice_request(copy):
                 self._is_bringing = True
                 body.restart_window(self._sweep.now)
                 self._update_reading()
-
-    def _await_more(self, body: RequestBody) -> None:
-        """Give the sender of *body* its time for the next piece, or have the sweep end it now."""
-        now = self._sweep.now
-        if self._is_copying or self._is_bringing:
-            # The sweep looks at both directions by turns, and finds here when the last piece came.
-            body.moved(0, now)
-        elif not self.is_full:
-            self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
 
     @contained
     def _moved(self, count: int) -> None:
@@ -303,7 +308,7 @@ class DownstreamChannel(PatientConnection):
             self._close()
         elif not is_whole and not self._half_closed:
             self._linger()
-        elif self._keep_alive:
+        elif self._keep_alive and is_whole:
             self.state = HEAD
             if self._reading and not self.is_full and not self._buffer and not self._half_closed:
                 # What ``_update_reading`` would find nearly always.
@@ -321,6 +326,7 @@ class DownstreamChannel(PatientConnection):
     def _linger(self) -> None:
         """Close our side, and take what still comes until the peer closes too."""
         self.state = LINGERING
+        self._waits_for_turn = False
         self._progress = Progress()
         self._linger_until = self._sweep.now + LINGER_SECONDS
         self.deadline = self._sweep.now + LINGER_GAP_SECONDS
@@ -353,12 +359,15 @@ class DownstreamChannel(PatientConnection):
             pass  # A closing has a bound of its own.
         elif (self.is_full and self.state is not TUNNEL) or self._is_copying or self._is_bringing:
             self.deadline = self._sweep.now
+        elif self._waits_for_turn:
+            self.deadline = NEVER
         elif not wanted and self.state is EXCHANGE:
             # Nobody would see the peer's end; so the sweep looks for it.
             self.deadline = self._sweep.now
         else:
             seconds = seconds_allowed(self.state, in_body, self._request_paused, ahead, self._limits)
             self.deadline = self._sweep.now + seconds
+        wanted = wanted and not self._waits_for_turn
         if wanted != self._reading and not self._half_closed:
             self._reading = wanted
             if wanted:

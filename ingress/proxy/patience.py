@@ -1,7 +1,7 @@
 """How long a downstream connection waits for its peer, and what it does when that is over.
 
 Stands between ``channel``, which reads requests, and ``answering``, which writes answers.
-What may be awaited is one of three: something to come, for which there is a deadline
+What may be awaited is one of four: a turn, if more has come than one takes; something to come, for which there is a deadline
 (``channel_state.seconds_allowed``); something to be taken, which is looked at with every
 tick of the sweep (``progress``); or nothing.  What is awaited of upstream is no matter of this side.
 """
@@ -19,7 +19,7 @@ from ingress.proxy.limits import LINGER_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import has_left, is_held_up, unsent
+from ingress.proxy.transports import has_left, in_batch, is_held_up, unsent
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
@@ -32,6 +32,9 @@ class PatientConnection(AnsweringConnection):
     """Keeps the deadlines of one connection."""
 
     _reading = True
+    _waits_for_turn = False
+    """Whether more has come than one turn takes, and waits for the next one."""
+    _waits_since = 0.0
     _half_closed = False
     """Whether the peer has ended its side."""
     _request_paused = False
@@ -51,6 +54,62 @@ class PatientConnection(AnsweringConnection):
     @abstractmethod
     def _refuse(self, status: int, why: str) -> None:
         """Answer what cannot be read, and end the connection."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Begin the requests in the buffer."""
+
+    @abstractmethod
+    def _take_body(self, body: RequestBody, received: bytes) -> None:
+        """Hand on what has come of the request body."""
+
+    @abstractmethod
+    def _update_reading(self) -> None:
+        """Read while somebody can take it, and set until when downstream has to act."""
+
+    @abstractmethod
+    def readConnectionLost(self) -> None:
+        """Downstream sends no more."""
+
+    def _await_more(self, body: RequestBody) -> None:
+        """Give the sender of *body* its time for the next piece, or have the sweep end it now."""
+        now = self._sweep.now
+        if self._is_copying or self._is_bringing:
+            # The sweep looks at both directions by turns, and finds here when the last piece came.
+            body.moved(0, now)
+        elif not self.is_full:
+            self.deadline = now if body.is_too_slow(now) else now + self._limits.body_seconds
+
+    def _wait_for_turn(self) -> None:
+        """Go on in a turn of its own, and read nothing until then."""
+        self._waits_for_turn = True
+        self._waits_since = self._sweep.now
+        self._update_reading()
+        self._sweep.run_queue.put(self._take_turn)
+
+    @contained
+    def _take_turn(self) -> None:
+        in_batch(self.transport, self._go_on)
+
+    @contained
+    def _go_on(self) -> None:
+        """Go on with what has come."""
+        if not self._waits_for_turn or self.state is CLOSED:
+            return
+        self._waits_for_turn = False
+        body = self._body
+        if self.state is HEAD:
+            self._advance()
+        elif self.state is EXCHANGE and body is not None:
+            body.excuse(self._sweep.now - self._waits_since)
+            self._take_body(body, b"")
+            if self._half_closed and not self._waits_for_turn:
+                self.readConnectionLost()
+        if not self._waits_for_turn:
+            deadline = self.deadline
+            self._update_reading()
+            # What the body is given is less, if it is too slow.
+            self.deadline = min(self.deadline, deadline)
 
     def _close(self) -> None:
         """Close once everything is sent."""

@@ -47,6 +47,11 @@ class BodyPace:
         self._taken = 0
         return False
 
+    def excuse(self, seconds: float) -> None:
+        """Leave so much time out: nothing was taken of what the sender had sent."""
+        self._since += seconds
+        self._moved_at += seconds
+
     def restart_window(self, now: float) -> None:
         """Measure from now on: what was until now is upstream's to answer for."""
         self._moved_at = self._since = now
@@ -79,6 +84,17 @@ class RequestBody(BodyPace):
         if isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
             return decoder.left
         return 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more has come than is read in one go: ``feed`` is to be called again, be it with nothing."""
+        return self._decoder.has_more
+
+    def keep(self, received: bytes) -> None:
+        """Keep what came for the next call of ``feed``, of a body that ``has_more``."""
+        if isinstance(self._decoder, ChunkedDecoder):
+            self._taken += len(received)
+            self._decoder.keep(received)
 
     def feed(self, received: bytes) -> bytes:
         """Return the payload in *received*; raises ``BodyError`` for framing that cannot be read."""

@@ -18,6 +18,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
+from ingress.proxy.run_queue import RunQueue
+
 NEVER = float("inf")
 
 
@@ -50,6 +52,8 @@ class Sweep:
         self._loop.clock = clock
         self.now = clock.seconds()
         self.date = b""
+        self.run_queue = RunQueue(clock)
+        """For whoever has more to do than one turn takes."""
 
     def seconds(self) -> float:
         """Return the time of the last tick, for whoever wants a clock."""
@@ -72,10 +76,6 @@ class Sweep:
     def forget(self, watched: Expiring) -> None:
         """Stop looking after *watched*."""
         self._watched.discard(watched)
-
-    def soon(self, call: Callable[[], None]) -> None:
-        """Call back in the next turn of the reactor, behind whatever waits by now."""
-        self._clock.callLater(0, call)
 
     def tick(self) -> None:
         """Take the time, and expire what is overdue."""

@@ -133,6 +133,15 @@ def unsent(transport: object) -> int:
     return waiting + in_kernel(getattr(transport, "socket", None)) if waiting else 0
 
 
+def in_batch(transport: object, call: Callable[[], None]) -> None:
+    """Call, and have what is written meanwhile sent together, if *transport* knows how."""
+    call_in_batch = getattr(transport, "call_in_batch", None)
+    if call_in_batch is None:
+        call()
+    else:
+        call_in_batch(call)
+
+
 def gather_writes(transport: object) -> None:
     """Have *transport* send as seldom as it can, if it knows how: for a connection with many exchanges."""
     gather = getattr(transport, "gather_writes", None)

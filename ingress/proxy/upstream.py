@@ -44,7 +44,6 @@ from ingress.proxy.upstream_patience import PatientUpstream
 from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
-    from ingress.proxy.plane.delivery import Delivery
     from ingress.proxy.pool import UpstreamPool
 
 
@@ -54,8 +53,6 @@ class UpstreamConnection(PatientUpstream):
 
     may_decline = False
     may_rest = False
-    _delivery: "Delivery | None" = None
-    """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 
     def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
         super().__init__(pool)
@@ -79,12 +76,6 @@ class UpstreamConnection(PatientUpstream):
     def is_quiet(self) -> bool:
         """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
         return bool(getattr(self.transport, "is_quiet", True))
-
-    def watch_delivery(self) -> None:
-        """Find out about the next request whether upstream takes anything of it, where that can be known."""
-        watch = getattr(self.transport, "watch_delivery", None)
-        if watch is not None:
-            self._delivery = watch()
 
     def begin(self, exchange: Exchange, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
@@ -147,8 +138,9 @@ class UpstreamConnection(PatientUpstream):
     def resume(self) -> None:
         """Go on reading the answer."""
         self._paused = False
-        self._await_upstream()
-        self.transport.resumeProducing()
+        if not self._waits_for_turn:
+            self._await_upstream()
+            self.transport.resumeProducing()
 
     def abandon(self) -> None:
         """Drop the exchange and the connection, at once and without a regular end."""
@@ -199,6 +191,9 @@ class UpstreamConnection(PatientUpstream):
 
     def dataReceived(self, received: bytes) -> None:
         exchange = self._exchange
+        if self._waits_for_turn and isinstance(self._decoder, ChunkedDecoder):
+            self._decoder.keep(received)
+            return
         if exchange is None:
             # Nobody asked: whatever this is, it must not become the answer to the next request.
             self.forsake()
@@ -216,6 +211,8 @@ class UpstreamConnection(PatientUpstream):
                 piece, ended, trailers = self._read_body(self._decoder, received)
                 if piece or ended:
                     exchange.upstream_body(piece, ended, trailers)
+                if not ended and self._decoder is not None and self._decoder.has_more:
+                    self._wait_for_turn()
         except (ResponseError, BodyError) as error:
             self._break_off(str(error), Fault.INVALID)
         except Exception:
@@ -270,7 +267,9 @@ class UpstreamConnection(PatientUpstream):
         exchange.upstream_head(head, piece, ended, trailers)
         if not ended and self._exchange is exchange:
             decoder = self._decoder
-            if isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
+            if decoder.has_more:
+                self._wait_for_turn()
+            elif isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
                 exchange.splice_answer(KernelCopy(self.transport, decoder.left, self._moved, self._spliced))
 
     @contained
@@ -341,6 +340,11 @@ class UpstreamConnection(PatientUpstream):
 
     @contained
     def connectionLost(self, reason: Failure = connectionDone) -> None:
+        if self._waits_for_turn and self._exchange is not None:
+            # What came before the end has to wait for its turn, and is part of an answer.
+            self._keep_alive = False
+            self._loss = reason
+            return
         self._sweep.forget(self)
         if self._connected:
             self._pool.lost(self)
@@ -366,12 +370,3 @@ class UpstreamConnection(PatientUpstream):
             self._pool.was_stale(self.endpoint)
             fault = Fault.UNTAKEN if clean and took_nothing else Fault.STALE
         self._tell_lost(exchange, why, fault)
-
-    def _forget_delivery(self) -> bool:
-        """Look no more after what is delivered; returns whether it is known that nothing was."""
-        delivery, self._delivery = self._delivery, None
-        if delivery is None:
-            return False
-        took_nothing = not self._touched and delivery.took_nothing()
-        delivery.close()
-        return took_nothing

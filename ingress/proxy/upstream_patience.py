@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.protocol import Protocol
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
+from ingress.http.body import Decoder
 from ingress.model.backends import Endpoint
 from ingress.proxy.attempts import Fault
 from ingress.proxy.containing import contained
@@ -19,9 +21,10 @@ from ingress.proxy.exchange import Exchange
 from ingress.proxy.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import Transport, is_held_up, unsent
+from ingress.proxy.transports import Transport, in_batch, is_held_up, unsent
 
 if TYPE_CHECKING:
+    from ingress.proxy.plane.delivery import Delivery
     from ingress.proxy.pool import UpstreamPool
 
 
@@ -33,6 +36,13 @@ class PatientUpstream(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
     endpoint: Endpoint
+    _waits_for_turn = False
+    """Whether more of an answer has come than one turn takes, and waits for the next one."""
+    _loss: Failure | None = None
+    """Why the connection is gone, while something that came before is still read."""
+    _decoder: Decoder | None = None
+    _delivery: "Delivery | None" = None
+    """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
 
     def __init__(self, pool: "UpstreamPool") -> None:
         self.deadline = NEVER
@@ -65,6 +75,51 @@ class PatientUpstream(Protocol):
     @abstractmethod
     def retire(self) -> None:
         """Close an idle connection."""
+
+    def _wait_for_turn(self) -> None:
+        """Go on in a turn of its own, and read nothing until then; the silence is ours."""
+        if not self._is_full:
+            self.deadline = NEVER
+        if not self._waits_for_turn:
+            self._waits_for_turn = True
+            self.transport.pauseProducing()
+        self._sweep.run_queue.put(self._take_turn)
+
+    @contained
+    def _take_turn(self) -> None:
+        in_batch(self.transport, self._go_on)
+
+    @contained
+    def _go_on(self) -> None:
+        """Go on with what has come."""
+        if not self._waits_for_turn:
+            return
+        self._waits_for_turn = False
+        decoder = self._decoder
+        if self._exchange is not None and decoder is not None and decoder.has_more:
+            self._await_upstream()
+            self.dataReceived(b"")
+        if self._waits_for_turn:
+            return
+        if self._loss is not None:
+            self.connectionLost(self._loss)
+        elif not self._paused:
+            self.transport.resumeProducing()
+
+    def watch_delivery(self) -> None:
+        """Find out about the next request whether upstream takes anything of it, where that can be known."""
+        watch = getattr(self.transport, "watch_delivery", None)
+        if watch is not None:
+            self._delivery = watch()
+
+    def _forget_delivery(self) -> bool:
+        """Look no more after what is delivered; returns whether it is known that nothing was."""
+        delivery, self._delivery = self._delivery, None
+        if delivery is None:
+            return False
+        took_nothing = not self._touched and delivery.took_nothing()
+        delivery.close()
+        return took_nothing
 
     def raised(self) -> None:
         """A bug was met: end the exchange at hand, and the connection with it."""

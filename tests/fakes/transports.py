@@ -328,9 +328,13 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
 
     def _turn(self) -> bool:
         happened = False
-        while self.calls and self.calls[0].getTime() <= self.seconds():
-            self.advance(0)
+        for call in [each for each in self.calls if each.getTime() <= self.seconds()]:
+            # What these ask for at once is for the next turn, as in any reactor.
             happened = True
+            if call.active():
+                self.calls.remove(call)
+                call.called = 1
+                call.func(*call.args, **call.kw)
         if self._plane is not None and self._epoll.poll():
             happened = True
             self._plane.doRead()

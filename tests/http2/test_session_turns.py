@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from ingress.http2.frame_reader import FRAMES_AT_ONCE
-from tests.fakes.http2_frames import DATA, HEADERS, PROTOCOL_ERROR, data, headers, reset
+from ingress.http.work import REQUEST_WORK, TURN_WORK
+from ingress.proxy.sweep import NEVER
+from tests.fakes.http2_frames import (
+    DATA,
+    HEADERS,
+    PROTOCOL_ERROR,
+    block,
+    data,
+    headers,
+    literal,
+    request_fields,
+    reset,
+)
 from tests.http2.playing import BODY, Http2Stage, SessionCase
+from tests.proxy.turns import CountingQueue
 
-MANY = 20 * FRAMES_AT_ONCE
+REQUESTS_AT_ONCE = TURN_WORK // REQUEST_WORK
+MANY = 40 * REQUESTS_AT_ONCE
 PATIENCE = 10
 """Seconds for a head."""
 
@@ -30,7 +43,7 @@ class TurnTests(SessionCase):
         greedy.look()
         self.assertEqual(len(greedy.of(HEADERS)), MANY)
         statuses = [status for _, status, _ in self.stage.metrics.ended]
-        self.assertLess(statuses.index(405), 3 * FRAMES_AT_ONCE)
+        self.assertLess(statuses.index(405), 3 * REQUESTS_AT_ONCE)
 
     def test_body(self) -> None:
         """A body in thousands of pieces arrives whole."""
@@ -71,6 +84,68 @@ class TurnTests(SessionCase):
         self.assertTrue(client.until(lambda: client.has_ended(999)))
         self.assertEqual(client.body(999), BODY)
         self.assertEqual(client.of(DATA, 1), [])
+
+    def fields(self, stream: int) -> bytes:
+        """A request with much to decode, which is answered with 404."""
+        much = literal(b"x-much", b"x" * 8000)
+        return headers(stream, block(request_fields(authority=b"none.test", method=b"HEAD")) + much)
+
+    def test_fields(self) -> None:
+        """Of requests with much to decode few are read a turn."""
+        queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
+        client = self.stage.client()
+        client.send(*[self.fields(stream) for stream in range(1, 121, 2)])
+        self.assertEqual(len(self.stage.metrics.ended), 60)
+        # Between two turns of the queue there may be one of a new read, once.
+        self.assertLessEqual(max(queue.turns), 6)
+        self.assertGreater(len(queue.turns), 60 // 4)
+
+    def test_heavy(self) -> None:
+        """Any number of connections that need more than a turn each get one turn among them, again and again."""
+        clients = [self.stage.client() for _ in range(20)]
+        for session in self.stage.sessions:
+            session.is_heavy = True
+        queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
+        much = b"".join(self.fields(stream) for stream in range(1, 9, 2))
+        for client in clients:
+            client.wire.peer._incoming.append(much)  # type: ignore[attr-defined]
+        self.stage.reactor.settle()
+        self.assertEqual(len(self.stage.metrics.ended), 20 * 4)
+        self.assertLessEqual(max(queue.turns), 3)
+        for client in clients:
+            client.wire.peer._incoming.append(client.request(9))  # type: ignore[attr-defined]
+        self.stage.reactor.settle()
+        self.assertFalse(any(session.is_heavy for session in self.stage.sessions))
+
+    def test_rest(self) -> None:
+        """Whoever waits for its turn is not at rest, and no time of it runs out."""
+        queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
+        client = self.stage.client()
+        rests: list[float] = []
+
+        def wait() -> None:
+            rests.append(self.stage.session.rests_since())
+            self.stage.reactor.rightNow += 100
+            self.stage.sweep.tick()
+
+        queue.between = wait
+        client.send(*[self.fields(stream) for stream in range(1, 61, 2)])
+        self.assertEqual(len(self.stage.metrics.ended), 30)
+        self.assertEqual(set(rests), {NEVER})
+        client.look()
+        self.assertIsNone(client.end)
+
+    def test_pieces_of_one(self) -> None:
+        """A body in pieces of an octet reaches its exchange in few calls."""
+        client = self.stage.client()
+        client.send(client.request(1, method=b"POST", ended=False))
+        exchange = self.stage.session.streams[1].exchange
+        assert exchange is not None
+        pieces: list[bytes] = []
+        self.patch(type(exchange), "request_body", lambda self, piece: pieces.append(piece))
+        client.send(data(1, b"x") * MANY)
+        self.assertEqual(b"".join(pieces), b"x" * MANY)
+        self.assertLess(len(pieces), MANY / 100)
 
 
 class TwistedTurnTests(TurnTests):

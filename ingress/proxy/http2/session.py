@@ -114,6 +114,9 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def dataReceived(self, received: bytes) -> None:
         try:
+            if (self.is_heavy or self.reads_later) and received:
+                self.keep_for_turn(received)
+                return
             self.receive(received)
             if self.has_more or self.is_overfull:
                 self.read_later()
@@ -255,7 +258,9 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def rests_since(self) -> float:
         """Return since when nothing goes on; ``NEVER`` if something does."""
-        if self.streams or self._is_closing or self.has_failed or self.leaving is not Leaving.OPEN:
+        if self.streams or self.reads_later or self._is_closing or self.has_failed:
+            return NEVER
+        if self.leaving is not Leaving.OPEN:
             return NEVER
         return self._resting_since
 
@@ -278,6 +283,11 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def waits_to_send(self) -> bool:
         """Whether the client must take some of its answers before it is read on."""
         return self.is_overfull
+
+    @property
+    def is_for_nobody(self) -> bool:
+        """Whether the client has left: nobody waits for answers to what it said last."""
+        return has_left(self.transport)
 
     # IPushProducer: the transport tells how full it is.
 
@@ -333,6 +343,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             self.deadline = self._ends_at
 
     def _look(self, now: float) -> None:
+        if self.reads_later:
+            self._leaving_since = now
         if self.leaving is Leaving.LEAVING and now - self._leaving_since >= LEAVE_SECONDS:
             # A client that does not answer its PING has had its time.
             self.leave_now()
@@ -351,7 +363,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         elif now - self._amid_since >= self.limits.head_seconds:
             self.fail(ErrorCode.PROTOCOL_ERROR, "not complete in time")
             return
-        if self.streams or self.is_full or self.is_amid or self.leaving is Leaving.LEAVING:
+        is_busy = self.streams or self.is_full or self.is_amid or self.reads_later
+        if is_busy or self.leaving is Leaving.LEAVING:
             self.deadline = now
         else:
             self._expire_at_rest(now)

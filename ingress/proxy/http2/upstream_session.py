@@ -49,6 +49,8 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     _is_closing = False
     _delivery: "Delivery | None" = None
     """Only from a request that may not be repeated, sent while nothing went on, to the next that comes."""
+    _loss: Failure | None = None
+    """Why the connection is gone, while something that came before is still read."""
     was_used = False
     """Whether the endpoint has said anything about any request."""
 
@@ -112,6 +114,9 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         self._shared.connected(self)
 
     def dataReceived(self, received: bytes) -> None:
+        if (self.is_heavy or self.reads_later) and received:
+            self.keep_for_turn(received)
+            return
         try:
             self._heard_at = self.sweep.now
             if self._delivery is not None:
@@ -129,6 +134,12 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         if self.news:
             self._deliver()
 
+    def read_on(self) -> None:
+        """Go on reading; if the connection is gone, and nothing is left to read, that is its end."""
+        super().read_on()
+        if self._loss is not None and (self.has_failed or not self.reads_later):
+            self.connectionLost(self._loss)
+
     def _deliver(self) -> None:
         """Tell the exchanges what has come for them."""
         news, self.news = self.news, []
@@ -136,11 +147,13 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             stream.deliver()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self.sweep.forget(self)
         self._shared.discard(self)
-        while self.has_more and not self.has_failed:
-            # What came before the end had to wait for its turn, and may be answers.
-            self.dataReceived(b"")
+        if self.reads_later and not self.has_failed:
+            # What came before the end has to wait for its turn, and may be answers.
+            self._loss = reason
+            return
+        self._loss = None
+        self.sweep.forget(self)
         self._is_closing = self.has_failed = True
         self._shared.lost(self)
         took_nothing = self._forget_delivery()

@@ -157,6 +157,16 @@ class Plane:
         if not self.in_batch:
             self._call_soon()
 
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Call as if for an event: what is written meanwhile is sent together, now."""
+        if self.in_batch:
+            call()
+            return
+        self._later.append((call, None))
+        self._work([])
+        if self._marked_for_turn:
+            self._end_turn()
+
     def _call_soon(self) -> None:
         if not self._is_called_later:
             self._is_called_later = True

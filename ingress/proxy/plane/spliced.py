@@ -2,11 +2,13 @@
 
 import socket
 from abc import abstractmethod
+from collections.abc import Callable
 
 from twisted.internet import error, main
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
+from ingress.proxy.plane.plane import Plane
 from ingress.proxy.plane.sockets import ConnectedSocket
 from ingress.proxy.plane.splice import Splice
 
@@ -17,6 +19,8 @@ class SplicedSocket(ConnectedSocket):
     """Knows its splices."""
 
     __slots__ = ("_splice_in", "_splice_out")
+
+    _plane: Plane
 
     def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
         super().__init__(sock, peer)
@@ -36,6 +40,10 @@ class SplicedSocket(ConnectedSocket):
     @abstractmethod
     def _end_of_input(self) -> None:
         """The peer sends no more."""
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Send together what *call* writes, here and on other connections."""
+        self._plane.call_in_batch(call)
 
     @property
     def _takes_more(self) -> bool:

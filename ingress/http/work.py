@@ -1,0 +1,21 @@
+"""How much is done for one connection in one turn of the reactor, whatever it is that it has us do.
+
+A peer can have any number of things done by few bytes: fields to decode, chunks, frames, requests that are
+answered by ourselves.  All of it is counted in one currency, *work*: about what it costs to decode a byte of fields.
+Whoever reads what a connection received stops once ``TURN_WORK`` is spent and goes on in a later turn; the last
+thing that was begun is ended, which may be as large as a head may be.  Bytes that are only passed on cost nothing
+here, since a read is bounded.
+"""
+
+from typing import Final
+
+TURN_WORK: Final = 16 * 1024
+"""About a millisecond."""
+REQUEST_WORK: Final = 256
+"""A request, besides what its fields cost: it may be answered at once."""
+FRAME_WORK: Final = 64
+"""A frame of HTTP/2, of whatever kind."""
+PIECE_WORK: Final = 16
+"""A chunk of a body, or a frame that goes on with another one's."""
+LIST_BYTES_OF_WORK: Final = 8
+"""Of a list of fields as HPACK counts it: a field that comes by its index is an octet, but no less to look at."""
