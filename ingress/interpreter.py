@@ -4,63 +4,93 @@
 interval, and the reactor gives the interpreter up with each system call.  At the usual five milliseconds
 a request that needs a few of them waits for tens of milliseconds while objects pour in.
 
-**Garbage.**  The objects of a large cluster are some hundred thousand in memory.  They are freed when the last
-reference to them goes, without any collector; yet each full collection walks through all of
-them, and everything stands still for a few hundred milliseconds.
+**Garbage.**  Everything here is freed when the last reference to it goes, without any collector: no connection
+leaves a cycle behind, nor does an object of the cluster.  The collector is for mistakes, ours and of libraries.  But it walks
+through all that lives, be it garbage or not, and 10,000 Ingresses are some 150,000 objects on top of as many of modules: everything
+would stand still for a hundred milliseconds and more, in whatever thread it begins.  So objects are *frozen*, which
+is to say that the collector leaves them alone, and only the others are walked through:
 
-So what is there at the start, all modules above all, and whatever survived two collections is frozen: later ones leave it alone, look at what was made since,
-and take a few milliseconds.  What is lost are cycles that become garbage after they were frozen.  They are looked for every
-few hours: then everything thaws, and is walked through once.
+1. When the process starts, and once more before the first connection is accepted, all that is there is walked through once
+   and frozen: modules, and what the cluster had by then.
+2. After that, what is not frozen is walked through for each few thousand objects more.  Few survivors stay as they are, so what
+   becomes garbage later is found by the next walk.  Many are frozen, or each walk would take longer than the one before.
+3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth: once there is twice as much
+   frozen as after the last time, all of it thaws, is walked through, and what is left is frozen anew.
 """
 
 import gc
 import sys
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from twisted.internet.interfaces import IReactorTime
-
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS: Final = 0.0005
 """How long a thread may keep the interpreter from another one that waits."""
 
-# Everything that is not frozen is looked at for each 5,000 objects more.
-_THRESHOLDS = (1000, 5, 2)
+_THRESHOLDS: Final = (1000, 5, 1)
+"""The youngest are looked at for each 1,000 objects more, all that is not frozen for each 12,000 or fewer."""
 
-THAW_SECONDS = 6 * 3600.0
-"""Seconds between collections of everything."""
+MANY: Final = 10_000
+"""Survivors that are frozen; to walk through as many takes one to five milliseconds."""
 
-_MIDDLE = 1
+GROWTH: Final = 2
+"""How many times more may be frozen than after the last walk through everything, before there is another."""
 
-
-def _freeze_survivors(phase: str, about: dict[str, int]) -> None:
-    """Freeze what a collection of more than the youngest left: a callback of the collector."""
-    if phase == "stop" and about.get("generation", 0) >= _MIDDLE:
-        gc.freeze()
+_OLDEST: Final = 2
 
 
-def set_up_interpreter(clock: IReactorTime) -> Callable[[], None]:
-    """Set the interpreter of this process up; return what sets it back."""
-    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+class Interpreter:
+    """The settings of this process's interpreter; *reactor* is where everything thaws."""
 
-    call: Any = None
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self._settled = 0
+        """How much was frozen after the last walk through everything."""
+        self._is_due = self._is_on = False
+        """Whether that walk is to come, or goes on; and whether this is set up."""
+        self._before: tuple[tuple[int, int, int], float] | None = None
 
-    def thaw() -> None:
-        nonlocal call
+    def __repr__(self) -> str:
+        return f"<Interpreter {'set up' if self._is_on else 'as it was'}, {self._settled} objects settled>"
+
+    def set_up(self) -> None:
+        """Set everything, and freeze what is there."""
+        self._before = (gc.get_threshold(), sys.getswitchinterval())
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.set_threshold(*_THRESHOLDS)
+        gc.callbacks.append(self._collected)
+        self._is_on = True
+        self.settle()
+
+    def settle(self) -> None:
+        """Walk through everything, frozen or not, and freeze what is left; to be called where that keeps nobody waiting."""
+        if not self._is_on:
+            return
+        self._is_due = True
         gc.unfreeze()
         gc.collect()
-        call = clock.callLater(THAW_SECONDS, thaw)
+        gc.freeze()
+        # How soon the collector is due depends on what its last walk left, and that must not be all of this.
+        gc.collect()
+        self._settled = gc.get_freeze_count()
+        self._is_due = False
 
-    def undo() -> None:
-        if call.active():
-            call.cancel()
-        gc.callbacks.remove(_freeze_survivors)
+    def undo(self) -> None:
+        """Set everything back."""
+        if self._before is None:
+            return
+        self._is_on = False
+        gc.callbacks.remove(self._collected)
         gc.unfreeze()
+        thresholds, interval = self._before
+        self._before = None
         gc.set_threshold(*thresholds)
         sys.setswitchinterval(interval)
 
-    sys.setswitchinterval(SWITCH_SECONDS)
-    gc.set_threshold(*_THRESHOLDS)
-    gc.callbacks.append(_freeze_survivors)
-    gc.freeze()
-    call = clock.callLater(THAW_SECONDS, thaw)
-    return undo
+    def _collected(self, phase: str, about: dict[str, int]) -> None:
+        """Called by the collector, in any thread: freeze many survivors of a walk through all that is not frozen."""
+        if phase != "stop" or about.get("generation", 0) < _OLDEST or len(gc.get_objects(_OLDEST)) < MANY:
+            return
+        gc.freeze()
+        if not self._is_due and gc.get_freeze_count() > GROWTH * self._settled:
+            # Not here: the collector does not begin again amid a call of its own.
+            self._is_due = True
+            self._reactor.callFromThread(self.settle)

@@ -163,7 +163,10 @@ class IngressService(Service):
         source: Source,
         failed: Callable[[StartError], None],
         metrics: Metrics | None = None,
+        settled: Callable[[], None] = lambda: None,
     ) -> None:
+        """*settled* is called when all is known that there is at first, and nobody is served yet."""
+        self._settled = settled
         self._settings = settings
         self._reactor = reactor
         self._source = source
@@ -299,6 +302,7 @@ class IngressService(Service):
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
 
     async def _listen(self) -> None:
+        self._settled()
         self._expiry.start()
         listening: list[tuple[str, ServerContexts | None]] = [
             (description, None) for description in self._settings.http

@@ -345,7 +345,7 @@ class Options(
 def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
-    from ingress.interpreter import set_up_interpreter
+    from ingress.interpreter import Interpreter
     from ingress.log_output import reopen_log_files, spare_the_reactor
     from ingress.metrics.metrics import Metrics
     from ingress.process import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
@@ -368,11 +368,12 @@ def makeService(options: Options) -> "IService":
             raise StartError(
                 "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
             )
-        service = IngressService(settings, reactor, source, failed, metrics)
+        interpreter = Interpreter(reactor)
+        service = IngressService(settings, reactor, source, failed, metrics, interpreter.settle)
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
     reopen_on_signals(reactor, reopen_log_files, service.reopen_files)
-    reactor.callWhenRunning(set_up_interpreter, reactor)
+    reactor.callWhenRunning(interpreter.set_up)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
     made: IService = service
     return made

@@ -1,77 +1,168 @@
 """How the interpreter is set up."""
 
+from __future__ import annotations
+
 import gc
 import sys
+from collections.abc import Callable
 
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.interpreter import SWITCH_SECONDS, THAW_SECONDS, set_up_interpreter
+from ingress.interpreter import GROWTH, MANY, SWITCH_SECONDS, Interpreter
 
 
-class InterpreterTests(SynchronousTestCase):
-    """Small portions now, everything every few hours."""
+class Node:
+    """Half of a cycle; *alive* counts those that nobody has freed."""
+
+    alive = 0
+    other: Node
+
+    def __init__(self) -> None:
+        Node.alive += 1
+
+    def __del__(self) -> None:
+        Node.alive -= 1
+
+
+def cycles(count: int) -> list[Node]:
+    """Make as many cycles of two, and return one of each."""
+    made = []
+    for _ in range(count):
+        one, other = Node(), Node()
+        one.other, other.other = other, one
+        made.append(one)
+    return made
+
+
+class _Reactor:
+    """Keeps what it is to call."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+
+    def callFromThread(self, call: Callable[[], None]) -> None:
+        """Keep *call*."""
+        self.calls.append(call)
+
+
+class InterpreterCase(SynchronousTestCase):
+    """An interpreter that is set up, whose collector begins only when a test says so."""
 
     def setUp(self) -> None:
-        self.clock = Clock()
+        self.reactor = _Reactor()
         self.interval = sys.getswitchinterval()
-        self.undo = set_up_interpreter(self.clock)
-        self.addCleanup(lambda: self.undo())
+        self.thresholds = gc.get_threshold()
+        self.interpreter = Interpreter(self.reactor)
+        self.interpreter.set_up()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.addCleanup(self.interpreter.undo)
+        Node.alive = 0
+
+
+class FreezingTests(InterpreterCase):
+    """What the collector leaves alone."""
 
     def test_what_was_there_is_left_alone(self) -> None:
         """What was there at the start, as modules are, is never walked through."""
-        self.undo()
-        kept = [[number] for number in range(1000)]
-        self.undo = set_up_interpreter(self.clock)
-        self.assertGreater(gc.get_freeze_count(), len(kept))
+        self.assertGreater(gc.get_freeze_count(), 10_000)
+        self.assertLess(len(gc.get_objects()), 1000)
+
+    def test_settling_is_enough(self) -> None:
+        """Settling brings about nothing more."""
+        self.interpreter.settle()
+        self.assertEqual(self.reactor.calls, [])
+
+    def test_settled(self) -> None:
+        """So is what was there when the process was said to be settled, but for garbage."""
+        kept = cycles(1000)
+        dropped = cycles(1000)
+        del dropped
+        self.interpreter.settle()
+        self.assertEqual(Node.alive, 2000)
         self.assertLess(len(gc.get_objects()), len(kept))
 
-    def test_survivors_are_left_alone(self) -> None:
-        """What a full collection left is not walked through by the next ones."""
-        kept = [[number] for number in range(1000)]
+    def test_few_survivors_are_not_frozen(self) -> None:
+        """A cycle that survived any number of collections is found by the first after it became garbage."""
+        kept = cycles(1000)
+        for generation in (0, 1, 2, 2, 2):
+            gc.collect(generation)
+        self.assertEqual(Node.alive, 2000)
+        kept.clear()
         gc.collect()
-        self.assertGreater(gc.get_freeze_count(), len(kept))
-        self.assertLess(len(gc.get_objects()), len(kept))
+        self.assertEqual(Node.alive, 0)
 
-    def test_small_collections_freeze_nothing(self) -> None:
-        """A collection of the youngest objects freezes nothing; one of the middle generation does."""
-        gc.collect()
-        kept = [[number] for number in range(1000)]
-        before = gc.get_freeze_count()
-        gc.collect(0)
-        self.assertLessEqual(gc.get_freeze_count(), before)
+    def test_many_survivors_are_frozen(self) -> None:
+        """Many survivors are not walked through again, unless the collection was of the young alone."""
+        kept = cycles(MANY)
         gc.collect(1)
-        self.assertGreaterEqual(gc.get_freeze_count(), before + len(kept) - 100)
-
-    def test_frozen_cycles_are_found_later(self) -> None:
-        """A cycle that became garbage after it was frozen is found when everything thaws."""
-
-        class Node:
-            alive = 0
-            other: "Node"
-
-            def __init__(self) -> None:
-                Node.alive += 1
-
-            def __del__(self) -> None:
-                Node.alive -= 1
-
-        one, two = Node(), Node()
-        one.other, two.other = two, one
+        self.assertGreater(len(gc.get_objects()), MANY)
         gc.collect()
-        del one, two
+        self.assertLess(len(gc.get_objects()), 1000)
+        self.assertEqual(len(kept), MANY)
+
+    def test_freed_without_a_collector(self) -> None:
+        """What is frozen and in no cycle is freed with its last reference."""
+        kept = [Node() for _ in range(MANY)]
         gc.collect()
-        self.assertEqual(Node.alive, 2)
-        for _ in range(2):
-            self.clock.advance(THAW_SECONDS)
-            self.assertEqual(Node.alive, 0)
+        self.assertLess(len(gc.get_objects()), 1000)
+        kept.clear()
+        self.assertEqual(Node.alive, 0)
+
+
+class GrowthTests(InterpreterCase):
+    """What was frozen and became garbage in a cycle."""
+
+    def hoard(self, objects: int) -> None:
+        """Have so many objects frozen in cycles, some at a time, and let go of each lot."""
+        while objects > 0:
+            lot = cycles(MANY)
+            gc.collect()
+            del lot
+            objects -= 2 * MANY
+
+    def test_found_by_growth(self) -> None:
+        """It is found once there is twice as much as was settled, in the reactor's thread, and not before."""
+        self.interpreter.settle()
+        kept = [[number] for number in range(5 * MANY)]
+        self.interpreter.settle()
+        settled = gc.get_freeze_count()
+        self.assertGreater(settled, len(kept))
+        self.hoard((GROWTH - 1) * settled // 2)
+        self.assertEqual(self.reactor.calls, [])
+        self.assertGreater(Node.alive, 0)
+        self.hoard((GROWTH - 1) * settled)
+        (thaw,) = self.reactor.calls
+        thaw()
+        self.assertEqual(Node.alive, 0)
+        self.assertLess(gc.get_freeze_count(), settled + MANY)
+
+    def test_again(self) -> None:
+        """The next time comes after as much growth again, and what lives is settled, however much it is."""
+        settled = gc.get_freeze_count()
+        kept: list[Node] = []
+        while not self.reactor.calls:
+            kept += cycles(MANY)
+            gc.collect()
+        self.reactor.calls.pop()()
+        self.assertEqual(Node.alive, 2 * len(kept))
+        self.hoard((GROWTH - 1) * settled)
+        self.assertEqual(self.reactor.calls, [])
+        self.hoard((GROWTH - 1) * settled * GROWTH)
+        self.reactor.calls.pop()()
+        self.assertEqual(Node.alive, 2 * len(kept))
+
+
+class SettingsTests(InterpreterCase):
+    """What is set, and set back."""
 
     def test_undone(self) -> None:
-        """It can be undone: intervals, frozen objects and the call are as before."""
-        self.undo()
-        self.undo = lambda: None
+        """All can be undone; what was to be done later does nothing then."""
+        self.interpreter.undo()
+        self.interpreter.undo()
+        self.interpreter.settle()
         self.assertEqual(gc.get_freeze_count(), 0)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertEqual(gc.get_threshold(), self.thresholds)
         self.assertEqual(sys.getswitchinterval(), self.interval)
 
     def test_threads_take_turns(self) -> None:

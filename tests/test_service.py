@@ -77,7 +77,11 @@ class ServiceCase(SynchronousTestCase):
         self.source = ScriptedSource()
         self.failures: list[StartError] = []
         settings = settings or Settings(access_log=self.mktemp(), use_plane=False)
-        return IngressService(settings, self.reactor, self.source, self.failures.append)
+        return IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
+
+    def settled(self) -> None:
+        """Note which ports were open when all was known that there is at first."""
+        self.open_then = self.ports()
 
     def ports(self) -> list[int]:
         return [port for port, *_ in self.reactor.tcpServers]
@@ -109,6 +113,12 @@ class StartTests(ServiceCase):
         self.source.sink.synced()
         self.assertEqual(self.ports(), [10254, 80, 443])
         self.assertEqual(service.missing(), ("Ingress",))
+        self.stop(service)
+
+    def test_settled(self) -> None:
+        """What takes long, and is done with all objects that there are at first, is done before anybody is served."""
+        self.start(service := self.make())
+        self.assertEqual(self.open_then, [10254])
         self.stop(service)
 
     def test_source_that_cannot_work(self) -> None:

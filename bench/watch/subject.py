@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
-from ingress.interpreter import set_up_interpreter
+from ingress.interpreter import Interpreter
 from ingress.metrics.metrics import Metrics
 from ingress.service import IngressService, source_of
 from ingress.tap import Options
@@ -111,8 +111,10 @@ def main(arguments: list[str]) -> None:
             print(f"ingress: {error}", file=sys.stderr)
             reactor.callWhenRunning(reactor.stop)
 
-        service = IngressService(settings, reactor, source_of(settings, reactor, metrics), failed, metrics)
-        set_up_interpreter(reactor)
+        interpreter = Interpreter(reactor)
+        source = source_of(settings, reactor, metrics)
+        service = IngressService(settings, reactor, source, failed, metrics, interpreter.settle)
+        interpreter.set_up()
         Subject(reactor, service).start(is_ticking)
         reactor.run()
 
