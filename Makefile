@@ -73,8 +73,8 @@ bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingr
 faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if they are here: FAULTS=name,... TARGETS=ours,...
 	@exec $(bin)/python -m bench.faults --only='$(FAULTS)' --targets='$(TARGETS)'
 
-soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300: memory, descriptors and threads must stay flat
-	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.faults --only=soak --targets=ours
+soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and short connections: memory and descriptors must stay flat
+	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.faults --only=soak,short-plain,short-tls,short-sessions,short-handshakes,short-heads --targets=ours
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls

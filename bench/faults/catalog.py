@@ -11,6 +11,7 @@ from bench.faults.scripts import (
     floods,
     inside,
     retries,
+    short,
     slowness,
     soak,
 )
@@ -28,7 +29,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 """Those of ``make faults``."""
 
-LONG_FAULTS: tuple[Fault, ...] = soak.FAULTS
+LONG_FAULTS: tuple[Fault, ...] = (*soak.FAULTS, *short.FAULTS)
 """Those that are only played when they are named."""
 
 

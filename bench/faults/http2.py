@@ -35,7 +35,7 @@ class Raider:
     @classmethod
     async def arrive(cls, port: int, *settings: tuple[int, int], reads: bool = True) -> "Raider":
         """Connect, agree on HTTP/2, and say these settings; what comes is read only if it *reads*."""
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         context.set_alpn_protocols(["h2"])

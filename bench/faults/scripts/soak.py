@@ -11,7 +11,7 @@ from bench.faults.stage import Pod, Stage
 from bench.faults.trend import growth, slope
 
 SECONDS_VARIABLE = "SOAK_SECONDS"
-_DEFAULT_SECONDS = 300.0
+DEFAULT_SECONDS = 300.0
 _WARM_UP_SHARE = 0.2
 _WARM_UP_SECONDS = 60.0
 _SAMPLE_SECONDS = 1.0
@@ -19,7 +19,7 @@ _CHURN_SECONDS = 2.0
 _CHURNED_ROUTES = 100
 _NEW_ROUTES = 10
 _HALF = 0.5
-_MIB_PER_MINUTE = 1.0
+MIB_PER_MINUTE = 1.0
 
 
 def _churned(pods: list[Pod], step: int) -> list[objects.Object]:
@@ -34,7 +34,7 @@ def _churned(pods: list[Pod], step: int) -> list[objects.Object]:
 
 async def soak(stage: Stage) -> None:
     """Half of the load that the client can make the proxy take, for SOAK_SECONDS, while endpoints and 10 of 100 routes change every 2 s."""
-    seconds = float(os.environ.get(SECONDS_VARIABLE, _DEFAULT_SECONDS))
+    seconds = float(os.environ.get(SECONDS_VARIABLE, DEFAULT_SECONDS))
     warm_up = min(_WARM_UP_SECONDS, seconds * _WARM_UP_SHARE)
     pods = await stage.pods(3)
     site = stage.site()
@@ -68,7 +68,7 @@ async def soak(stage: Stage) -> None:
     stage.checks.none("failed", tally.bad)
     if tally.bad:
         stage.checks.note("namely", tally.reasons())
-    stage.checks.at_most("memory grows by", slope(times, resident), _MIB_PER_MINUTE, "MiB/min")
+    stage.checks.at_most("memory grows by", slope(times, resident), MIB_PER_MINUTE, "MiB/min")
     stage.checks.note("to", resident[-1] if resident else 0, "MiB")
     stage.checks.at_most("descriptors grew by", growth(files), 0)
     stage.checks.at_most("threads grew by", growth(threads), 0)
