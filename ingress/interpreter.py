@@ -12,7 +12,7 @@ is to say that the collector leaves them alone, and only the others are walked t
 
 1. When the process starts, and once more before the first connection is accepted, all that is there is walked through once
    and frozen: modules, and what the cluster had by then.
-2. After that, what is not frozen is walked through for each few thousand objects more.  Few survivors stay as they are, so what
+2. After that, what is not frozen is walked through for each few thousand objects more, also where they replace others.  Few survivors stay as they are, so what
    becomes garbage later is found by the next walk.  Many are frozen, or each walk would take longer than the one before.
 3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth: once there is twice as much
    frozen as after the last time, all of it thaws, is walked through, and what is left is frozen anew.
@@ -44,8 +44,8 @@ class Interpreter:
         self._reactor = reactor
         self._settled = 0
         """How much was frozen after the last walk through everything."""
-        self._is_due = self._is_on = False
-        """Whether that walk is to come, or goes on; and whether this is set up."""
+        self._is_looking = self._is_due = self._is_on = False
+        """Whether a walk through what is not frozen is to come; one through everything; and whether this is set up."""
         self._before: tuple[tuple[int, int, int], float] | None = None
 
     def __repr__(self) -> str:
@@ -85,9 +85,27 @@ class Interpreter:
         gc.set_threshold(*thresholds)
         sys.setswitchinterval(interval)
 
+    def _look(self) -> None:
+        """Walk through what is not frozen, for the collector would not yet.
+
+        It counts objects that were made less those that were freed, and in a storm of changes new ones replace old ones.
+        """
+        self._is_looking = False
+        if self._is_on:
+            gc.collect()
+
     def _collected(self, phase: str, about: dict[str, int]) -> None:
         """Called by the collector, in any thread: freeze many survivors of a walk through all that is not frozen."""
-        if phase != "stop" or about.get("generation", 0) < _OLDEST or len(gc.get_objects(_OLDEST)) < MANY:
+        generation = about.get("generation", 0)
+        if phase != "stop" or not generation:
+            return
+        old = len(gc.get_objects(_OLDEST))
+        if generation < _OLDEST:
+            if old >= 2 * MANY and not self._is_looking:
+                self._is_looking = True
+                self._reactor.callFromThread(self._look)
+            return
+        if old < MANY:
             return
         gc.freeze()
         if not self._is_due and gc.get_freeze_count() > GROWTH * self._settled:

@@ -101,6 +101,19 @@ class FreezingTests(InterpreterCase):
         self.assertLess(len(gc.get_objects()), 1000)
         self.assertEqual(len(kept), MANY)
 
+    def test_replaced(self) -> None:
+        """Objects that replace others are walked through, too, although there are no more of them than before."""
+        kept = cycles(MANY // 2)
+        gc.collect(1)
+        self.assertEqual(self.reactor.calls, [])
+        for _ in range(3):
+            more = cycles(MANY // 2)
+            gc.collect(1)
+        (look,) = self.reactor.calls
+        del more
+        look()
+        self.assertEqual(Node.alive, 2 * len(kept))
+
     def test_freed_without_a_collector(self) -> None:
         """What is frozen and in no cycle is freed with its last reference."""
         kept = [Node() for _ in range(MANY)]
