@@ -23,6 +23,8 @@ MAX_BEGINNINGS: Final = 32
 MAX_LENGTH: Final = 256
 """Characters of one beginning."""
 _MAX_DEPTH: Final = 32
+EVERYBODY: Final = "*"
+"""Stands for all namespaces, where they share their hosts."""
 
 _SIGNS: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 # No normal form of a path has these (``ingress.routing.paths``), or it has them in another spelling.
@@ -43,7 +45,8 @@ class Beginnings:
     prefixes: tuple[bytes, ...]
     whole: frozenset[bytes] = frozenset()
     namespace: str = ""
-    """Whose path it is.  Among paths of one namespace the longer text comes first, as in ingress-nginx."""
+    """Whose path it is, or ``EVERYBODY``.  Among paths of one namespace the longer text comes first, as in
+    ingress-nginx."""
 
     def take(self, path: bytes) -> bool:
         """Whether *path*, in normal form, is among those that are meant."""

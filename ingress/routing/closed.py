@@ -10,13 +10,10 @@ are left out when routes are made.)  An exact path of another namespace yields t
 """
 
 from collections.abc import Iterable
-from typing import Final
 
+from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
-
-_OPERATORS: Final = ""
-"""Stands for the namespace of the controller's own default backend."""
 
 _ByNamespace = dict[str, Route]
 
@@ -58,14 +55,12 @@ class ClosedRoutes:
 
 def _first(some: _ByNamespace, found: Route | None, length: int) -> Route | None:
     """Return one of *some*, which have a beginning of *length*, that comes before *found*."""
-    if found is None:
+    if found is None or found.ingress is None:
         return next(iter(some.values()))
-    namespace = _OPERATORS if found.ingress is None else found.ingress.namespace
-    own = some.get(namespace)
+    namespace = found.ingress.namespace
+    own = some.get(namespace) or some.get(EVERYBODY)
     if own is not None and len(own.path) >= len(found.path):
         return own
-    if found.ingress is not None and (
-        found.match is Match.EXACT or length < len(rule_path(found.path).rstrip(b"/"))
-    ):
+    if found.match is Match.EXACT or length < len(rule_path(found.path).rstrip(b"/")):
         return None
-    return next((route for other, route in some.items() if other != namespace), None)
+    return next((route for other, route in some.items() if other not in (namespace, EVERYBODY)), None)

@@ -22,7 +22,7 @@ from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.policy.guards import HOST_SNIPPET
 from ingress.policy.values import quoted
-from ingress.routing.beginnings import Beginnings, literal_beginnings, regex_beginnings
+from ingress.routing.beginnings import EVERYBODY, Beginnings, literal_beginnings, regex_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
@@ -50,8 +50,11 @@ class HostClosing:
 NOTHING_CLOSED: Final = HostClosing()
 
 
-def close_host(host: str, readings: Sequence[IngressReading]) -> HostClosing:
-    """Decide what of *host* is closed; *readings* have a say about it, and are sorted oldest first."""
+def close_host(host: str, readings: Sequence[IngressReading], *, is_shared: bool = False) -> HostClosing:
+    """Decide what of *host* is closed; *readings* have a say about it, and are sorted oldest first.
+
+    Where hosts are shared, all namespaces are one.
+    """
     for reading in readings:
         settings = reading.settings
         if (
@@ -60,15 +63,16 @@ def close_host(host: str, readings: Sequence[IngressReading]) -> HostClosing:
             or settings.regexes.use_regex
             or settings.regexes.rewrite_target
         ):
-            return _Closing(host, readings).decide()
+            return _Closing(host, readings, is_shared=is_shared).decide()
     return NOTHING_CLOSED
 
 
 class _Closing:
     """The decision about one host."""
 
-    def __init__(self, host: str, readings: Sequence[IngressReading]) -> None:
+    def __init__(self, host: str, readings: Sequence[IngressReading], *, is_shared: bool) -> None:
         self._host = host
+        self._is_shared = is_shared
         self._shown = f"host {host}" if host else "all hosts"
         self._readings = readings
         self._problems: list[Problem] = []
@@ -82,7 +86,7 @@ class _Closing:
         for reading in self._readings:
             paths = tuple(claim.path for claim in claims_to(reading, self._host))
             if reading.settings.regexes.makes_regexes(paths):
-                self._regex_of.setdefault(reading.ingress.key.namespace, reading.ingress)
+                self._regex_of.setdefault(self._scope(reading.ingress), reading.ingress)
         claims = {}
         for reading in self._readings:
             read = tuple(claims_to(reading, self._host))
@@ -98,6 +102,10 @@ class _Closing:
                 claims[reading.ingress.key] = found
         return HostClosing(claims, guarded, guards_all, tuple(self._problems))
 
+    def _scope(self, ingress: Ingress) -> str:
+        """Return the namespace of *ingress*, or what stands for all of them where hosts are shared."""
+        return EVERYBODY if self._is_shared else ingress.key.namespace
+
     def _guards(self) -> tuple[frozenset[ObjectKey], bool]:
         """Return who is closed by a guard of another Ingress, and whether everybody is."""
         naming = [one for one in self._readings if self._host in one.hosts]
@@ -105,7 +113,7 @@ class _Closing:
         if not guards:
             return frozenset(), False
         owner = owner_of(self._host, naming)
-        of_all = next((one for one in guards if not is_stranger(one, owner)), None)
+        of_all = next((one for one in guards if self._is_shared or not is_stranger(one, owner)), None)
         guarded = set()
         for reading in self._readings:
             key = reading.ingress.key
@@ -124,7 +132,7 @@ class _Closing:
         self, reading: IngressReading, read: Sequence[Claim], *, lacks_guard: bool
     ) -> Iterator[Claim]:
         """Yield what becomes of the claims of one Ingress."""
-        asking = self._regex_of.get(reading.ingress.key.namespace)
+        asking = self._regex_of.get(self._scope(reading.ingress))
         untold = asking is not None
         for claim in read:
             regex = claim.regex
@@ -150,7 +158,7 @@ class _Closing:
 
     def _beginning(self, claim: Claim, beginnings: Beginnings, why: str) -> Iterator[Claim]:
         """Yield the claim that keeps *beginnings* closed, as far as no older Ingress of another namespace has them."""
-        namespace = claim.ingress.key.namespace
+        namespace = self._scope(claim.ingress)
         kept, winner = self._without_older(beginnings, namespace)
         if kept.prefixes or kept.whole or winner is None:
             message = f"{why}; requests for {kept}, in upper or lower case, answer 503"
@@ -167,7 +175,7 @@ class _Closing:
         def is_free(text: bytes) -> bool:
             nonlocal winner
             for older in self._older.get(text.rstrip(b"/\n"), ()):
-                if older.ingress.key.namespace != namespace:
+                if self._scope(older.ingress) != namespace:
                     winner = older
                     return False
             return True

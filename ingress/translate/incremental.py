@@ -328,7 +328,7 @@ class Translation:
         terms = host_terms(readings, guard.authentication, speaker) if readings else None
         if terms != self._terms.get(host):
             self._terms.put(host, terms)
-        closing = close_host(host, readings)
+        closing = close_host(host, readings, is_shared=self._options.shared_hosts)
         self._ledger.put(("closing", host), closing.problems)
         merged = merge_host(host, readings, closing)
         self._ledger.put(("host", host), merged.problems)

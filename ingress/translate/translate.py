@@ -93,7 +93,9 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
     redirects = RedirectRule(options)
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
-    closings = {host: close_host(host, readings) for host, readings in by_host.items()}
+    closings = {
+        host: close_host(host, readings, is_shared=options.shared_hosts) for host, readings in by_host.items()
+    }
     merged = {host: merge_host(host, readings, closings[host]) for host, readings in by_host.items()}
     served = {host for host, one in merged.items() if one.claims}
     routes: list[Route] = []
