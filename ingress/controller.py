@@ -49,8 +49,9 @@ from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
-from ingress.translate.backends import services_without_endpoints
+from ingress.translate.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
+from ingress.translate.nothing_served import why_nothing_is_served
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
@@ -77,6 +78,8 @@ LONGEST_REST_SECONDS = 0.01
 CALENDAR_SECONDS = 30.0
 """The calendar is looked at this often, while certificates are served: the delays of the reactor know
 nothing of a calendar that is set, or of a machine that slept."""
+
+_DECIDING = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS})
 
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
@@ -118,6 +121,7 @@ class Controller:
         self._follower = follower
         self._is_running = False
         self._published: Snapshot | None = None
+        self._has_told_unused = False
         # The translation that the published snapshot is of, and the one that rounds work
         # on: another one after a bug, until its first round is done.
         self._serving: Translation | None = None
@@ -253,6 +257,13 @@ class Controller:
         self._serving = translation
         snapshot = translation.snapshot
         if snapshot is None or snapshot is before:
+            if (
+                snapshot is not None
+                and not snapshot.table.count
+                and any(kind in _DECIDING for kind, _ in self._taken)
+            ):
+                # What keeps all of them from being served may be something else now.
+                self._log_published(snapshot, routes)
             return
         self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
         self._problem_log.changed(came, went, at_once=before is None)
@@ -261,6 +272,10 @@ class Controller:
         self._log_published(snapshot, None if before is None else routes)
         if before is None:
             self._log_services_without_endpoints(snapshot, self._store.state())
+        if snapshot.backends and not self._has_told_unused:
+            self._has_told_unused = True
+            for unused in unused_endpoints(snapshot.backends, self._store.state(), self._options):
+                log.warn("{unused}", unused=unused)
 
     def _failed(self) -> None:
         """Go on without the books that a bug has left in disorder."""
@@ -339,8 +354,12 @@ class Controller:
             hosts=snapshot.table.hosts,
             problems=sum(self._translation.reasons().values()),
             others=len(self._store.state().ingresses) - self._translation.served,
+            why_nothing=None if snapshot.table.count else self._why_nothing,
         )
         self._publication_log.published(served, self._taken, routes)
+
+    def _why_nothing(self) -> str:
+        return why_nothing_is_served(self._store.state(), self._options)
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:
         """Tell once, at start, which option is missing when manifests hold Ingresses alone."""

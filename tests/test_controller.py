@@ -768,6 +768,20 @@ class ReportTests(ControllerTestCase):
         lines = self.logged(LogLevel.info, batch(service("shop")))
         self.assertEqual(len([line for line in lines if line.startswith("Solved: Ingress web/shop")]), 1)
 
+    def test_nothing_served(self) -> None:
+        """Without a route the line names the classes that were seen, and stays true when others come."""
+        with capturedLogs() as events:
+            self.start(evolve(ingress("shop", "shop.test"), class_name="traefik"))
+            self.controller.changed(batch(evolve(ingress("blog", "blog.test"), class_name=None)))
+            self.clock.pump([0.0, REPORT_SECONDS, 0.0])
+        lines = [str(event["log_format"]).format(**event) for event in events]
+        first, last = [
+            line for line in lines if line.startswith("Published 0 routes of 0 hosts, with 0 problems: ")
+        ]
+        self.assertIn('left alone are 1 Ingress of class "traefik"; ', first)
+        self.assertIn('1 Ingress of class "traefik", 1 Ingress without class; ', last)
+        self.assertIn("--watch-without-class", last)
+
     def test_published(self) -> None:
         """What is published is logged with its counts."""
         self.start_shop()
@@ -947,6 +961,25 @@ class ManualEndpointTests(ControllerTestCase):
         self.controller.changed(gone(Kind.ENDPOINT_SLICE, "shop-1"))
         self.clock.advance(0)
         self.assertEqual(self.published[-1].backends[SHOP], BackendState((Endpoint("127.0.0.1", 9000),)))
+
+
+class UnusedEndpointTests(ControllerTestCase):
+    """An ``--endpoint`` that gives nobody an endpoint."""
+
+    options = TranslateOptions(
+        from_manifests=True, manual_endpoints=(ManualEndpoint(key("typo"), "", Endpoint("127.0.0.1", 9000)),)
+    )
+
+    def test_told_once(self) -> None:
+        """It is told once, when there are backends that it could have been for."""
+        with capturedLogs() as events:
+            self.start()
+            self.controller.changed(batch(ingress("a", "a.test"), service("shop")))
+            self.clock.pump([0.0, 1.0])
+            self.controller.changed(batch(ingress("b", "b.test")))
+            self.clock.pump([0.0, 1.0])
+        told = [event for event in events if "--endpoint web/typo" in str(event.get("unused", ""))]
+        self.assertEqual([event["log_level"] for event in told], [LogLevel.warn])
 
 
 class Recorder:

@@ -179,3 +179,35 @@ class EndpointTests(ProblemsCase):
                 "app", ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)
             )
             await self.until_get((200, b"app"), self.http)
+
+
+class NothingServedTests(ProblemsCase):
+    """Whoever sees no routes is told why."""
+
+    async def test_all_reasons_are_in_the_log(self) -> None:
+        """An empty directory, a class that is not ours, a link that leads nowhere, an option without effect: each once."""
+        controller = self.start_with_manifests(f"--endpoint={NAMESPACE}/typo=127.0.0.1:9")
+        await self.until_ready(controller)
+        self.assertIn(b"there is nothing to read yet", controller.output)
+        self.assertIn(
+            b"Published 0 routes of 0 hosts, with 0 problems: the manifests hold no Ingresses",
+            controller.output,
+        )
+
+        (self.manifests / "link.yaml").symlink_to("nowhere.yaml")
+        other = claimant("app")
+        other["spec"]["ingressClassName"] = "traefik"
+        self.write("app", other, service_object("app"))
+        await self.until(lambda: b'left alone are 1 Ingress of class "traefik"' in controller.output)
+        self.assertIn(b'served is class "nginx" (--ingress-class)', controller.output)
+        await self.until(lambda: b"it is a link to nowhere.yaml, which does not exist" in controller.output)
+        (problem,) = await self.problems()
+        self.assertEqual((problem["kind"], problem["reason"]), ("Manifest", "MalformedManifest"))
+
+        self.write("app", claimant("app"), service_object("app"))
+        await self.until(
+            lambda: b"--endpoint shop/typo=127.0.0.1:9 gives no Service an endpoint" in controller.output
+        )
+        await self.until(lambda: b"Published 1 routes" in controller.output)
+        for line in (b"nothing to read yet", b"gives no Service an endpoint"):
+            self.assertEqual(controller.output.count(line), 1)

@@ -233,6 +233,8 @@ def read_path(text: str) -> str:
 def read_existing_path(text: str) -> str:
     """Check a path that must exist."""
     if not os.path.exists(read_path(text)):
+        if os.path.islink(text):
+            raise ValueError("is a link to something that does not exist")
         raise ValueError("no such file or directory")
     return text
 

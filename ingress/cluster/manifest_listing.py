@@ -110,14 +110,26 @@ class Listing:
             child = os.path.join(path, name)
             try:
                 child_status = os.stat(child)
+            except FileNotFoundError:
+                # It is gone since, unless it is a link that leads nowhere.
+                self._link(child)
+                continue
             except OSError as error:
-                if name.lower().endswith(SUFFIXES) and not isinstance(error, FileNotFoundError):
+                if name.lower().endswith(SUFFIXES):
                     self._report(child, error)
                 continue
             if stat.S_ISDIR(child_status.st_mode):
                 self._directory(child, child_status, depth + 1)
             elif stat.S_ISREG(child_status.st_mode) and name.lower().endswith(SUFFIXES):
                 self._file(child, child_status)
+
+    def _link(self, path: str) -> None:
+        try:
+            target = os.readlink(path)
+        except OSError:
+            return
+        message = f"cannot be read: it is a link to {display_name(target)}, which does not exist"
+        self.problems[path] = _path_problem(path, message)
 
 
 def _path_problem(path: str, message: str) -> Problem:

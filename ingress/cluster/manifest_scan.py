@@ -56,6 +56,11 @@ class ManifestScan:
     objects: Mapping[ObjectId, Projection] = Factory(dict)
     """The last good content of all files, and their problems under ``Kind.MANIFEST``."""
 
+    def is_empty_below(self, path: str) -> bool:
+        """Say whether there is no manifest file at *path* nor below it, and nothing that could be one."""
+        below = os.path.join(path, "")
+        return not any(one == path or one.startswith(below) for one in (*self.files, *self.path_problems))
+
     def is_restless(self) -> bool:
         """Say whether a file is being changed, so that the next scan should be soon."""
         return any(file.restless_scans for file in self.files.values())

@@ -12,6 +12,7 @@ whatever was under way.
 
 import os
 from collections.abc import Callable, Collection
+from functools import partial
 from threading import Event, Thread
 
 from twisted.internet.defer import Deferred, succeed
@@ -20,7 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.cluster.handover import Handover
-from ingress.cluster.manifest_listing import unusable_path
+from ingress.cluster.manifest_listing import SUFFIXES, display_name, unusable_path
 from ingress.cluster.manifest_scan import ManifestScan, changes, scan
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
@@ -36,6 +37,10 @@ FAULT_PAUSE_SECONDS = 10.0
 """How long scanning rests after a fault of this program."""
 
 _LIST = "manifests"
+_EMPTY = (
+    f"--manifests {{path}}: there is nothing to read yet, for no file below it ends in {', '.join(SUFFIXES[:-1])}"
+    f" or {SUFFIXES[-1]}; what is put there is read at once"
+)
 
 
 class ManifestSource:
@@ -124,6 +129,8 @@ class ManifestSource:
             else:
                 if not self._is_wanted():
                     return
+                if known is None:
+                    self._tell_empty(found)
                 if found is not known:
                     handover.put(changes(known, found))
                     handover.synced(_LIST)
@@ -134,6 +141,11 @@ class ManifestSource:
 
     def _is_wanted(self) -> bool:
         return not self._stopping.is_set()
+
+    def _tell_empty(self, found: ManifestScan) -> None:
+        for asked, path in zip(self._asked, self._paths, strict=True):
+            if found.is_empty_below(path):
+                self._call_from_thread(partial(self._log.warn, _EMPTY, path=display_name(asked)))
 
     def _tell_fault(self, failure: Failure) -> None:
         def tell() -> None:

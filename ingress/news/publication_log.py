@@ -4,7 +4,7 @@ One line a second at most; what is published sooner is told with the next one, s
 line is always true.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import frozen
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -23,12 +23,16 @@ NAMED = 3
 
 @frozen
 class Served:
-    """What a snapshot comes to; *others* are the Ingresses that are left alone."""
+    """What a snapshot comes to; *others* are the Ingresses that are left alone.
+
+    *why_nothing* says why there are no routes, where there are none; it is asked when that is told.
+    """
 
     routes: int
     hosts: int
     problems: int
     others: int = 0
+    why_nothing: Callable[[], str] | None = None
 
 
 @frozen
@@ -91,12 +95,15 @@ class PublicationLog:
         objects, self._objects = self._objects, {}
         routes, self._routes = self._routes, RouteNews()
         others = served.others
+        left = f"; left alone, since of another class or of none: {others} Ingresses" if others else ""
+        if served.why_nothing is not None:
+            left = f": {served.why_nothing()}"
         log.info(
             "Published {routes} routes of {hosts} hosts, with {problems} problems{others}{news}",
             routes=served.routes,
             hosts=served.hosts,
             problems=served.problems,
-            others=f"; left alone, since of another class or of none: {others} Ingresses" if others else "",
+            others=left,
             news="" if routes is None else f". {_named(objects)}; {routes}" if objects else f". {routes}",
         )
 

@@ -13,7 +13,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 503 that the proxy answers with.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from attrs import evolve, frozen
 
@@ -97,6 +97,41 @@ def services_without_endpoints(
         return ()
     unplaced = (one for one in references if one.kind == SERVICE_KIND and _is_unplaced(one, state, options))
     return tuple(sorted({service_key(one) for one in unplaced}))
+
+
+def unused_endpoints(
+    references: Collection[BackendReference], state: ClusterState, options: TranslateOptions
+) -> tuple[str, ...]:
+    """Say of each option ``--endpoint`` that gives none of *references* an endpoint why it does not."""
+    services = [one for one in references if one.kind == SERVICE_KIND]
+    used = [
+        manual
+        for one in services
+        if backend_fault(one, state, options) is None
+        for manual in _manual_options(one, _port_of(one, state), state, options)
+    ]
+    named = {service_key(one) for one in services}
+    return tuple(
+        f"--endpoint {_shown(manual)} gives no Service an endpoint: {_why_unused(manual, named, state)}"
+        for manual in options.manual_endpoints
+        if manual not in used
+    )
+
+
+def _shown(manual: ManualEndpoint) -> str:
+    port = f":{manual.port}" if manual.port != "" else ""
+    return f"{'*' if manual.service is None else manual.service}{port}={manual.endpoint}"
+
+
+def _why_unused(manual: ManualEndpoint, named: Container[ObjectKey], state: ClusterState) -> str:
+    service = manual.service
+    if service is not None and service not in named:
+        return f"no Ingress that is served names Service {service}"
+    if service is not None and state.slices.get(service):
+        return f"the manifests have an EndpointSlice of Service {service}"
+    if manual.port != "":
+        return f"no Ingress that is served names port {manual.port} of it"
+    return "those that are named have an EndpointSlice, or an --endpoint of their own"
 
 
 def _is_unplaced(reference: BackendReference, state: ClusterState, options: TranslateOptions) -> bool:
@@ -305,7 +340,17 @@ def _manual_endpoints(
     state: ClusterState,
     options: TranslateOptions,
 ) -> tuple[Endpoint, ...]:
-    """Return what ``--endpoint`` gives for *reference*, the most specific option first.
+    """Return what ``--endpoint`` gives for *reference*; equally specific options add up."""
+    return tuple(sorted({manual.endpoint for manual in _manual_options(reference, port, state, options)}))
+
+
+def _manual_options(
+    reference: BackendReference,
+    port: ServicePort | None,
+    state: ClusterState,
+    options: TranslateOptions,
+) -> Sequence[ManualEndpoint]:
+    """Return the options ``--endpoint`` that give the endpoints of *reference*, the most specific ones.
 
     It counts only where the manifests leave a Service without EndpointSlices, or leave
     the Service out.  The order is: this Service and port, this Service, any Service and
@@ -327,4 +372,4 @@ def _manual_endpoints(
             best, best_rank = [manual], rank
         elif rank == best_rank:
             best = [*best, manual]
-    return tuple(sorted({manual.endpoint for manual in best}))
+    return best

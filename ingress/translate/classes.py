@@ -58,6 +58,11 @@ def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions
     return ClassVerdict(is_ours, (_conflict(ingress, "spec.ingressClassName", message),))
 
 
+def class_named(ingress: Ingress) -> str:
+    """Return the class that *ingress* names, by field or else by annotation; empty for none."""
+    return ingress.class_name or ingress.annotations.get(CLASS_ANNOTATION, "")
+
+
 def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
     seen = state.ingress_classes.get(name)
     return name == options.ingress_class if seen is None else _is_ours(seen, options)

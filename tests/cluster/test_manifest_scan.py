@@ -420,6 +420,17 @@ class ListingTests(DiskTestCase):
             self.write(name, "")
         self.assertEqual(self.listed(), ["a.yaml", "b/a/y.yaml", "b/z.yaml", "c.yaml"])
 
+    def test_link_that_leads_nowhere(self) -> None:
+        """It is told with what it leads to, until it leads to something; hidden ones are passed over."""
+        os.symlink("none.yaml", self.path("c.yaml"))
+        os.symlink("..nowhere", self.path(".hidden.yaml"))
+        (found,) = scan([self.root], None, PREFIX).path_problems.items()
+        path, problem = found
+        self.assertEqual(path, self.path("c.yaml"))
+        self.assertEqual(problem.message, "cannot be read: it is a link to none.yaml, which does not exist")
+        self.write("none.yaml", "")
+        self.assertEqual(scan([self.root], None, PREFIX).path_problems, {})
+
     def test_links(self) -> None:
         """Links are followed; circles and links that lead nowhere end."""
         self.write("a/a.yaml", "")

@@ -8,6 +8,7 @@ from time import monotonic
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster import manifests
@@ -144,10 +145,22 @@ class ManifestSourceTests(SynchronousTestCase):
         self.assertEqual(source.missing(), ())
 
     def test_nothing_to_read(self) -> None:
-        """An empty directory is complete content, too."""
-        self.wait(self.source().start(self.sink))
-        self.reactor_thread.run_until(lambda: self.sink.synced_with)
-        self.assertEqual((self.sink.synced_with, self.sink.calls), ([0], 0))
+        """An empty directory is complete content, too, and is told once."""
+        with capturedLogs() as events:
+            self.wait(self.source().start(self.sink))
+            self.reactor_thread.run_until(lambda: self.sink.synced_with)
+            self.assertEqual((self.sink.synced_with, self.sink.calls), ([0], 0))
+            self.write("a.yaml", text_of("a"))
+            self.reactor_thread.run_until(lambda: self.sink.ports())
+        told = [
+            str(event["log_format"]).format(**event)
+            for event in events
+            if event["log_level"] is LogLevel.warn
+        ]
+        self.assertEqual(len(told), 1)
+        self.assertIn(
+            "there is nothing to read yet, for no file below it ends in .yaml, .yml or .json", told[0]
+        )
 
     def test_follows(self) -> None:
         """Files added, edited and deleted reach the sink; syncing is not told again."""

@@ -8,7 +8,12 @@ from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.settings import ManualEndpoint
-from ingress.translate.backends import backend_fault, resolve_backends, services_without_endpoints
+from ingress.translate.backends import (
+    backend_fault,
+    resolve_backends,
+    services_without_endpoints,
+    unused_endpoints,
+)
 from ingress.translate.options import TranslateOptions
 
 WEB = ObjectKey("demo", "web")
@@ -148,6 +153,42 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
         reference = BackendReference("demo", "web", 81)
         state = ClusterState(services={WEB: SERVICE})
         self.assertEqual(services_without_endpoints([reference], state, MANIFESTS), ())
+
+    def test_unused_options_are_told_with_the_reason(self) -> None:
+        """An option that gives no Service an endpoint is told, each with what keeps it from that."""
+        here = Endpoint("127.0.0.1", 9000)
+        references = [BackendReference("demo", "web", 80), BackendReference("demo", "gone", 80)]
+        options = evolve(
+            MANIFESTS,
+            manual_endpoints=(
+                ManualEndpoint(ObjectKey("demo", "gone"), 80, here),
+                ManualEndpoint(ObjectKey("demo", "gone"), 8080, here),
+                ManualEndpoint(ObjectKey("demo", "typo"), "", here),
+                ManualEndpoint(WEB, "", here),
+                ManualEndpoint(None, "", here),
+            ),
+        )
+        self.assertEqual(
+            [
+                one.partition(" gives no Service an endpoint: ")[::2]
+                for one in unused_endpoints(references, cluster(), options)
+            ],
+            [
+                (
+                    "--endpoint demo/gone:8080=127.0.0.1:9000",
+                    "no Ingress that is served names port 8080 of it",
+                ),
+                ("--endpoint demo/typo=127.0.0.1:9000", "no Ingress that is served names Service demo/typo"),
+                (
+                    "--endpoint demo/web=127.0.0.1:9000",
+                    "the manifests have an EndpointSlice of Service demo/web",
+                ),
+                (
+                    "--endpoint *=127.0.0.1:9000",
+                    "those that are named have an EndpointSlice, or an --endpoint of their own",
+                ),
+            ],
+        )
 
     def test_an_api_server_is_never_helped(self) -> None:
         """With an API server there is no such option, so nothing is named."""

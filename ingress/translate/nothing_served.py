@@ -1,0 +1,54 @@
+"""Why nothing is served: in words for the operator, who is about to look for the mistake."""
+
+from collections import Counter
+from typing import Final
+
+from ingress.model.state import ClusterState
+from ingress.policy.values import quoted
+from ingress.translate.classes import class_named, judge_class
+from ingress.translate.options import TranslateOptions
+
+_CLASSES_NAMED: Final = 5
+
+
+def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str:
+    """Say what kept all Ingresses of *state* from having a route: which classes they are of, and which are served.
+
+    The text goes on after a colon.  Looks at every Ingress.
+    """
+    if not state.ingresses:
+        where = (
+            "the manifests hold" if options.from_manifests else "the cluster, or what is watched of it, has"
+        )
+        return f"{where} no Ingresses"
+    counts: Counter[str] = Counter()
+    ours = 0
+    for ingress in state.ingresses.values():
+        if judge_class(ingress, state, options).is_ours:
+            ours += 1
+        else:
+            counts[class_named(ingress)] += 1
+    if not counts:
+        return f"the problems of {_ingresses(ours)} say why"
+    without = counts.pop("", 0)
+    named = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    parts = [f"{_ingresses(count)} of {_class(name, state)}" for name, count in named[:_CLASSES_NAMED]]
+    more = sum(count for _, count in named[_CLASSES_NAMED:])
+    parts += [f"{_ingresses(more)} of other classes"] if more else []
+    parts += [f"{_ingresses(without)} without class"] if without else []
+    parts += [f"the problems of {_ingresses(ours)} say why"] if ours else []
+    served = [f"served is class {quoted(options.ingress_class)} (--ingress-class)"]
+    served.append(f"with the controller {quoted(options.controller_class)} (--controller-class)")
+    if without and not options.watch_without_class:
+        served.append("and none without class (--watch-without-class)")
+    return f"left alone are {', '.join(parts)}; {', '.join(served)}"
+
+
+def _ingresses(count: int) -> str:
+    return "1 Ingress" if count == 1 else f"{count} Ingresses"
+
+
+def _class(name: str, state: ClusterState) -> str:
+    seen = state.ingress_classes.get(name)
+    whose = "" if seen is None else f" (of the controller {quoted(seen.controller)})"
+    return f"class {quoted(name)}{whose}"

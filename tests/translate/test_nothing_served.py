@@ -1,0 +1,66 @@
+"""Why nothing is served."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.objects import Ingress, IngressClass, ObjectKey
+from ingress.model.state import ClusterState
+from ingress.translate.nothing_served import why_nothing_is_served
+from ingress.translate.options import TranslateOptions
+
+
+def state(*classes: str | None, seen: dict[str, str] | None = None) -> ClusterState:
+    """Return a state with an Ingress of each of *classes*, and IngressClasses with their controllers."""
+    keys = [ObjectKey("demo", f"i{number}") for number in range(len(classes))]
+    return ClusterState(
+        ingresses={key: Ingress(key, class_name=name) for key, name in zip(keys, classes, strict=True)},
+        ingress_classes={
+            name: IngressClass(ObjectKey("", name), controller) for name, controller in (seen or {}).items()
+        },
+    )
+
+
+class WhyNothingTests(SynchronousTestCase):
+    """What an operator reads who sees no routes."""
+
+    def test_no_ingresses(self) -> None:
+        """Without any Ingress that is said, of manifests and of a cluster."""
+        self.assertEqual(
+            why_nothing_is_served(state(), TranslateOptions(from_manifests=True)),
+            "the manifests hold no Ingresses",
+        )
+        self.assertIn("has no Ingresses", why_nothing_is_served(state(), TranslateOptions()))
+
+    def test_other_classes(self) -> None:
+        """The classes that were seen are named with their counts, those most seen first, and the options with them."""
+        found = why_nothing_is_served(
+            state("traefik", "edge", "traefik", None, seen={"edge": "example.com/edge"}), TranslateOptions()
+        )
+        self.assertEqual(
+            found,
+            'left alone are 2 Ingresses of class "traefik", 1 Ingress of class "edge" (of the controller'
+            ' "example.com/edge"), 1 Ingress without class; served is class "nginx" (--ingress-class), with the'
+            ' controller "k8s.io/ingress-nginx" (--controller-class), and none without class (--watch-without-class)',
+        )
+
+    def test_old_annotation(self) -> None:
+        """A class by the old annotation is one, too."""
+        key = ObjectKey("demo", "a")
+        old = Ingress(key, annotations={"kubernetes.io/ingress.class": "haproxy"})
+        self.assertIn(
+            'class "haproxy"', why_nothing_is_served(ClusterState(ingresses={key: old}), TranslateOptions())
+        )
+
+    def test_many_classes(self) -> None:
+        """However many classes there are, and whatever they are called, the text is short and printable."""
+        found = why_nothing_is_served(
+            state(*("\n" * 100 + str(one) for one in range(300))), TranslateOptions()
+        )
+        self.assertIn("295 Ingresses of other classes", found)
+        self.assertTrue(found.isprintable())
+        self.assertLess(len(found), 2500)
+
+    def test_own_ingresses_without_routes(self) -> None:
+        """Where Ingresses of our class have no route, their problems say why."""
+        self.assertEqual(
+            why_nothing_is_served(state("nginx"), TranslateOptions()), "the problems of 1 Ingress say why"
+        )
