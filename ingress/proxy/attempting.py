@@ -192,8 +192,11 @@ class Attempting(ABC):
 
     def upstream_lost(self, why: str, fault: Fault) -> None:
         """The connection is gone, or of no use any more."""
-        self._upstream = None
+        upstream, self._upstream = self._upstream, None
         if self.state in (_AWAITING, _ANSWERING, _TUNNEL):
+            if fault is Fault.SILENT and upstream is not None:
+                assert self._rotation is not None and self.endpoint is not None
+                self._rotation.silent(self.endpoint, upstream.liveness)
             self._upstream_failed(TABLE[self.state, fault], why)
 
     def _upstream_failed(self, row: Row, why: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from ingress.http.response_head import ResponseHead
 from ingress.proxy.security import Security
 from ingress.proxy.transports import KernelCopy
+from ingress.routing.health import Liveness
 
 if TYPE_CHECKING:
     from ingress.proxy.exchange import Exchange
@@ -79,6 +80,10 @@ class UpstreamHalf(Protocol):
     """Whether its protocol can tell that nothing was done with a request."""
     may_rest: bool
     """Whether requests to it may be conversations, whose bodies rest as long as the endpoint may."""
+
+    @property
+    def liveness(self) -> Liveness:
+        """When its endpoint was heard last, and how often it was not."""
 
     def begin(self, exchange: "Exchange", fields: bytes, body: bytes, ended: bool) -> None:
         """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.

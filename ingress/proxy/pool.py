@@ -7,6 +7,7 @@ is told later that a new one was made or could not be made.  Nothing here waits.
 """
 
 from functools import partial
+from weakref import WeakValueDictionary
 
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
@@ -22,6 +23,7 @@ from ingress.proxy.limits import (
 )
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.proxy.upstream import UpstreamConnection
+from ingress.routing.health import Liveness
 
 MAX_DISTRUSTED = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
@@ -48,6 +50,7 @@ class UpstreamPool:
         self.most = most
         self.shared = SharedConnections(connect, sweep, metrics, timeouts, most)
         """Those of endpoints that speak HTTP/2."""
+        self.livenesses: WeakValueDictionary[Endpoint, Liveness] = WeakValueDictionary()
         self._counts: dict[Endpoint, int] = {}
         self._connect = connect
         self._metrics = metrics

@@ -6,7 +6,7 @@ that may be used, so that a request pays nothing for health while all is well: i
 *is* the balancer's.
 
 An ejection ends by the sweep, by a connection that was made all the same, or with the
-last other endpoint.  When every endpoint in rotation failed a request, the ejected ones
+last other endpoint; that of one that was silent also as soon as anything comes from it.  When every endpoint in rotation failed a request, the ejected ones
 are tried too: one of them may be back.
 """
 
@@ -22,7 +22,7 @@ from ingress.model.balancing import DEFAULT_BALANCING, Balancing
 from ingress.proxy.sweep import NEVER, Sweep
 from ingress.routing.balancers import make_balancer
 from ingress.routing.balancing import Balancer
-from ingress.routing.health import FAILURES, Health
+from ingress.routing.health import FAILURES, Health, Liveness
 
 log = Logger()
 
@@ -89,7 +89,9 @@ class Rotation:
         return endpoint
 
     def began(self, endpoint: Endpoint) -> None:
-        """Tell the balancer that an attempt begins."""
+        """Tell the balancer that an attempt begins; one on trial gets no other meanwhile."""
+        if self._health is not None and self._health.trial_began(endpoint, self._clock.seconds()):
+            self._rotate()
         self._balancer.began(endpoint)
 
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
@@ -113,6 +115,24 @@ class Rotation:
             self._metrics.endpoint_ejected()
             self._rotate()
 
+    def silent(self, endpoint: Endpoint, liveness: Liveness) -> None:
+        """A request to *endpoint* waited in vain for as long as it may; eject it if nothing else came from it either."""
+        health = self._health
+        if health is None:
+            health = self._health = Health()
+        seconds = health.silent(endpoint, self._all, self._clock.seconds(), liveness)
+        if seconds:
+            log.warn(
+                "{endpoint} of {backend} gets no requests for {seconds} s: {misses} in a row waited in vain, "
+                "and nothing came from it meanwhile",
+                endpoint=str(endpoint),
+                backend=str(self.backend),
+                seconds=seconds,
+                misses=liveness.missed,
+            )
+            self._metrics.endpoint_ejected()
+            self._rotate()
+
     def reached(self, endpoint: Endpoint) -> None:
         """*endpoint* was connected to; if it is ejected, it comes back."""
         if self._health is not None and self._health.reached(endpoint, self._clock.seconds()):
@@ -120,7 +140,7 @@ class Rotation:
             self._rotate()
 
     def expire(self) -> None:
-        """Called by the sweep: an ejection is over."""
+        """Called by the sweep: an ejection is over, or it is looked for who was heard again."""
         # The sweep may be a little early, rather than a second late.
         now = max(self._sweep.now, self.deadline)
         self.deadline = NEVER
@@ -152,7 +172,8 @@ class Rotation:
         self._metrics.endpoints_out(count - self._out)
         self._out = count
         self.deadline = health.next_return
-        if count:
+        self.counts = self._balancer.counts or health.has_trials
+        if self.deadline != NEVER:
             self._sweep.watch(self)
         else:
             self._sweep.forget(self)

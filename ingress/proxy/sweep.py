@@ -99,3 +99,12 @@ class Sweep:
         except Exception:
             self.log.failure("a {kind} could not be ended either", kind=type(watched).__name__)
             self.forget(watched)
+
+
+def waiting_since(sweep: Sweep, seconds: float) -> float:
+    """Return since when nothing may have come for a deadline of *seconds* that is over now to have been missed.
+
+    What came since the last tick counts as come with it, and deadlines are kept half a tick early.
+    """
+    half = sweep.interval_seconds / 2
+    return sweep.now - max(seconds - half, 3 * half)

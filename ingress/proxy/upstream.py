@@ -41,6 +41,7 @@ from ingress.proxy.limits import MAX_INTERIM, SPLICE_BYTES
 from ingress.proxy.sweep import NEVER
 from ingress.proxy.transports import KernelCopy, splice
 from ingress.proxy.upstream_patience import PatientUpstream
+from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class UpstreamConnection(PatientUpstream):
     def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
         super().__init__(pool)
         self.endpoint = endpoint
+        self.liveness = liveness_of(pool.livenesses, endpoint)
         self.is_reused = False
         self.idle_since = 0.0
         self._buffer = b""
@@ -202,8 +204,9 @@ class UpstreamConnection(PatientUpstream):
             self._pass_on(exchange, received)
             return
         self._touched = True
+        self.liveness.heard_at = now = self._sweep.now
         if self.deadline != NEVER and not self._is_full:
-            self.deadline = self._sweep.now + self._timeouts.read_seconds
+            self.deadline = now + self._timeouts.read_seconds
         try:
             if self._decoder is None:
                 self._read_heads(exchange, self._buffer + received if self._buffer else received)
@@ -220,6 +223,7 @@ class UpstreamConnection(PatientUpstream):
 
     @contained
     def _pass_on(self, exchange: Exchange, received: bytes) -> None:
+        self.liveness.heard_at = self._sweep.now
         self._tunnel_moved()
         exchange.tunnel_from_upstream(received)
 
@@ -275,6 +279,7 @@ class UpstreamConnection(PatientUpstream):
     @contained
     def _moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
+        self.liveness.heard_at = self._sweep.now
         if self._request_sent:
             self.deadline = self._sweep.now + self._timeouts.read_seconds
         if self._exchange is not None:

@@ -20,8 +20,9 @@ from ingress.proxy.containing import contained
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.progress import Progress
-from ingress.proxy.sweep import NEVER
+from ingress.proxy.sweep import NEVER, waiting_since
 from ingress.proxy.transports import Transport, in_batch, is_held_up, unsent
+from ingress.routing.health import Liveness
 
 if TYPE_CHECKING:
     from ingress.proxy.plane.delivery import Delivery
@@ -36,6 +37,7 @@ class PatientUpstream(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
     endpoint: Endpoint
+    liveness: Liveness
     _waits_for_turn = False
     """Whether more of an answer has come than one turn takes, and waits for the next one."""
     _loss: Failure | None = None
@@ -166,6 +168,8 @@ class PatientUpstream(Protocol):
             self._stop_waiting("upstream was silent for too long")
 
     def _stop_waiting(self, why: str) -> None:
+        if not self._touched:
+            self.liveness.miss(waiting_since(self._sweep, self._timeouts.read_seconds))
         self._break_off(why, Fault.STALLED if self._touched else Fault.SILENT)
 
     def _watch_sending(self) -> None:

@@ -10,6 +10,7 @@ Deciding is synchronous, as in the pool whose part this is.
 
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakValueDictionary
 
 from twisted.internet.protocol import Protocol
 
@@ -20,6 +21,7 @@ from ingress.model.limits import Timeouts
 from ingress.proxy.attempting import Attempting
 from ingress.proxy.http2.upstream_session import UpstreamSession
 from ingress.proxy.sweep import Sweep
+from ingress.routing.health import Liveness
 
 Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
 """Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
@@ -79,6 +81,7 @@ class SharedConnections:
         self._metrics = metrics
         self._most = most
         self._endpoints: dict[Endpoint, _AtEndpoint] = {}
+        self.livenesses: WeakValueDictionary[Endpoint, Liveness] = WeakValueDictionary()
         self._counts: dict[Endpoint, int] = {}
         """How many there are, with those that only finish what they have begun."""
         self._closed = False

@@ -27,8 +27,9 @@ from ingress.proxy.containing import contained
 from ingress.proxy.http2.turns import TurnTaking
 from ingress.proxy.http2.upstream_stream import UpstreamStream
 from ingress.proxy.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
-from ingress.proxy.sweep import NEVER
+from ingress.proxy.sweep import NEVER, waiting_since
 from ingress.proxy.transports import Transport, gather_writes
+from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         # The sweep's clock, and no method of its own: that would be a cycle.
         super().__init__(self.sweep.seconds, most_streams)
         self.endpoint = endpoint
+        self.liveness = liveness_of(shared.livenesses, endpoint)
         terms = endpoint.terms
         self.scheme = b"http" if terms is None or terms.tls is None else b"https"
         self.timeouts = shared.timeouts
@@ -118,7 +120,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             self.keep_for_turn(received)
             return
         try:
-            self._heard_at = self.sweep.now
+            self.liveness.heard_at = self._heard_at = self.sweep.now
             if self._delivery is not None:
                 self._forget_delivery()
             if not self._knows_settings and not self.unread and received[:1] != _FIRST:
@@ -229,9 +231,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
 
     def was_silent(self, seconds: float) -> None:
         """A stream waited in vain for so long; if nothing else came either, nobody should ask here any more."""
-        # What came since the last tick counts as come with it, and deadlines are kept half a tick early.
-        half = self.sweep.interval_seconds / 2
-        if self.sweep.now - self._heard_at >= max(seconds - half, 3 * half):
+        if self._heard_at <= waiting_since(self.sweep, seconds):
             self.retire()
 
     def retire(self) -> None:

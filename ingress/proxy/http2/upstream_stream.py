@@ -19,12 +19,13 @@ from ingress.http2.faults import ErrorCode, name_of_code
 from ingress.proxy.attempts import Fault
 from ingress.proxy.exchange import Exchange
 from ingress.proxy.progress import Progress
-from ingress.proxy.sweep import NEVER
+from ingress.proxy.sweep import NEVER, waiting_since
 from ingress.proxy.transports import KernelCopy
 
 if TYPE_CHECKING:
     from ingress.model.limits import Timeouts
     from ingress.proxy.http2.upstream_session import UpstreamSession
+    from ingress.routing.health import Liveness
 
 log = Logger()
 
@@ -65,6 +66,11 @@ class UpstreamStream(ClientStream):
         self.is_shared = is_shared
 
     # UpstreamHalf
+
+    @property
+    def liveness(self) -> "Liveness":
+        """What is known of the endpoint."""
+        return self.connection.liveness
 
     def begin(self, exchange: Exchange, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
@@ -297,7 +303,10 @@ class UpstreamStream(ClientStream):
     def _stop_waiting(self, why: str) -> None:
         exchange, self._exchange = self._exchange, None
         self._give_up(ErrorCode.CANCEL)
-        self.connection.was_silent(self._timeouts.read_seconds)
+        session, seconds = self.connection, self._timeouts.read_seconds
+        session.was_silent(seconds)
+        if not self._touched:
+            session.liveness.miss(waiting_since(session.sweep, seconds))
         if exchange is not None:
             try:
                 exchange.upstream_lost(why, Fault.STALLED if self._touched else Fault.SILENT)
