@@ -1,6 +1,7 @@
 """Tests for ``ingress.cluster.handover``."""
 
 from collections.abc import Callable
+from functools import partial
 from threading import Thread
 
 from attrs import Factory, define
@@ -53,6 +54,19 @@ class StoppingSink:
 
     def synced(self) -> None:
         self.told.append("synced")
+
+
+class BusySink(SinkLog):
+    """A sink that is told more while it takes something, as another thread does it: each of *more* is called once."""
+
+    def __init__(self, *more: Callable[[], object]) -> None:
+        super().__init__()
+        self.more = list(more)
+
+    def changed(self, batch: Batch) -> None:
+        if self.more:
+            self.more.pop(0)()
+        super().changed(batch)
 
 
 class HandoverTests(SynchronousTestCase):
@@ -114,6 +128,62 @@ class HandoverTests(SynchronousTestCase):
         self.handover.synced("Ingress")
         self.turn()
         self.assertEqual(self.sink.told.count("synced"), 1)
+
+    def test_put_while_the_last_portion_is_taken(self) -> None:
+        """What comes in the very moment in which the reactor takes the last that there was is taken, too."""
+        for soon in (None, self.calls.append):
+            for count in (1, 199, 200, 201):
+                sink = BusySink()
+                handover = Handover(self.calls.append, sink, ("Service",), soon=soon)
+                sink.more = [
+                    partial(handover.put, {service_id("late"): None}),
+                    partial(handover.put, {service_id("later"): None}),
+                ]
+                handover.put({service_id(str(number)): projection("x") for number in range(count)})
+                self.turn()
+                self.assertIn(service_id("late"), sink.content)
+                self.assertIn(service_id("later"), sink.content)
+
+    def test_synced_while_the_last_portion_is_taken(self) -> None:
+        """So is the marker of a list that is complete in that moment, with nothing behind it."""
+        sink = BusySink()
+        handover = Handover(self.calls.append, sink, ("Service",))
+        sink.more = [partial(handover.synced, "Service")]
+        handover.put({service_id("a"): projection("a")})
+        self.turn()
+        self.assertEqual(sink.told, ["changed", "synced"])
+
+    def test_put_while_the_sink_fails(self) -> None:
+        """So is what comes while the sink meets a bug."""
+        sink = BusySink()
+        sink.fails = True
+        handover = Handover(self.calls.append, sink, ("Service",))
+        sink.more = [partial(handover.put, {service_id("late"): None})]
+        handover.put({service_id("a"): projection("a")})
+        with self.assertRaises(ValueError):
+            self.calls.pop(0)()
+        self.turn()
+        self.assertEqual(sink.content, {service_id("late"): None})
+
+    def test_put_after_everything_was_taken(self) -> None:
+        """Once nothing is left, the next put wakes the reactor again, each time."""
+        for number in range(3):
+            self.handover.put({service_id(str(number)): None})
+            self.assertEqual(len(self.calls), 1)
+            self.turn()
+        self.assertEqual(len(self.sink.content), 3)
+
+    def test_put_while_the_collector_is_called(self) -> None:
+        """A turn that only collects garbage comes again, whatever is put meanwhile."""
+        self.handover.synced("Ingress")
+        self.handover.synced("Service")
+        self.turn()
+        for number in range(60):
+            self.handover.put({service_id(str(number)): None})
+            if number % 7 == 0 and self.calls:
+                self.calls.pop(0)()
+        self.turn()
+        self.assertEqual(len(self.sink.content), 60)
 
     def test_portions(self) -> None:
         """A big batch comes in portions with turns between them, and the marker after the last."""

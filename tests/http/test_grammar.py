@@ -5,6 +5,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http.grammar import (
     DROP,
     FORWARD,
+    MEMO_ENTRIES,
+    MEMO_LINE,
+    MEMO_NAME,
+    MEMO_NAMES,
     FieldError,
     FieldLines,
     has_bare_line_feed,
@@ -109,6 +113,35 @@ class FieldLinesTests(SynchronousTestCase):
         for expected in (0, 1, 1):
             self.lines[b"Accept: */*"]
             self.assertEqual(len(self.lines), expected)
+
+    def test_longest_line(self) -> None:
+        """A line that is as long as may be is remembered, a longer one never, however often it comes."""
+        longest = b"Accept: ".ljust(MEMO_LINE, b"x")
+        for _ in range(4):
+            self.lines[longest]
+            self.lines[longest + b"x"]
+        self.assertEqual(list(self.lines), [longest])
+
+    def test_most_lines(self) -> None:
+        """So many lines are remembered, and then the memo begins anew."""
+        # Of one name, not so many are new.
+        for number in range(MEMO_ENTRIES + 1):
+            for _ in range(2):
+                self.lines[b"X-%d: %d" % (number % 100, number)]
+            self.assertLessEqual(len(self.lines), MEMO_ENTRIES)
+            self.assertLessEqual(len(self.lines._seen), MEMO_ENTRIES)
+
+    def test_most_names(self) -> None:
+        """So many names are remembered, none of them long, and all others are read all the same."""
+        self.lines[b"y" * MEMO_NAME + b": 1"]
+        self.lines[b"z" * (MEMO_NAME + 1) + b": 1"]
+        self.assertEqual(list(self.lines._names), [b"y" * MEMO_NAME])
+        for number in range(2 * MEMO_NAMES):
+            self.assertIsNone(self.lines[b"X-%d: 1" % number])
+            self.assertLessEqual(len(self.lines._names), MEMO_NAMES)
+        self.assertEqual(self.lines[b"tE: 1"], (DROP, b"te", b"1"))
+        with self.assertRaises(FieldError):
+            self.lines[b"X 1: 1"]
 
     def test_lines_that_differ(self) -> None:
         """A name whose lines differ every time fills no memory, and one that comes again is found out all the same."""

@@ -411,11 +411,16 @@ class MemoTests(HeadCase):
 
     def test_long_ones_are_not_kept(self) -> None:
         """Long lines and heads are read anew each time."""
-        line = b"X: " + b"y" * MEMO_LINE
-        block = head(line, b"Z: " + b"z" * MEMO_BLOCK)
-        parse_request_head(block)
+        line = b"X-Too-Long: ".ljust(MEMO_LINE + 1, b"y")
+        block = head(*(b"Z-%d: ".ljust(400, b"z") % number for number in range(MEMO_BLOCK // 400)), line)
+        short = head(b"Z: " + b"z" * (MEMO_BLOCK - len(head(b"Z: "))))
+        self.assertEqual(len(short), MEMO_BLOCK)
+        for _ in range(4):
+            parse_request_head(block)
+            parse_request_head(short)
         self.assertNotIn(line, request_head._lines)
         self.assertNotIn(block, request_head._heads)
+        self.assertIn(short, request_head._heads)
 
     def test_refused_ones_are_not_kept(self) -> None:
         """What is refused is not remembered."""

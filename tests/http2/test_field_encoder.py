@@ -82,6 +82,11 @@ class FieldTests(SynchronousTestCase):
         self.assertIn(b"some words", first)
         self.assertIn(huffman.encode(b"some words"), second)
         self.assertIs(encode_field(b"x-kept", b"some words"), second)
+        rest = MEMO_LINE - len(b"x-kept:")
+        for value, is_kept in ((b"a" * rest, True), (b"a" * (rest + 1), False)):
+            for _ in range(3):
+                block = encode_field(b"x-kept", value)
+            self.assertEqual(block is encode_field(b"x-kept", value), is_kept)
         for value in (b"\xff\xfe\xfd", b"a" * (MEMO_LINE + 1)):
             for _ in range(3):
                 self.assertIn(value, encode_field(b"x-kept", value))
@@ -135,6 +140,9 @@ class LinesTests(SynchronousTestCase):
         self.assertIs(second, third)
         long = b"".join(b"X-Long-%d: %s\r\n" % (number, b"v" * 100) for number in range(MEMO_BLOCK // 100))
         self.assertEqual(len({id(block) for block in [encode_lines(long) for _ in range(4)]}), 4)
+        longest = (lines + b"X-Rest: ").ljust(MEMO_BLOCK - 2, b"v") + b"\r\n"
+        self.assertEqual(len(longest), MEMO_BLOCK)
+        self.assertEqual(len({id(block) for block in [encode_lines(longest) for _ in range(4)]}), 2)
 
     @given(st.lists(st.tuples(_NAMES, _VALUES.filter(lambda value: b"\r\n" not in value)), max_size=12))
     @settings(derandomize=True, deadline=None, max_examples=100)

@@ -31,6 +31,8 @@ from tests.proxy.test_transport_contract import OneByOne
 
 PROJECT = Path(__file__).parents[2]
 LOOPBACK = "127.0.0.1"
+SMALL = 16 * 1024
+"""What is read at once of a connection that has not shown yet that more is taken."""
 
 
 class BatchReactor(Clock):
@@ -157,6 +159,31 @@ class BatchTests(BatchCase):
         end.read()
         self.assertEqual((end.saw_end, end.saw_reset), (False, True))
         self.flushLoggedErrors(ZeroDivisionError)
+
+
+class ReadSizeTests(BatchCase):
+    """How much is read at once."""
+
+    def read(self) -> None:
+        """Let the plane read what is there."""
+        self.wait()
+        self.plane.doRead()
+
+    def test_after_a_pause(self) -> None:
+        """Reads grow while all is taken; who could not take what was read gets a small piece next."""
+        recorder = Recorder()
+        transport, far = self.connect(recorder)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        far.setblocking(False)
+        waiting = bytes(1 << 20)
+        while max(map(len, recorder.pieces), default=0) < 2 * SMALL:
+            far.send(waiting)
+            self.read()
+        transport.pauseProducing()
+        transport.resumeProducing()
+        recorder.pieces.clear()
+        self.read()
+        self.assertLessEqual(len(recorder.pieces[0]), SMALL)
 
 
 class ScarceSocket:
