@@ -1,19 +1,25 @@
 """How many downstream connections there are, and what is done when there are many.
 
 Near the limit, connections at rest (silent since they were made, or between two requests)
-are closed, first those that never said a word, then those that rest longest: so the silent cannot keep out those who have
-something to say.  At the limit all listeners pause; who comes then waits in the kernel, and is
-accepted when others have left.  Nobody is refused, and nothing that is going on is cut.
+are closed, first those that never asked for anything, then those that rest longest.  At the limit those make way
+of whom not a byte has come, and then those that said something a while ago and never asked for anything: so the silent
+cannot keep out those who have something to say, however many wait for a place.  Those who came first make way first,
+and nobody who has not had ``PATIENCE_SECONDS`` to say something.
+If nobody can make way all listeners pause; who comes then waits in the kernel, and is
+accepted when others have left, or have been silent for long enough.  Nobody is refused, and nothing that is going on is cut.
 
 States, by the number of connections::
 
     ROOMY ── 15/16 of the limit ──▶ NEAR: with each tick, rests are closed down to 14/16
-      ▲                               │ the limit
-      └────── below it ──── PAUSED ◀──┘ nothing is accepted
+      ▲                               │ the limit: some make way
+      └────── below it ──── PAUSED ◀──┘ nothing is accepted until they are gone; it is looked again
+                                        for who can, every ``PATIENCE_SECONDS``
 """
 
+from collections import OrderedDict
 from typing import Final, Protocol
 
+from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.metrics.connections import ConnectionMetrics
@@ -23,6 +29,10 @@ DEFAULT_CONNECTIONS: Final = 8000
 """Fewer where the process may have fewer descriptors (``ingress.descriptors``)."""
 LEAST_REST_SECONDS: Final = 2.0
 """Two ticks: who was accepted or answered a moment ago has not had the time to say something."""
+PATIENCE_SECONDS: Final = 0.1
+"""How long a newcomer may be silent where places are short: the first bytes come right behind TCP's handshake."""
+_NEARLY: Final = 0.9
+"""A timer may come a little early."""
 _TELL_SECONDS: Final = 60.0
 
 
@@ -35,9 +45,16 @@ class Connection(Protocol):
     def abort(self) -> None:
         """Close at once."""
 
+    def make_way(self) -> None:
+        """Close now, as one that ``is_mute``; what was begun of a first head is given up."""
+
     @property
     def is_mute(self) -> bool:
         """Whether nothing has come of it, so that nothing is lost with it."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come."""
 
     def rests_since(self) -> float:
         """Return the time of the sweep since when it is at rest; ``NEVER`` if it is not, or must not be closed."""
@@ -74,6 +91,13 @@ class Crowd:
         self._ports: list[Port] = []
         self._told_at = -NEVER
         self._is_near = False
+        self._unheard: OrderedDict[Connection, float] = OrderedDict()
+        """Those that may be silent, in the order in which they came, and when that was ..."""
+        self._mute: OrderedDict[Connection, float] = OrderedDict()
+        """... and those that said something, but perhaps never asked for anything."""
+        self._place = max(1, most // 16)
+        """How many make way at once."""
+        self._looking: IDelayedCall | None = None
 
     def __repr__(self) -> str:
         state = "paused" if self.is_paused else "near the limit" if self._is_near else "roomy"
@@ -85,8 +109,9 @@ class Crowd:
         if self.is_paused:
             port.pause()
 
-    def grown(self) -> None:
+    def grown(self, newcomer: Connection) -> None:
         """There is another connection."""
+        self._unheard[newcomer] = self._sweep.exact_seconds()
         count = len(self._connections)
         if count >= self._near:
             if not self._is_near:
@@ -94,14 +119,73 @@ class Crowd:
                 self._sweep.watch(self)
                 self.deadline = self._sweep.now
             if count >= self.most and not self.is_paused:
-                self._pause()
+                self._reach_limit()
 
-    def shrunk(self) -> None:
+    def shrunk(self, gone: Connection) -> None:
         """There is one connection less."""
+        self._unheard.pop(gone, None)
+        self._mute.pop(gone, None)
         if self.is_paused and len(self._connections) < self.most:
             self.is_paused = False
+            if self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
             for port in self._ports:
                 port.resume()
+
+    def replaced(self, gone: Connection, following: Connection) -> None:
+        """A connection is carried on by another one."""
+        since = self._unheard.pop(gone, None)
+        since = self._mute.pop(gone, since)
+        if since is not None:
+            self._mute[following] = since
+
+    def _reach_limit(self) -> None:
+        """Have some make way, and accept nothing until somebody is gone."""
+        made = self._make_room()
+        if len(self._connections) < self.most:
+            return
+        self.is_paused = True
+        for port in self._ports:
+            port.pause()
+        if not made:
+            self._tell_limit()
+        self._looking = self._sweep.call_after(PATIENCE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Some more may have had their time."""
+        self._looking = None
+        self._make_room()
+        if self.is_paused:
+            self._looking = self._sweep.call_after(PATIENCE_SECONDS, self._look)
+
+    def _make_room(self) -> int:
+        """Have some make way, first of the silent, then of the mute; return how many."""
+        now = self._sweep.exact_seconds()
+        making: list[Connection] = []
+        heard: list[Connection] = []
+        for connection, since in self._unheard.items():
+            if now - since < PATIENCE_SECONDS * _NEARLY or len(making) == self._place:
+                break
+            (making if connection.is_silent else heard).append(connection)
+        for connection in making:
+            del self._unheard[connection]
+        for connection in heard:
+            since = self._unheard.pop(connection)
+            if connection.is_mute:
+                self._mute[connection] = since
+        while self._mute and len(making) < self._place:
+            connection, since = next(iter(self._mute.items()))
+            if connection.is_mute:
+                if now - since < LEAST_REST_SECONDS:
+                    break
+                making.append(connection)
+            del self._mute[connection]
+        for connection in making:
+            connection.make_way()
+        if making:
+            self._metrics.closed_early(len(making))
+        return len(making)
 
     def has_room_beside(self, upstreams: int) -> bool:
         """Whether a client that has requests under way may begin another; *upstreams* is how many sockets these take.
@@ -128,11 +212,8 @@ class Crowd:
         self._told_at = now
         return True
 
-    def _pause(self) -> None:
-        self.is_paused = True
+    def _tell_limit(self) -> None:
         self._metrics.limit_reached()
-        for port in self._ports:
-            port.pause()
         if self._may_tell():
             self.log.warn(
                 "{count} connections are as many as there may be (--max-connections); "

@@ -212,7 +212,10 @@ class PassthroughTunnel:
     def drain(self) -> None:
         """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
 
-    is_mute = False
+    is_mute = is_silent = False
+
+    def make_way(self) -> None:
+        """Nothing: what goes on is not ended for others."""
 
     def rests_since(self) -> float:
         """Return ``NEVER``: nobody here knows what its peers are about."""

@@ -19,7 +19,7 @@ from ingress.proxy.limits import LINGER_SECONDS
 from ingress.proxy.progress import Progress
 from ingress.proxy.request_body import RequestBody
 from ingress.proxy.sweep import NEVER
-from ingress.proxy.transports import has_left, in_batch, is_held_up, unsent
+from ingress.proxy.transports import has_left, has_said_nothing, in_batch, is_held_up, unsent
 
 if TYPE_CHECKING:
     from ingress.proxy.site import ProxySite
@@ -127,6 +127,17 @@ class PatientConnection(AnsweringConnection):
     def is_mute(self) -> bool:
         """Whether nothing has come."""
         return not self._requests
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come."""
+        if self._requests or self._buffer or self.state is not HEAD:
+            return False
+        return has_said_nothing(self.transport)
+
+    def make_way(self) -> None:
+        """Close, since others have more to say; what was begun of a head is given up."""
+        self._close()
 
     def rests_since(self) -> float:
         """Return since when nothing has come and nothing is awaited but a request; ``NEVER`` if that is not so."""

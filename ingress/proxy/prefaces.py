@@ -82,6 +82,7 @@ class Preface:
         self._awaits_header = prefaces.rules.load_balancers is not None
         self._hello = ClientHelloReader() if prefaces.reads_hello else None
         self._is_over = False
+        self._has_come = False
 
     def __repr__(self) -> str:
         state = "over" if self._is_over else "PROXY header" if self._awaits_header else "ClientHello"
@@ -99,6 +100,7 @@ class Preface:
 
     def look(self, received: bytes) -> None:
         """Decide by *received*, all that has come and was not taken off, if that is enough."""
+        self._has_come = True
         if self._awaits_header:
             try:
                 header = read_proxy_header(received)
@@ -154,6 +156,15 @@ class Preface:
         self.abort()
 
     is_mute = True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come."""
+        return not self._has_come
+
+    def make_way(self) -> None:
+        """Close, since others have more to say."""
+        self.abort()
 
     def rests_since(self) -> float:
         """Return since when it waits for what is to come first."""

@@ -102,30 +102,31 @@ class ProxySite:
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
         self._channels.add(connection)
-        self.crowd.grown()
+        self.crowd.grown(connection)
 
     def release(self, connection: Connection) -> None:
         """It has a protocol now, which ``opened`` tells of, or it is gone."""
         self._channels.discard(connection)
-        self.crowd.shrunk()
+        self.crowd.shrunk(connection)
         self._note_drained()
 
     def opened(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is there."""
         self._channels.add(channel)
         self.metrics.downstream_opened(secure)
-        self.crowd.grown()
+        self.crowd.grown(channel)
 
     def replaced(self, channel: Connection, session: Connection) -> None:
         """A downstream connection is carried on by *session*; it stays the same one."""
         self._channels.discard(channel)
         self._channels.add(session)
+        self.crowd.replaced(channel, session)
 
     def closed(self, channel: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
         self._channels.discard(channel)
         self.metrics.downstream_closed(secure)
-        self.crowd.shrunk()
+        self.crowd.shrunk(channel)
         self._note_drained()
 
     def drain(self) -> Deferred[None]:

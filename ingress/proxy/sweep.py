@@ -14,7 +14,7 @@ from email.utils import formatdate
 from time import time
 from typing import Protocol
 
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
@@ -76,6 +76,14 @@ class Sweep:
     def forget(self, watched: Expiring) -> None:
         """Stop looking after *watched*."""
         self._watched.discard(watched)
+
+    def exact_seconds(self) -> float:
+        """Return the clock's time now, where a tick is too long."""
+        return self._clock.seconds()
+
+    def call_after(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
+        """Call back after *seconds*: for what cannot wait for a tick, and is rare."""
+        return self._clock.callLater(seconds, call)
 
     def tick(self) -> None:
         """Take the time, and expire what is overdue."""

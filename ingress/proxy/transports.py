@@ -19,6 +19,7 @@ from typing import Any
 from typing import Protocol as TypingProtocol
 
 from attrs import frozen
+from OpenSSL import SSL
 from twisted.internet import address, main, tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.interfaces import (
@@ -32,6 +33,9 @@ from ingress.proxy.accepting import RestingPort
 
 _TCP_CLOSE, _TCP_CLOSE_WAIT = 7, 8
 """Of Linux: the connection is gone; the peer has ended its side, and we have not."""
+
+
+_BEFORE_HELLO = b"before SSL initialization"
 
 
 class Transport(TypingProtocol):
@@ -140,6 +144,38 @@ def in_batch(transport: object, call: Callable[[], None]) -> None:
         call()
     else:
         call_in_batch(call)
+
+
+def _socket_of(transport: object) -> socket.socket | None:
+    """Return the socket below *transport*, which may be a layer of TLS above another one."""
+    below = transport
+    while below is not None:
+        sock = getattr(below, "socket", None)
+        if isinstance(sock, socket.socket):
+            return sock
+        below = getattr(below, "transport", None)
+    return None
+
+
+def has_said_nothing(transport: object) -> bool:
+    """Whether not a byte has come from the peer of *transport*, of which nobody has read one either.
+
+    Of TLS, what is read before the ClientHello is whole counts as nothing.
+    """
+    handle = getattr(transport, "getHandle", None)
+    connection = handle() if handle is not None else None
+    if isinstance(connection, SSL.Connection) and connection.get_state_string() != _BEFORE_HELLO:
+        return False
+    quiet = getattr(transport, "is_quiet", None)
+    if quiet is not None:
+        return bool(quiet)
+    sock = _socket_of(transport)
+    try:
+        return sock is None or not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 def gather_writes(transport: object) -> None:

@@ -18,7 +18,7 @@ class KeepingSession(Protocol):
     """One connection; *received* is what came, *lost* how often its end was told."""
 
     transport: Any
-    is_mute = False
+    is_mute = is_silent = False
 
     def __init__(self, site: ProxySite, secure: bool) -> None:
         self.site = site
@@ -59,6 +59,9 @@ class KeepingSession(Protocol):
     def abort(self) -> None:
         """Close at once."""
         self.transport.abortConnection()
+
+    def make_way(self) -> None:
+        """Nothing: it is not mute."""
 
     def rests_since(self) -> float:
         """Since ever."""

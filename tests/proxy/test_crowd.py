@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.connections import ConnectionMetrics
 from ingress.proxy.accepting import PAUSE_SECONDS, Rest
-from ingress.proxy.crowd import Crowd
+from ingress.proxy.crowd import PATIENCE_SECONDS, Crowd
 from ingress.proxy.sweep import NEVER, Sweep
 from tests.proxy.playing import GET, OK, ProxyCase
 
@@ -18,11 +18,13 @@ from tests.proxy.playing import GET, OK, ProxyCase
 class FakeConnection:
     """A connection, at rest since some time."""
 
-    def __init__(self, crowd: set[FakeConnection], since: float, is_mute: bool) -> None:
+    def __init__(self, crowd: set[FakeConnection], since: float, is_mute: bool, is_silent: bool) -> None:
         self._crowd = crowd
         self._since = since
         self.is_mute = is_mute
+        self.is_silent = is_silent
         self.closed = False
+        self.came = 0.0
 
     def rests_since(self) -> float:
         return self._since
@@ -32,6 +34,9 @@ class FakeConnection:
         self._crowd.discard(self)
 
     def abort(self) -> None:
+        self.drain()
+
+    def make_way(self) -> None:
         self.drain()
 
 
@@ -64,13 +69,22 @@ class CrowdTests(SynchronousTestCase):
         for port in self.ports:
             self.crowd.add_port(port)
 
-    def come(self, count: int, since: float, is_mute: bool = True) -> list[FakeConnection]:
+    def come(
+        self, count: int, since: float, is_mute: bool = True, is_silent: bool = False
+    ) -> list[FakeConnection]:
         """Let *count* connections come, at rest since so many seconds ago."""
-        come = [FakeConnection(self.connections, 1000.0 - since, is_mute) for _ in range(count)]
+        now = self.clock.seconds()
+        come = [FakeConnection(self.connections, now - since, is_mute, is_silent) for _ in range(count)]
         for each in come:
+            each.came = now
             self.connections.add(each)
-            self.crowd.grown()
+            self.crowd.grown(each)
         return come
+
+    def leave(self, *gone: FakeConnection) -> None:
+        """Tell of the ends of these."""
+        for each in gone:
+            self.crowd.shrunk(each)
 
     def test_roomy(self) -> None:
         """While there is room nobody is closed, however long they rest."""
@@ -111,13 +125,99 @@ class CrowdTests(SynchronousTestCase):
         self.crowd.add_port(late)
         self.assertEqual(late.said, ["pause"])
         for _ in range(3):
-            come.pop().drain()
-            self.crowd.shrunk()
+            gone = come.pop()
+            gone.drain()
+            self.leave(gone)
             self.come(1, -NEVER)
         self.assertEqual(self.ports[0].said, ["pause", "resume"] * 3 + ["pause"])
         self.assertIn("paused", repr(self.crowd))
         pauses = {family.name: family.samples[0].value for family in self.metrics.families()}
         self.assertEqual(pauses["ingress_accept_pauses"], 4)
+
+    def test_silent_make_way(self) -> None:
+        """At the limit the oldest silent ones make way at once, and listeners do not pause."""
+        silent = self.come(31, 0, is_silent=True)
+        self.clock.advance(0.2)
+        self.come(1, 0, is_silent=True)
+        self.assertEqual([each.closed for each in silent], [True] * 2 + [False] * 29)
+        self.assertEqual(self.ports[0].said, [])
+
+    def test_patience(self) -> None:
+        """However many come one after the other, each has a moment to say something; then it makes way."""
+        come: list[FakeConnection] = []
+        for _ in range(500):
+            self.clock.advance(0.001)
+            while self.crowd.is_paused:
+                self.clock.advance(0.001)
+                self.leave(*[each for each in come if each.closed])
+            come += self.come(1, 0, is_silent=True)
+            self.assertLessEqual(len(self.connections), 32)
+            now = self.clock.seconds()
+            self.assertFalse(any(each.closed for each in come if now - each.came < 0.09))
+        self.assertGreater(sum(each.closed for each in come), 460)
+        self.assertLess(self.clock.seconds(), 1000 + 500 / 32 * 2 * PATIENCE_SECONDS)
+
+    def test_gone_later(self) -> None:
+        """Until those who make way are gone, nothing is accepted; then it goes on."""
+        silent = self.come(31, 0, is_silent=True)
+        self.clock.advance(0.2)
+        for each in silent:
+            each.drain = lambda: None  # type: ignore[method-assign]
+        self.come(1, 0, is_silent=True)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.connections.discard(silent[0])
+        self.leave(silent[0])
+        self.assertEqual(self.ports[0].said, ["pause", "resume"])
+        self.assertEqual(self.clock.calls, [call for call in self.clock.calls if call.getTime() >= 1001])
+
+    def test_last_place(self) -> None:
+        """Whoever takes the last place has a moment to say something, and makes way if it does not."""
+        busy = self.come(31, -NEVER, is_mute=False)
+        (last,) = self.come(1, 0, is_silent=True)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.clock.advance(PATIENCE_SECONDS / 2)
+        self.assertFalse(last.closed)
+        self.clock.advance(PATIENCE_SECONDS)
+        self.assertTrue(last.closed)
+        self.leave(last)
+        self.assertEqual(self.ports[0].said, ["pause", "resume"])
+        self.assertFalse(any(each.closed for each in busy))
+
+    def test_half_said(self) -> None:
+        """Those that began to say something make way when the silent are gone, once they had two seconds."""
+        begun = self.come(16, -NEVER)
+        silent = self.come(14, 0, is_silent=True)
+        self.clock.advance(0.2)
+        self.come(2, -NEVER)
+        self.assertEqual(sum(each.closed for each in silent), 2)
+        for each in silent:
+            self.connections.discard(each)
+        self.leave(*silent)
+        self.come(14, -NEVER)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.assertFalse(any(each.closed for each in begun))
+        self.clock.pump([0.1] * 16)
+        self.assertFalse(any(each.closed for each in begun))
+        self.clock.pump([0.1] * 3)
+        self.assertTrue(all(each.closed for each in begun[:2]))
+        self.assertFalse(any(each.closed for each in begun[6:]))
+
+    def test_busy_stay(self) -> None:
+        """Whoever has asked for something is never closed for others that way, whatever it does now."""
+        asked = self.come(32, -NEVER, is_mute=False)
+        self.clock.pump([1] * 5)
+        self.assertFalse(any(each.closed for each in asked))
+
+    def test_carried_on(self) -> None:
+        """A connection that another one carries on keeps its age, and is silent no more."""
+        first = self.come(1, -NEVER, is_silent=True)[0]
+        self.connections.discard(first)
+        session = FakeConnection(self.connections, -NEVER, True, False)
+        self.connections.add(session)
+        self.crowd.replaced(first, session)
+        self.clock.pump([1, 1, 1])
+        self.come(31, -NEVER, is_mute=False)
+        self.assertTrue(session.closed)
 
 
 class RestTests(SynchronousTestCase):
@@ -158,7 +258,7 @@ class SilenceTests(ProxyCase):
     """Connections that say nothing, with real channels."""
 
     def test_others_are_served(self) -> None:
-        """Silent connections make room for those who have something to say, before their time is over."""
+        """Silent connections make room for those who have something to say, at once, and nobody else does."""
         site = self.stage.site
         site.crowd = Crowd(site._channels, 16, self.stage.sweep, self.metrics.connections)
         kept = self.stage.open()
@@ -166,13 +266,42 @@ class SilenceTests(ProxyCase):
         self.upstream().say(OK)
         busy = self.stage.open()
         busy.say(GET)
-        silent = [self.stage.open() for _ in range(14)]
+        silent = [self.stage.open() for _ in range(13)]
+        self.reactor.advance(0.2)
+        silent.append(self.stage.open())
+        self.assertFalse(site.crowd.is_paused)
+        self.assertEqual([each.closed for each in silent], [True] + [False] * 13)
+        begun = [self.stage.open() for _ in range(3)]
+        for each in begun:
+            each.say(GET[:20])
+        for _ in range(100):
+            self.reactor.advance(0.015)
+            silent.append(self.stage.open())
+        self.assertFalse(site.crowd.is_paused)
+        self.assertLessEqual(sum(not each.closed for each in silent), 11)
+        self.assertFalse(any(each.closed for each in (kept, busy, *begun)))
+        newcomer = self.stage.open()
+        newcomer.say(GET.replace(b"shop", b"none"))
+        self.assert_status(newcomer.received, 404)
+        self.assertEqual(self.metrics.value("ingress_downstream_connections_closed_early_total"), 105)
+        self.assertEqual(self.metrics.value("ingress_accept_pauses_total"), 0)
+        self.upstream().say(OK)
+        self.assert_status(busy.received, 200)
+        self.reactor.pass_time(20)
+        self.assertTrue(all(each.closed for each in (*silent, *begun)))
+
+    def test_half_said(self) -> None:
+        """Heads that were begun make room when there is nobody else, once they had two seconds."""
+        site = self.stage.site
+        site.crowd = Crowd(site._channels, 16, self.stage.sweep, self.metrics.connections)
+        begun = []
+        for _ in range(16):
+            begun.append(self.stage.open())
+            begun[-1].say(GET[:20])
         self.assertTrue(site.crowd.is_paused)
         self.reactor.pass_time(3)
         self.assertFalse(site.crowd.is_paused)
-        self.assertEqual(sum(each.closed for each in silent), 2)
-        self.assertFalse(kept.closed)
-        self.assertFalse(busy.closed)
-        self.assertEqual(self.metrics.value("ingress_downstream_connections_closed_early_total"), 2)
-        self.reactor.pass_time(8)
-        self.assertTrue(all(each.closed for each in silent))
+        self.assertEqual([each.closed for each in begun], [True] + [False] * 15)
+        newcomer = self.stage.open()
+        newcomer.say(GET.replace(b"shop", b"none"))
+        self.assert_status(newcomer.received, 404)

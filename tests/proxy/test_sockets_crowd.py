@@ -48,7 +48,7 @@ class CrowdTests(SocketsCase):
             self.sockets.append(sock)
         await self.until(lambda: len(self.channels) == 4)
         await self.turns(20)
-        self.assertEqual(len(self.channels), 4)
+        self.assertLessEqual(len(self.channels), 4)
         for sock in self.sockets:
             sock.close()
         client = await self.connect()

@@ -256,6 +256,13 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         """Whether nothing was asked."""
         return not self.requests
 
+    is_silent = False
+    """Its preface was said, or agreed on."""
+
+    def make_way(self) -> None:
+        """Take no request any more, and close if nothing goes on."""
+        self.leave_now()
+
     def rests_since(self) -> float:
         """Return since when nothing goes on; ``NEVER`` if something does."""
         if self.streams or self.reads_later or self._is_closing or self.has_failed:
