@@ -9,6 +9,9 @@ TEST_JOBS ?= 3
 FAULTS ?=
 TARGETS ?=
 SOAK_SECONDS ?= 300
+# For make versions: other interpreters, which are left out where they are missing, and which tests to run.
+OTHER_PYTHONS ?= python3.12 python3.13
+TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
 CODE = ingress tests twisted/plugins scripts bench
@@ -25,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin sslyze faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -85,11 +88,16 @@ bench-admin: $(dev_environment) ## measure how long the pages of the admin port 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
 
+versions: ## install the lowest and the newest versions of all that is required, from the package index, and run the tests with each
+	@$(have_python)
+	@for python in $(PYTHON) $(OTHER_PYTHONS); do "$$python" -c '' 2>/dev/null || continue; \
+		"$$python" scripts/versions_check.py "$(VENV)-versions-$$(basename "$$python")" $(TEST_JOBS) $(TESTS) || exit 1; done
+
 image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(BENCH_VENV) $(VENV)-fuzz $(VENV)-sslyze build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(BENCH_VENV) $(VENV)-fuzz $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.
@@ -125,12 +133,16 @@ $(sslyze_environment):
 	$(VENV)-sslyze/bin/python -m pip install --quiet --disable-pip-version-check 'sslyze >= 6.3, < 7'
 	@touch $@
 
-define make_venv
+define have_python
 command -v '$(PYTHON)' >/dev/null || { \
 	echo "error: $(PYTHON) is not here; install Python 3.11 or later, or name one: make PYTHON=python3.12" >&2; exit 1; }; \
 '$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	echo "error: $$('$(PYTHON)' -V 2>&1) is too old, 3.11 or later is needed; name one: make PYTHON=python3.12" >&2; exit 1; }; \
 '$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { \
-	echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }; \
+	echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+endef
+
+define make_venv
+$(have_python); \
 test -x $(bin)/python || '$(PYTHON)' -m venv $(VENV)
 endef

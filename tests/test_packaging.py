@@ -20,6 +20,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.tap import Options
 from scripts.image_check import copy_context
+from scripts.versions_check import constraints, requirements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -51,6 +52,23 @@ class CheckoutTests(SynchronousTestCase):
         self.assertEqual(
             [path.name for path in (REPOSITORY / "twisted").rglob("*.py")], ["ingress_plugin.py"]
         )
+
+    def test_bounds(self) -> None:
+        """Each requirement names its lowest version, and an upper bound where something without a public name is used."""
+        text = (REPOSITORY / "setup.cfg").read_text(encoding="utf-8")
+        config = ConfigParser()
+        config.read_string(text)
+        required = [Requirement(line) for line in config["options"]["install_requires"].splitlines() if line]
+        lowest = requirements(text)
+        self.assertEqual(list(lowest), [one.name for one in required])
+        for one in required:
+            self.assertIn(lowest[one.name], one.specifier, one)
+            if one.name in ("pyOpenSSL", "cryptography", "twisted"):
+                self.assertIn("<", {bound.operator for bound in one.specifier}, one)
+        pinned = constraints("lowest", lowest).splitlines()
+        self.assertIn(f"pyOpenSSL == {lowest['pyOpenSSL']}", pinned)
+        self.assertEqual(len(pinned), len(required))
+        self.assertEqual(constraints("newest", lowest), "")
 
     def test_imports_are_required(self) -> None:
         """Every distribution that the package imports is in ``install_requires``, not left to another's needs."""

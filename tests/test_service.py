@@ -7,6 +7,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IAddress, IListeningPort
 from twisted.internet.protocol import ServerFactory
 from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
@@ -135,6 +136,20 @@ class StartTests(ServiceCase):
         self.start(service)
         [error] = self.failures
         self.assertEqual(str(error), "cannot listen on tcp:443: [Errno 98] Address already in use")
+
+    def test_groups_that_openssl_lacks(self) -> None:
+        """Groups that OpenSSL does not have are told, and left out; with none of them there is no start."""
+        with capturedLogs() as events:
+            service = self.make(
+                settings=Settings(access_log=self.mktemp(), use_plane=False, tls_groups="Later:X25519")
+            )
+        [line] = [formatEvent(event) for event in events if "groups" in formatEvent(event)]
+        self.assertRegex(line, r"^OpenSSL .* does not have Later of --tls-groups; X25519 remain$")
+        self.start(service)
+        self.assertEqual(self.ports(), [10254, 80, 443])
+        self.stop(service)
+        with self.assertRaisesRegex(StartError, "^--tls-groups: OpenSSL .* has none of Later$"):
+            self.make(settings=Settings(access_log=self.mktemp(), use_plane=False, tls_groups="Later"))
 
     def test_access_log_that_cannot_be_opened(self) -> None:
         """An access log that cannot be opened is refused before anything starts."""
