@@ -61,6 +61,9 @@ from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 
+LONGEST_CLEARING_SECONDS = 120.0
+"""How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
+
 # With the rest of an identity this stays within the 128 bytes that the API has for it.
 _NAME_CHARACTERS = 90
 
@@ -369,7 +372,10 @@ class IngressService(Service):
         self._controller.stop()
         await self._source.stop()
         if reported is not None:
-            await reported
+            if self._settings.reporting.clear_status_on_shutdown:
+                await self._wait(reported, LONGEST_CLEARING_SECONDS)
+            else:
+                await reported
         self._pool.close()
         await self._ground.stop()
         self._sweep.stop()

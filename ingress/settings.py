@@ -58,6 +58,8 @@ class Reporting:
     """Addresses that the Ingresses show; they come before those of the Service."""
     publish_service: ObjectKey | None = None
     """Service whose addresses the Ingresses show."""
+    clear_status_on_shutdown: bool = False
+    """Whether the addresses are removed at the end, when no other replica is there."""
 
 
 @frozen

@@ -205,3 +205,37 @@ class ServingTests(ReportingCase):
         self.assertEqual((await self.get(self.admin, "/api/leader"))[0], 404)
         self.assertNotIn(b"ingress_is_leader", (await self.get(self.admin, "/metrics"))[1])
         await self.end(controller)
+
+
+class ClearingTests(ReportingCase):
+    """``--clear-status-on-shutdown``."""
+
+    more_options = (f"--publish-status-address={ADDRESS}", "--clear-status-on-shutdown")
+
+    async def test_rolling_update_and_end(self) -> None:
+        """Addresses outlast a rolling update, and are gone when the last replica has ended."""
+        self.server.create(ingress_object("app", HOST))
+        first = self.start_replica()
+        await self.until(lambda: self.has_address("app"))
+        second = self.start_replica()
+        await self.until_replica_ready(second)
+        await self.until(lambda: len(self.server.requests_of("get", "leases")) >= 2)
+        first[0].signal(signal.SIGTERM)
+        self.assertEqual(await self.end_of(first[0]), 0)
+        self.assertTrue(self.has_address("app"))
+        self.assertEqual(len(self.patches()), 1)
+        second[0].signal(signal.SIGTERM)
+        self.assertEqual(await self.end_of(second[0]), 0)
+        self.assertIsNone(self.addresses("app"))
+        for controller, _ in (first, second):
+            self.assertNotIn(b"Traceback", controller.output)
+
+    async def test_hurry(self) -> None:
+        """A second SIGTERM ends it at once."""
+        self.server.create(ingress_object("app", HOST))
+        replica = self.start_replica()
+        await self.until(lambda: self.has_address("app"))
+        self.server.faults.add(Hang(), times=None)
+        replica[0].signal(signal.SIGTERM)
+        await self.turn(0.3)
+        await self.end(replica[0])

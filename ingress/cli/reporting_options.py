@@ -18,6 +18,7 @@ GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
         ("election-id", "NAME"),
         ("election-namespace", "NAME"),
         ("election-ttl", "SECONDS"),
+        ("clear-status-on-shutdown", ""),
     ),
 )
 """Title and options, in the order in which they are shown."""
@@ -68,6 +69,14 @@ class ReportingOptions(RepeatableOptions):
 
     repeatables: ClassVar[tuple[str, ...]] = ("publish-status-address",)
 
+    optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
+        [
+            "clear-status-on-shutdown",
+            None,
+            "Remove the addresses of Ingresses at the end, if no other replica takes the lease over meanwhile.",
+        ],
+    ]
+
     optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
         parameter(
             "publish-service",
@@ -109,4 +118,5 @@ class ReportingOptions(RepeatableOptions):
                 address for some in self._repeated["publish-status-address"] for address in some
             ),
             publish_service=self["publish-service"],
+            clear_status_on_shutdown=bool(self["clear-status-on-shutdown"]),
         )

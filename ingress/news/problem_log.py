@@ -16,7 +16,7 @@ from ingress.model.problems import Problem, Reason
 log = Logger()
 
 SETTLE_SECONDS = 2.0
-"""How long a problem has to last before anybody is told; the same as for Events."""
+"""How long a problem has to last before anybody is told, here and by Events."""
 
 LINES_AT_ONCE = 100
 LINES_PER_SECOND = 10.0

@@ -29,6 +29,7 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.standing import NO_STANDING, Standing
+from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.event_objects import event_key, event_object, series_count, series_patch
 from ingress.status.refusals import Refusals, Right, is_forbidden
@@ -40,9 +41,6 @@ EVENTS_PER_SECOND = 10.0
 EVENTS_AT_ONCE = 50
 MOST_PENDING = 20_000
 """How many problems wait to be told; of more there is no Event."""
-
-SETTLE_SECONDS = 2.0
-"""How long a problem has to last before anybody is told."""
 
 _FORBIDDEN_SECONDS = 20.0
 _ATTEMPTS = 5

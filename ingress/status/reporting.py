@@ -11,8 +11,9 @@ from datetime import datetime
 from threading import Thread
 from typing import Any
 
-from attrs import frozen
-from twisted.internet.defer import Deferred
+from attrs import evolve, frozen
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from ingress.cluster.api_client import ApiConnection, ApiRequest
@@ -33,6 +34,11 @@ from ingress.status.status_writer import WRITES_UNDER_WAY, StatusWriter
 from ingress.translate.options import TranslateOptions
 
 log = Logger()
+
+OTHERS_TURNS = 2.0
+"""How many turns of a candidate the last leader waits for another one, before it removes addresses."""
+CLEAR_SECONDS = 60.0
+"""How long removing them may take."""
 
 _JOIN_SECONDS = 0.5
 _MAX_WRITER_CHARACTERS = 128
@@ -114,21 +120,7 @@ class ClusterReporting:
         terms = Terms.lasting(self._settings.election_ttl_seconds)
         refusals = Refusals()
         self._metrics.began()
-        elector = Elector(
-            self._reactor,
-            self._election_thread.ask,
-            self._lease,
-            self._identity,
-            terms,
-            steady=self._steady,
-            now=self._now,
-            random=self._random,
-            changed=self._leader_changed,
-            regained=self._regained,
-            refusals=refusals,
-            metrics=self._metrics,
-            outage=self._outage,
-        )
+        elector = self._elector(refusals, self._leader_changed)
         statuses = StatusWriter(
             self._reactor,
             self._ask_as_leader,
@@ -160,8 +152,31 @@ class ClusterReporting:
         self._parts = _Parts(elector, statuses, events)
         elector.start()
 
+    def _elector(self, refusals: Refusals, changed: Callable[[bool], None]) -> Elector:
+        return Elector(
+            self._reactor,
+            self._election_thread.ask,
+            self._lease,
+            self._identity,
+            Terms.lasting(self._settings.election_ttl_seconds),
+            steady=self._steady,
+            now=self._now,
+            random=self._random,
+            changed=changed,
+            regained=self._regained,
+            refusals=refusals,
+            metrics=self._metrics,
+            outage=self._outage,
+        )
+
     def stop(self) -> Deferred[None]:
-        """Lead no more, release the lease, end the threads; fires after a second and a half at the latest."""
+        """Lead no more, release the lease, end the threads; fires after a second and a half at the latest.
+
+        Where addresses are to be removed and we lead, it takes longer, and may be canceled.
+        """
+        parts = self._parts
+        if self._settings.clear_status_on_shutdown and parts is not None and parts.elector.may_act():
+            return Deferred.fromCoroutine(self._clear_and_stop(parts))
         self._writing_thread.stop()
         if self._parts is None:
             stopped: Deferred[None] = Deferred()
@@ -169,6 +184,39 @@ class ClusterReporting:
         else:
             stopped = self._parts.elector.stop()
         return stopped.addCallback(lambda _: self._end_threads())
+
+    async def _clear_and_stop(self, parts: _Parts) -> None:
+        """Remove our addresses, unless another replica takes over while it can.
+
+        The Lease is released first, so that whoever is there gets it within a turn.  If nobody does, we
+        are the last, and take part in one more election for the sole purpose of removing.
+        """
+        retry = Terms.lasting(self._settings.election_ttl_seconds).retry_seconds
+        cleared = parts.statuses.clear()
+
+        def changed(is_leading: bool) -> None:
+            if is_leading:
+                parts.statuses.lead()
+            else:
+                parts.statuses.follow()
+
+        last = self._elector(Refusals(), changed)
+        try:
+            await parts.elector.stop()
+            await deferLater(self._reactor, OTHERS_TURNS * retry, lambda: None)
+            self._parts = evolve(parts, elector=last)
+            last.start()
+            await deferLater(self._reactor, retry, lambda: None)
+            if last.may_act():
+                log.info("No other replica has taken the lease: removing the addresses of Ingresses")
+                cleared.addTimeout(CLEAR_SECONDS, self._reactor)
+                await cleared
+        except (CancelledError, TimeoutError):
+            log.info("The addresses of some Ingresses stay, since time was up")
+        finally:
+            self._writing_thread.stop()
+        await last.stop()
+        await self._end_threads()
 
     def objects_changed(self, changes: Changes) -> None:
         """Learn what is different in the store."""

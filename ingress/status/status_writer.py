@@ -21,6 +21,7 @@ from math import inf
 from typing import Any
 
 from attrs import frozen
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
@@ -130,11 +131,18 @@ class StatusWriter:
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
         self._count = 0
+        # There when the addresses are to be removed; fires when they are.
+        self._cleared: Deferred[None] | None = None
 
     @property
     def pending(self) -> int:
         """How many Ingresses are to be looked at."""
         return len(self._agenda)
+
+    def clear(self) -> Deferred[None]:
+        """From now on remove our addresses instead of showing them; fires when none is left, if we lead so long."""
+        self._cleared = Deferred()
+        return self._cleared
 
     def lead(self) -> None:
         """Begin: everything is looked at."""
@@ -232,6 +240,8 @@ class StatusWriter:
             standing = Standing(standing.uid, written, (), self._writer if written else "")
         is_ours = judge_class(ingress, state, self._options).is_ours
         was_ours = key in self._ours
+        if self._cleared is not None:
+            is_ours, was_ours = False, is_ours or was_ours
         addresses = addresses_to_write(standing, published, self._writer, is_ours=is_ours, was_ours=was_ours)
         if is_ours:
             self._ours.add(key)
@@ -261,6 +271,10 @@ class StatusWriter:
 
     def _settled(self) -> None:
         """Say what was written since all was last as it should be."""
+        if self._cleared is not None and not self._agenda and not self._cleared.called:
+            log.info("Removed the addresses of {count} Ingresses", count=self._count)
+            self._count = 0
+            self._cleared.callback(None)
         count, self._count = self._count, 0
         now = self._steady()
         self._rests = {

@@ -27,10 +27,11 @@ class ReportingOptionsTests(SynchronousTestCase):
             "--election-id=ours.leader",
             "--election-namespace=ours",
             "--election-ttl=30",
+            "--clear-status-on-shutdown",
         )
         addresses = (Address("192.0.2.1"), Address("", "lb.test"), Address("2001:db8::1"))
         self.assertEqual(
-            found, Reporting("ours.leader", "ours", 30, addresses, ObjectKey("ours", "txingress"))
+            found, Reporting("ours.leader", "ours", 30, addresses, ObjectKey("ours", "txingress"), True)
         )
 
     def test_defaults(self) -> None:

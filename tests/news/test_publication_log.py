@@ -52,7 +52,7 @@ class PublicationLogTests(SynchronousTestCase):
         }
         with capturedLogs() as events:
             self.log.published(Served(1, 1, 0), objects, RouteNews(1))
-        self.assertLess(len(str(formatEvent(events[0]))), 20_000)
+        self.assertLess(len(str(formatEvent(events[0]))), 25_000)
 
     def test_clock_set_back(self) -> None:
         """A clock that is set back does not silence it."""

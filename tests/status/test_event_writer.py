@@ -12,8 +12,9 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.standing import Standing
+from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status import event_writer
-from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, SETTLE_SECONDS, EventWriter
+from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, EventWriter
 from ingress.status.refusals import Refusals
 from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
 

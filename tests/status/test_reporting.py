@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
@@ -256,6 +257,63 @@ class PairTests(ReportingCase):
         self.assertEqual(
             self.server.get("Lease", "ingress-leader", "txingress")["spec"]["leaseTransitions"], 1
         )
+
+
+class ClearingTests(ReportingCase):
+    """``--clear-status-on-shutdown``."""
+
+    SETTINGS = evolve(ADDRESS, clear_status_on_shutdown=True, election_ttl_seconds=3)
+
+    async def test_last_replica(self) -> None:
+        """The last replica removes its addresses, and no others, and releases the lease."""
+        self.server.create(ingress_object("app", "app.test"))
+        theirs = ingress_object("theirs", "theirs.test")
+        theirs["spec"]["ingressClassName"] = "other"
+        theirs["status"] = {"loadBalancer": {"ingress": [{"ip": "203.0.113.9"}]}}
+        self.server.create(theirs)
+        replica = await self.start("a", self.SETTINGS)
+        await self.until(lambda: self.addresses("app"))
+        await replica.stop()
+        self.assertIsNone(self.addresses("app"))
+        self.assertEqual(self.addresses("theirs"), [{"ip": "203.0.113.9"}])
+        lease = self.server.get("Lease", "ingress-leader", "txingress")["spec"]
+        self.assertEqual(lease["holderIdentity"], "")
+
+    async def test_rolling_update(self) -> None:
+        """While another replica is there, no address is ever missing."""
+        self.server.create(ingress_object("app", "app.test"))
+        first = await self.start("a", self.SETTINGS)
+        await self.until(lambda: self.addresses("app"))
+        second = await self.start("b", self.SETTINGS)
+        await self.until(lambda: len(self.server.requests_of("get", "leases")) >= 2)
+        before = len(self.server.requests_of("patch", "ingresses"))
+        await first.stop()
+        self.assertTrue(second.is_leading)
+        self.assertEqual(len(self.server.requests_of("patch", "ingresses")), before)
+        self.assertTrue(self.addresses("app"))
+
+    async def test_follower(self) -> None:
+        """A replica that does not lead removes nothing, and does not wait."""
+        self.server.create(ingress_object("app", "app.test"))
+        first = await self.start("a", self.SETTINGS)
+        await self.until(lambda: self.addresses("app"))
+        second = await self.start("b", self.SETTINGS)
+        await self.until(lambda: len(self.server.requests_of("get", "leases")) >= 2)
+        began = reactor.seconds()
+        await second.stop()
+        self.assertLess(reactor.seconds() - began, 1.5)
+        self.assertTrue(first.is_leading and self.addresses("app"))
+        self.server.freeze()
+
+    async def test_no_answer(self) -> None:
+        """An API server that does not answer holds up the end for a bounded time."""
+        self.server.create(ingress_object("app", "app.test"))
+        replica = await self.start("a", self.SETTINGS)
+        await self.until(lambda: self.addresses("app"))
+        self.server.freeze()
+        began = reactor.seconds()
+        await replica.stop()
+        self.assertLess(reactor.seconds() - began, 6)
 
 
 class RightsTests(ReportingCase):
