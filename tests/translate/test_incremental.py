@@ -578,6 +578,17 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual(list(after.certificates.exact), ["a.test"])
         self.assertEqual(self.follower.translation.certificates, 1)
 
+    def test_default_certificate_of_others(self) -> None:
+        """A host whose Secret is missing insists while the default certificate covers it, and is valid."""
+        options = TranslateOptions(default_ssl_certificate=ObjectKey("demo", "default"))
+        entry = evolve(asking("a", "a.test"), tls=(IngressTLS(("a.test",), "gone"),))
+        self.start(SERVICE, SLICE, entry, options=options)
+        self.assertEqual(insisting(self.change(batch(tls_secret("default", "a.test")))), ([True], [True]))
+        self.follower.now = ENDED
+        self.assertEqual(insisting(self.change({})), ([True], [False]))
+        self.follower.now = NOW
+        self.assertEqual(insisting(self.change(gone(tls_secret("default", "a.test")))), ([True], [False]))
+
     def test_blocked_hosts(self) -> None:
         """A host without any usable rule is blocked as soon as it would fall to others, and while it would."""
         nothing = evolve(asking("n", "n.a.test"), rules=(IngressRule("n.a.test", None),))
