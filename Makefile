@@ -32,7 +32,7 @@ metadata = setup.cfg pyproject.toml
 .DELETE_ON_ERROR:
 
 help: ## list these commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
 		printf 'make %-12s %s\n' "$$name" "$$text"; done
 
 run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste

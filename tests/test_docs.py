@@ -2,10 +2,12 @@
 
 import ast
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.tap import Options
 
@@ -46,6 +48,18 @@ def defined() -> set[str]:
 
 class DocumentTests(SynchronousTestCase):
     """What the documents point to."""
+
+    def test_make_help(self) -> None:
+        """``make help`` lists every command of the Makefile, and ``CONTRIBUTING.md`` each but itself and the demo's."""
+        make = shutil.which("make")
+        if make is None:
+            raise SkipTest("make is not installed")
+        text = (REPOSITORY / "Makefile").read_text("utf-8")
+        (line,) = re.findall(r"^\.PHONY:(.*)$", text, re.MULTILINE)
+        told = subprocess.check_output([make, "-s", "-C", str(REPOSITORY), "help"], text=True)
+        self.assertEqual(sorted(re.findall(r"^make (\S+) ", told, re.MULTILINE)), sorted(line.split()))
+        page = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
+        self.assertEqual({name for name in line.split() if f"`make {name}`" not in page}, {"help"})
 
     def test_links_lead_somewhere(self) -> None:
         """Relative links, and paths of this repository between backticks, exist."""

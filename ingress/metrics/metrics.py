@@ -60,8 +60,10 @@ DURATION_BUCKETS_SECONDS = (
     5.0,
     10.0,
     30.0,
+    60.0,
+    120.0,
 )
-"""Upper bounds.  Prometheus' own defaults begin at 5 ms; a proxy near its pods is often quicker."""
+"""Upper bounds; the last ones tell a time-out of 60 seconds, the default, from what an Ingress asks for beyond.  Prometheus' own defaults begin at 5 ms; a proxy near its pods is often quicker."""
 
 STATUS_CLASSES = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
 """Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""

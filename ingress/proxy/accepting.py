@@ -6,6 +6,7 @@ the kernel.  Twisted's own ports would accept and close at once what they have n
 """
 
 import errno
+import socket
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -94,8 +95,22 @@ class Rest:
             self._watch(not is_on)
 
 
-class RestingPort(tcp.Port):
-    """Twisted's port, with this way to rest."""
+def keep_to_family(sock: socket.socket) -> socket.socket:
+    """Have a socket of IPv6 take no IPv4, so that both can have the same port, and clients no mapped addresses."""
+    if sock.family is socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return sock
+
+
+class FamilyPort(tcp.Port):
+    """Twisted's port, for one family of addresses."""
+
+    def createInternetSocket(self) -> socket.socket:
+        return keep_to_family(super().createInternetSocket())
+
+
+class RestingPort(FamilyPort):
+    """One with this way to rest."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

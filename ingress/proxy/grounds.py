@@ -17,7 +17,7 @@ from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
-from ingress.proxy.accepting import join
+from ingress.proxy.accepting import join, keep_to_family
 from ingress.proxy.buffered_preface import PrefaceFactory
 from ingress.proxy.connecting import Connector
 from ingress.proxy.listeners import listen, tls_factory
@@ -185,6 +185,7 @@ class _PlaneListening:
     ) -> IListeningPort:
         sock = socket.socket(socket.AF_INET6 if ":" in interface else socket.AF_INET, socket.SOCK_STREAM)
         try:
+            keep_to_family(sock)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((interface, port))
             return self._listen(sock)

@@ -14,11 +14,13 @@ from twisted.internet.interfaces import (
     IProtocolFactory,
     IReactorTime,
 )
-from twisted.internet.protocol import connectionDone
+from twisted.internet.posixbase import PosixReactorBase
+from twisted.internet.protocol import ServerFactory, connectionDone
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 
 from ingress.errors import StartError
+from ingress.proxy.accepting import FamilyPort
 from ingress.proxy.handshakes import Handshakes
 from ingress.proxy.plain_request import ANSWER, is_plain_request
 from ingress.proxy.site import ProxySite
@@ -96,8 +98,27 @@ class _ServerTLSFactory(TLSMemoryBIOFactory):
     handshakes: Handshakes
 
 
+class _FamilyListening:
+    """Stands for a reactor in ``serverFromString``: its ports of TCP are for one family of addresses."""
+
+    def __init__(self, reactor: PosixReactorBase) -> None:
+        self._reactor = reactor
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reactor, name)
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
+    ) -> IListeningPort:
+        listening = FamilyPort(port, factory, backlog, interface, self._reactor)
+        listening.startListening()
+        return cast(IListeningPort, listening)
+
+
 async def listen(reactor: object, description: str, factory: IProtocolFactory) -> IListeningPort:
     """Listen on *description*; raises ``StartError`` naming it when that is impossible."""
+    if isinstance(reactor, PosixReactorBase):
+        reactor = _FamilyListening(reactor)
     try:
         endpoint = serverFromString(cast(Any, reactor), description)
         return cast(IListeningPort, await endpoint.listen(factory))

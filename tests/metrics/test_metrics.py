@@ -5,7 +5,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.metrics import STATUS_CLASSES, Metrics
+from ingress.metrics.metrics import DURATION_BUCKETS_SECONDS, STATUS_CLASSES, Metrics
+from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
@@ -145,6 +146,21 @@ class MetricsTests(SynchronousTestCase):
         shown = self.metrics.render()
         for name in (b"process_cpu_seconds_total ", b"python_info{", b"python_gc_collections_total{"):
             self.assertIn(b"\n" + name, shown)
+
+
+class BucketTests(SynchronousTestCase):
+    """The buckets of the histogram."""
+
+    def test_last(self) -> None:
+        """A request that waits for the default of the read time-out falls into a bucket, and one twice as long, too."""
+        self.assertIn(Timeouts().read_seconds, DURATION_BUCKETS_SECONDS)
+        self.assertGreaterEqual(DURATION_BUCKETS_SECONDS[-1], 2 * Timeouts().read_seconds)
+
+    def test_page(self) -> None:
+        """The page names the last ones."""
+        page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text("utf-8")
+        last = [f"{seconds:g}" for seconds in DURATION_BUCKETS_SECONDS[-3:]]
+        self.assertIn(f"{last[0]}, {last[1]} and {last[2]} seconds", page)
 
 
 class MetricsPageTests(SynchronousTestCase):
