@@ -9,13 +9,13 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from socket import gethostname
 from typing import Any
 from uuid import uuid4
 
 from attrs import evolve
-from OpenSSL import SSL
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
@@ -56,7 +56,8 @@ from ingress.settings import Settings
 from ingress.status.reporting import ClusterReporting
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
-from ingress.tls.profile import VERSIONS, known_groups
+from ingress.tls.groups import usable_groups
+from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
@@ -176,7 +177,7 @@ class IngressService(Service):
         self._failed = failed
         self._snapshot: Snapshot | None = None
         self._ports: list[IListeningPort] = []
-        self._admin_port: IListeningPort | None = None
+        self._admin_ports: list[IListeningPort] = []
         self._is_listening = False
         self._is_stopping = False
         self._in_no_hurry = True
@@ -195,7 +196,7 @@ class IngressService(Service):
         rules, right_of_way = AddressRules(), None
         if isinstance(source, ApiServerSource):
             rules, right_of_way = AddressRules(source.addresses), source.right_of_way
-        groups = self._groups()
+        groups = usable_groups(settings.tls_groups)
         self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way, UpstreamContexts(groups))
         limits = settings.limits
         self._pool = UpstreamPool(
@@ -248,24 +249,6 @@ class IngressService(Service):
         self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current().certificates)
 
-    def _groups(self) -> bytes:
-        """Return those of ``--tls-groups`` that OpenSSL has, and tell which it lacks."""
-        wanted = self._settings.tls_groups.encode("ascii")
-        version = SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode("ascii", "replace")
-        try:
-            known = known_groups(wanted)
-        except ValueError:
-            raise StartError(f"--tls-groups: {version} has none of {self._settings.tls_groups}") from None
-        missing = set(wanted.split(b":")) - set(known.split(b":"))
-        if missing:
-            self.log.warn(
-                "{version} does not have {missing} of --tls-groups; {known} remain",
-                version=version,
-                missing=", ".join(sorted(one.decode("ascii") for one in missing)),
-                known=known.decode("ascii"),
-            )
-        return known
-
     # Start
 
     def startService(self) -> None:
@@ -280,8 +263,20 @@ class IngressService(Service):
         self._ground.start()
         self._access_log.start()
         leader = None if self._reporting is None else self._reporting.picture
-        admin = admin_site(self.missing, self._current, self._metrics, self._reactor, leader)
-        self._admin_port = await listen(self._reactor, self._settings.admin, admin)
+        settings = self._settings
+        pages = partial(
+            admin_site,
+            self.missing,
+            self._current,
+            self._metrics,
+            self._reactor,
+            leader,
+            names=settings.admin_hosts,
+        )
+        self._admin_ports.append(await listen(self._reactor, settings.admin, pages()))
+        if settings.probes is not None:
+            site = pages(only_probes=True)
+            self._admin_ports.append(await listen(self._reactor, settings.probes, site))
         await self._source.start(self._controller)
 
     def _start_failed(self, failure: Failure) -> None:
@@ -380,8 +375,8 @@ class IngressService(Service):
         await self._ground.stop()
         self._sweep.stop()
         self._access_log.stop()
-        if self._admin_port is not None:
-            await maybeDeferred(self._admin_port.stopListening)
+        for port in self._admin_ports:
+            await maybeDeferred(port.stopListening)
 
     async def _wait(self, awaited: Deferred[None], seconds: float) -> None:
         """Wait until *awaited* fires, for at most *seconds*, and not at all in a hurry."""

@@ -69,6 +69,10 @@ class Settings:
     http: tuple[str, ...] = ("tcp:80",)
     https: tuple[str, ...] = ("tcp:443",)
     admin: str = "tcp:10254:interface=127.0.0.1"
+    probes: str | None = None
+    """Where health, readiness and metrics alone are shown, besides the admin port."""
+    admin_hosts: tuple[str, ...] = ()
+    """Names, in lower case, by which either may be asked."""
 
     kubeconfig: str | None = None
     context: str | None = None

@@ -25,6 +25,7 @@ from ingress.cli import (
     option_values,
     reporting_options,
     running_options,
+    source_options,
 )
 from ingress.cli.option_rows import parameter
 from ingress.settings import Settings
@@ -57,26 +58,14 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("http", "DESCRIPTION"),
             ("https", "DESCRIPTION"),
             ("admin", "DESCRIPTION"),
+            ("probes", "DESCRIPTION"),
+            ("admin-host", "NAME"),
             ("trusted-proxies", "CIDR"),
             ("use-proxy-protocol", ""),
             ("enable-ssl-passthrough", ""),
         ),
     ),
-    (
-        "Objects from an API server",
-        (
-            ("kubeconfig", "FILE"),
-            ("context", "NAME"),
-            ("server", "URL"),
-            ("namespace", "NAME"),
-            ("secret-mode", "MODE"),
-            ("secret-field-selector", "SELECTOR"),
-        ),
-    ),
-    (
-        "Objects from manifests",
-        (("manifests", "PATH"), ("endpoint", f"{option_values.SERVICE_FORM}=HOST:PORT")),
-    ),
+    *source_options.GROUPS,
     class_options.GROUP,
     (
         "Backends and certificates",
@@ -111,6 +100,7 @@ class Options(
     http2_options.Http2Options,
     limit_options.LimitOptions,
     running_options.RunningOptions,
+    source_options.SourceOptions,
 ):
     """The options of ``twistd ingress``.  ``settings()`` is what they come to."""
 
@@ -136,21 +126,7 @@ class Options(
 
     optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
         parameter("admin", _DEFAULTS.admin, "Where health, readiness, metrics and the live routes are shown.", _read_description),
-        parameter("kubeconfig", None, "Kubeconfig file that names the API server and the credentials.", option_values.read_existing_path),
-        parameter("context", None, "Context of the kubeconfig to use instead of its current one.", option_values.read_word),
-        parameter("server", None, "URL of the API server, instead of the kubeconfig's.", option_values.read_url),
-        parameter(
-            "secret-mode",
-            "watch",
-            "How Secrets are read: watch (list and watch them, keep those referred to) or get (ask for these by name).",
-            option_values.read_secret_mode,
-        ),
-        parameter(
-            "secret-field-selector",
-            _DEFAULTS.secret_field_selector,
-            "Which Secrets to watch; empty for all. Others are read by name when referred to.",
-            option_values.read_field_selector,
-        ),
+        parameter("probes", None, "Where health, readiness and metrics are shown besides, and nothing else.", _read_description),
         parameter(
             "default-backend-service",
             None,
@@ -193,11 +169,10 @@ class Options(
     repeatables: ClassVar[tuple[str, ...]] = (
         *reporting_options.ReportingOptions.repeatables,
         *backend_options.BackendOptions.repeatables,
+        *source_options.SourceOptions.repeatables,
         "http",
         "https",
-        "namespace",
-        "manifests",
-        "endpoint",
+        "admin-host",
         "trusted-proxies",
     )
 
@@ -213,17 +188,9 @@ class Options(
         """Network of load balancers in front of us, whose X-Forwarded-* are believed."""
         self._add("trusted-proxies", option_values.read_network, text)
 
-    def opt_namespace(self, text: str) -> None:
-        """Namespace to read; without it, all of them."""
-        self._add("namespace", option_values.read_namespace, text)
-
-    def opt_manifests(self, text: str) -> None:
-        """YAML file, or directory of them, to read and follow instead of an API server."""
-        self._add("manifests", option_values.read_existing_path, text)
-
-    def opt_endpoint(self, text: str) -> None:
-        """Where a Service of the manifests runs if no EndpointSlice says so; *=HOST:PORT is for any Service."""
-        self._add("endpoint", option_values.read_manual_endpoint, text)
+    def opt_admin_host(self, text: str) -> None:
+        """Name by which the admin port and --probes are asked, besides IP addresses and localhost."""
+        self._add("admin-host", option_values.read_host_name, text)
 
     def opt_help(self) -> None:
         """Print this help and exit."""
@@ -255,12 +222,6 @@ class Options(
     def postOptions(self) -> None:
         """Refuse options that contradict each other."""
         super().postOptions()
-        if self._repeated["manifests"]:
-            for name in ("kubeconfig", "context", "server"):
-                if self[name] is not None:
-                    raise usage.UsageError(f"--manifests and --{name} exclude each other")
-        elif self._repeated["endpoint"]:
-            raise usage.UsageError("--endpoint is only for --manifests")
         if self["use-proxy-protocol"] and not self._repeated["trusted-proxies"]:
             raise usage.UsageError("--use-proxy-protocol needs --trusted-proxies, which say who may connect")
 
@@ -271,6 +232,8 @@ class Options(
             http=repeated["http"] or _DEFAULTS.http,
             https=repeated["https"] or _DEFAULTS.https,
             admin=self["admin"],
+            probes=self["probes"],
+            admin_hosts=repeated["admin-host"],
             kubeconfig=self["kubeconfig"],
             context=self["context"],
             server=self["server"],

@@ -56,11 +56,13 @@ class EndToEndCase(TestCase):
         self.manifests.mkdir()
         self.access_log = self.directory / "access.log"
         self.clients: list[DownstreamWire] = []
+        self.admins: set[int] = set()
         self.addCleanup(self.disconnect)
 
     def start(self, *options: str) -> ControllerProcess:
         """Start a controller on ports of its own."""
         self.http, self.https, self.admin = (free_port() for _ in range(3))
+        self.admins.add(self.admin)
         listeners = (("http", self.http), ("https", self.https), ("admin", self.admin))
         controller = ControllerProcess(
             self.reactor,
@@ -121,6 +123,9 @@ class EndToEndCase(TestCase):
 
     async def answer(self, port: int, path: str, host: str, trust: Authority | None = None) -> Answer | None:
         """Return an answer, if there is one."""
+        if port in self.admins:
+            # Its pages are shown by address alone.
+            host = "127.0.0.1"
         try:
             client = await self.connect(port, host, trust)
         except ConnectError:

@@ -109,6 +109,40 @@ def called_in_the_cluster() -> set[tuple[str, str, str, str]]:
     }
 
 
+def breaches(level: str, spec: Mapping[str, Any]) -> set[str]:
+    """What this pod spec does that a level of the Pod Security Standards forbids, by the names that these have.
+
+    https://kubernetes.io/docs/concepts/security/pod-security-standards/, for Linux.  What is not used here is forbidden in any
+    case, so that whoever uses it looks here.
+    """
+    if level == "privileged":
+        return set()
+    found = {name for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)}
+    found |= {"volumes" for _ in spec.get("volumes", ())}
+    of_pod = spec.get("securityContext", {})
+    found |= {name for name in ("sysctls", "seLinuxOptions", "appArmorProfile") if name in of_pod}
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        context = container.get("securityContext", {})
+        found |= {"hostPorts" for port in container.get("ports", ()) if port.get("hostPort")}
+        found |= {name for name in ("privileged", "procMount") if context.get(name)}
+        capabilities = context.get("capabilities", {})
+        if set(capabilities.get("add", ())) - {"NET_BIND_SERVICE"}:
+            found.add("capabilities")
+        if level == "restricted":
+            if "ALL" not in capabilities.get("drop", ()):
+                found.add("capabilities")
+            if context.get("allowPrivilegeEscalation") is not False:
+                found.add("allowPrivilegeEscalation")
+            if not {**of_pod, **context}.get("runAsNonRoot") or {**of_pod, **context}.get("runAsUser") == 0:
+                found.add("runAsNonRoot")
+            if {**of_pod, **context}.get("seccompProfile", {}).get("type") not in (
+                "RuntimeDefault",
+                "Localhost",
+            ):
+                found.add("seccompProfile")
+    return found
+
+
 class PodTestCase(SynchronousTestCase):
     """What holds for each pod of this image, whether read from a file or rendered."""
 
@@ -135,16 +169,20 @@ class PodTestCase(SynchronousTestCase):
         settings = options_of(container).settings()
 
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-        listening = {"http": settings.http[0], "https": settings.https[0], "admin": settings.admin}
+        listening = {"http": settings.http[0], "https": settings.https[0], "probes": settings.probes or ""}
         for name, description in listening.items():
             self.assertEqual(description.split(":")[1], str(ports[name]), name)
 
         for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
             request = container[probe]["httpGet"]
-            self.assertEqual((request["path"], request["port"]), (path, "admin"))
+            self.assertEqual((request["path"], request["port"]), (path, "probes"))
             # The kubelet asks at the pod's address unless told otherwise.
-            interface = "127.0.0.1" if "interface=127.0.0.1" in settings.admin else None
+            interface = "127.0.0.1" if "interface=127.0.0.1" in (settings.probes or "") else None
             self.assertEqual(request.get("host"), interface)
+
+        # What names routes and objects is for who may forward a port to the pod.
+        self.assertTrue(settings.admin.endswith(":interface=127.0.0.1"))
+        self.assertNotIn(int(settings.admin.split(":")[1]), ports.values())
 
         stopping = settings.shutdown_delay_seconds + settings.shutdown_grace_seconds
         self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], stopping + STOP_MARGIN_SECONDS)
@@ -308,6 +346,30 @@ class RenderedTests(PodTestCase):
             )
             self.assertEqual(needed - kinds, set(), overlay)
 
+    def test_pod_security(self) -> None:
+        """Each namespace enforces the strictest level of Pod Security that its pods pass."""
+        label = "pod-security.kubernetes.io/enforce"
+        for overlay in OVERLAYS:
+            found = rendered(f"overlays/{overlay}")
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            (namespace,) = (one for one in found if one["kind"] == "Namespace")
+            levels = [
+                level
+                for level in ("restricted", "baseline", "privileged")
+                if not breaches(level, pod(workload))
+            ]
+            self.assertEqual(namespace["metadata"]["labels"][label], levels[0], overlay)
+            self.assertEqual(levels[0] == "privileged", overlay == "daemonset-hostnetwork")
+
+    def test_breaches_are_found(self) -> None:
+        """A pod that asks for nothing breaks four rules of the strictest level."""
+        self.assertEqual(
+            breaches("restricted", {"containers": [{}]}),
+            {"capabilities", "allowPrivilegeEscalation", "runAsNonRoot", "seccompProfile"},
+        )
+        self.assertEqual(breaches("baseline", {"containers": [{}]}), set())
+        self.assertEqual(breaches("baseline", {"containers": [{}], "hostNetwork": True}), {"hostNetwork"})
+
     def test_overlays_are_all_tested(self) -> None:
         """There is no overlay that these tests do not know."""
         self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
@@ -330,6 +392,11 @@ class RenderedTests(PodTestCase):
                 ["txingress", "txingress-service"],
             )
         self.assertEqual(settings.reporting.publish_service, ObjectKey(own, "txingress"))
+        # To delete the overlay must not delete what tenants have; so the namespaces are made by hand.
+        self.assertEqual([one["metadata"]["name"] for one in found if one["kind"] == "Namespace"], [own])
+        page = (K8S / "README.md").read_text("utf-8")
+        for namespace in settings.namespaces:
+            self.assertIn(f"    kubectl create namespace {namespace}\n", page)
         for binding in (one for one in found if one["kind"] == "RoleBinding"):
             self.assertEqual(binding["subjects"][0]["namespace"], workload["metadata"]["namespace"])
             self.assertEqual(binding["subjects"][0]["name"], pod(workload)["serviceAccountName"])

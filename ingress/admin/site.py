@@ -1,6 +1,6 @@
 """The pages of the admin port, as a twisted.web site.
 
-``GET`` and ``HEAD`` only: nothing can be changed here, and nothing secret is shown.
+``GET`` and ``HEAD`` only, and only by an address or a known name (``hosts``): nothing can be changed here, and nothing secret is shown.
 Where to listen, and what "ready" means, is for others to say.  A page is made when
 it is asked for, from the snapshot that is current then; one that grows with the cluster
 is made in slices (``pages``).  All others are answered in the next turn of the reactor, so that a
@@ -8,7 +8,7 @@ connection gets one answer a turn, however many requests it sends at once.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from twisted.web import http
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
+from ingress.admin.hosts import is_known_host
 from ingress.admin.pages import LargePages
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
@@ -26,6 +27,10 @@ from ingress.translate.snapshot import Snapshot
 
 _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
+PROBES = frozenset((b"/", b"/healthz", b"/readyz", b"/metrics"))
+"""What ``--probes`` shows."""
+_MISDIRECTED = 421
+_UNKNOWN_HOST = b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n"
 
 
 @frozen
@@ -53,8 +58,11 @@ class AdminResource(Resource):
         metrics: Metrics,
         clock: IReactorTime,
         leader: Callable[[], Mapping[str, object]] | None = None,
+        names: Collection[str] = (),
+        only_probes: bool = False,
     ) -> None:
         super().__init__()
+        self._names = frozenset(names)
         self._readiness = readiness
         self._clock = clock
         self._large_pages = LargePages(clock)
@@ -79,8 +87,11 @@ class AdminResource(Resource):
                 lambda: _Page(json.dumps(leader(), indent=2).encode() + b"\n", _JSON),
             )
 
+        if only_probes:
+            self._pages = {path: page for path, page in self._pages.items() if path in PROBES}
+
     def render(self, request: Request) -> int:
-        """Answer 200, 503 (not ready, or too many large pages at once), 404 or 405, all but the JSON and the metrics as plain text."""
+        """Answer 200, 503 (not ready, or too many large pages at once), 404, 405 or 421 (a name that is not known), all but the JSON and the metrics as plain text."""
         call = self._clock.callLater(0, self._answer, request)
 
         def gone(_: Failure) -> None:
@@ -100,13 +111,15 @@ class AdminResource(Resource):
             page = _Page(b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE)
             request.setHeader("Content-Type", page.content_type)
             request.setHeader("Retry-After", "1")
-        request.setResponseCode(page.status)
+        request.setResponseCode(page.status, http.RESPONSES.get(page.status, b"Misdirected Request"))
         request.setHeader("Content-Length", str(len(page.content)))
         if request.method != b"HEAD":
             request.write(page.content)
         request.finish()
 
     def _page(self, request: Request) -> _Page | _LargePage:
+        if not is_known_host(request.requestHeaders.getRawHeaders(b"host", []), self._names):
+            return _Page(_UNKNOWN_HOST, status=_MISDIRECTED)
         described = self._pages.get(request.path)
         if described is None:
             return _Page(b"no such page\n", status=http.NOT_FOUND)
@@ -142,11 +155,16 @@ def admin_site(
     metrics: Metrics,
     reactor: IReactorTime,
     leader: Callable[[], Mapping[str, object]] | None = None,
+    *,
+    names: Collection[str] = (),
+    only_probes: bool = False,
 ) -> Site:
     """Return the site of the admin port.
 
     *readiness* returns what is missing, one line each, and nothing when all is ready;
     *snapshot* returns the current one, an empty one before the first; *leader* what is known of
-    the election, where there is one.
+    the election, where there is one.  *names* are those of hosts by which it may be asked, in lower
+    case; *only_probes* leaves out what names routes and objects in full.
     """
-    return _QuietSite(AdminResource(readiness, snapshot, metrics, reactor, leader), reactor=reactor)
+    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes)
+    return _QuietSite(pages, reactor=reactor)

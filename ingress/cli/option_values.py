@@ -71,6 +71,16 @@ def read_namespace(text: str) -> str:
     return text
 
 
+def read_host_name(text: str) -> str:
+    """Read the name of a host, as ``Host`` has it, without a port; return it in lower case."""
+    labels = text.lower().removesuffix(".").split(".")
+    if len(text) > 253 or not all(
+        re.fullmatch(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", label) for label in labels
+    ):
+        raise ValueError("not a host name; IP addresses and localhost need none")
+    return ".".join(labels)
+
+
 def read_secret_mode(text: str) -> str:
     """Read how Secrets are to be read."""
     if text not in ("watch", "get"):

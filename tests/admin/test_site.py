@@ -29,9 +29,11 @@ class AdminSiteTests(SynchronousTestCase):
         self.clock = MemoryReactorClock()
         self.site: Site = admin_site(lambda: self.missing, lambda: self.snapshot, self.metrics, self.clock)
 
-    def ask(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+    def ask(
+        self, path: str, method: str = "GET", host: str = "10.0.0.7:10254"
+    ) -> tuple[int, dict[str, str], str]:
         client: Any = StubTreq(self.site.resource)
-        asked = client.request(method, f"http://admin.test{path}")
+        asked = client.request(method, f"http://{host}{path}")
         while self.clock.getDelayedCalls():
             self.clock.advance(0)
         client.flush()
@@ -115,6 +117,40 @@ class AdminSiteTests(SynchronousTestCase):
                 self.assertEqual((status, fields["allow"]), (405, "GET, HEAD"))
                 self.assertEqual(body, "only GET and HEAD\n")
 
+    def test_names(self) -> None:
+        """Asked by a name that is not known every page is 421, whatever the method, with a sentence that says what helps."""
+        for path in (*PATHS, "/nothing"):
+            for method in ("GET", "POST"):
+                status, fields, body = self.ask(path, method, "rebound.example:10254")
+                self.assertEqual((status, fields["content-type"]), (421, "text/plain; charset=utf-8"))
+                self.assertIn("--admin-host=NAME", body)
+
+    def test_known_names(self) -> None:
+        """Names that the operator gave are fine, in any case, with and without a port."""
+        self.site = admin_site(
+            tuple, lambda: self.snapshot, self.metrics, self.clock, names=("ingress.internal",)
+        )
+        for host in ("Ingress.Internal:10254", "ingress.internal.", "localhost", "127.0.0.1:1"):
+            self.assertEqual(self.ask("/api/routes", host=host)[0], 200, host)
+        self.assertEqual(self.ask("/api/routes", host="other.internal")[0], 421)
+
+    def test_probes(self) -> None:
+        """Where probes alone are shown there is no page that names routes, problems or certificates."""
+        self.site = admin_site(
+            lambda: self.missing,
+            lambda: self.snapshot,
+            self.metrics,
+            self.clock,
+            lambda: {"leader": "us"},
+            only_probes=True,
+        )
+        for path in ("/healthz", "/readyz", "/metrics"):
+            self.assertEqual(self.ask(path)[0], 200)
+        for path in ("/api/routes", "/api/problems", "/api/certificates", "/api/leader"):
+            self.assertEqual(self.ask(path)[::2], (404, "no such page\n"))
+        self.assertEqual(len(self.ask("/")[2].splitlines()), 4)
+        self.assertEqual(self.ask("/metrics", host="rebound.example")[0], 421)
+
     def test_unknown(self) -> None:
         """Any other path is not found, in plain text, also one below a page."""
         for path in ("/nothing", "/healthz/", "/api", "/api/routes/1"):
@@ -129,7 +165,7 @@ class AdminSiteTests(SynchronousTestCase):
             protocol = self.site.buildProtocol(transport.getPeer())
             assert protocol is not None
             protocol.makeConnection(transport)
-            protocol.dataReceived(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            protocol.dataReceived(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             self.clock.advance(0)
         self.assertTrue(transport.value().endswith(b"\r\n\r\nok\n"))
         self.assertEqual(events, [])
