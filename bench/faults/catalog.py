@@ -9,6 +9,7 @@ from bench.faults.scripts import (
     crowds,
     deaths,
     floods,
+    greed,
     inside,
     retries,
     short,
@@ -24,6 +25,7 @@ FAULTS: tuple[Fault, ...] = (
     *slowness.FAULTS,
     *crowds.FAULTS,
     *floods.FAULTS,
+    *greed.FAULTS,
     *changes.FAULTS,
     *inside.FAULTS,
 )
