@@ -187,6 +187,8 @@ class _RulesReader:
         regex: RegexPath | None = None
         if has_regex_signs(text):
             # What it means depends on who else names the host, and what it leaves to others on that.
+            # Half of a surrogate pair, which no request can hold, must not keep the path from being closed.
+            text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
             regex = RegexPath(fault, _LIKELY_REGEX.search(text) is not None)
         elif fault is not None:
             shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"

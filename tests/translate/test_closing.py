@@ -162,6 +162,13 @@ class ClosingTests(SynchronousTestCase):
         self.assertEqual(answer(snapshot, challenge), "solver")
         self.assertEqual(answer(snapshot, "/.well-known/other"), "503")
 
+    def test_path_that_is_no_text(self) -> None:
+        """A path with half of a surrogate pair is closed as far as it can be read, with client certificates, too."""
+        asked = {"use-regex": "true", "auth-tls-secret": "demo/gone"}
+        site = ingress("site", [("/a(\ud800)", "Prefix"), ("/", "Prefix")], asked)
+        snapshot = translate(state_of([site]), TranslateOptions(), NOW)
+        self.assertEqual({route.match for route in snapshot.table.routes}, {Match.BEGINNING, Match.PREFIX})
+
     def test_many_expressions_are_one_look_each(self) -> None:
         """A host with hundreds of expressions and paths is decided in one pass over them."""
         paths = [(f"/a{number}(/|$)(.*)", "ImplementationSpecific") for number in range(300)]
