@@ -20,9 +20,10 @@ from ingress.proxy.limits import MAX_UPSTREAM_IDLE
 
 _RATE = 100
 """Connections a second."""
-_SHARE = 5
-"""Of the time of the soak test, each of the five has one part in so many."""
-_WARM_UP_SHARE = 0.4
+_SHARE = 3
+"""Each of the five has the time of the soak test, divided by this."""
+_WARM_UP_SHARE = 0.6
+"""After so much of it there is as much memory as all that are open at once need."""
 _SAMPLE_SECONDS = 0.5
 _HELD_SECONDS = 5.0
 """How long each connection stays: long enough for whatever looks through memory meanwhile to take it for something that lasts."""
@@ -149,7 +150,7 @@ async def _soak(stage: Stage, visit: _Visit) -> None:
 
 
 async def short_plain(stage: Stage) -> None:
-    """100 connections a second, each with one request and held for 5 s, for a fifth of SOAK_SECONDS."""
+    """100 connections a second, each with one request and held for 5 s, for a third of SOAK_SECONDS."""
     await _soak(stage, _get)
 
 

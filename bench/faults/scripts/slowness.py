@@ -24,6 +24,7 @@ _SLOW_READERS = 150
 _ANSWER_BYTES = 1_000_000
 _SEND_GAP_SECONDS = 5.0
 _KIB_PER_READER = 64
+"""Half of them get chunks, of which 64 KiB and a read of 32 KiB may wait; what the others get waits in the kernel."""
 _FRAMINGS = ("/length", "/chunks")
 _STEADY_READERS = 20
 _STEADY_SECONDS = 8.0

@@ -27,9 +27,9 @@ from ingress.proxy.transports import KernelCopy, in_kernel
 
 HIGH_WATER = 64 * 1024
 """Bytes that wait to be sent before the producer is paused."""
-LOW_WATER = 16 * 1024
-_SMALL_READ = 16 * 1024
-_LARGE_READ = 256 * 1024
+LOW_WATER = _SMALL_READ = 16 * 1024
+_LARGE_READ = 32 * 1024
+"""Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
 _MAX_PIECES = 32
 _NOTHING: deque[memoryview] = deque()
 """What waits on a connection at rest; never changed, and no byte of any connection's own."""
