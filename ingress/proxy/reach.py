@@ -11,7 +11,8 @@ from ingress.translate.endpoint_rules import EndpointRules, Pair
 
 def endpoint_rules(settings: Settings, api_server: Callable[[], Collection[Pair]]) -> EndpointRules:
     """Return which endpoints may be connected to; *api_server* returns where the API server was reached."""
-    listening = map(bound_to, (*settings.http, *settings.https, settings.admin))
+    probes = () if settings.probes is None else (settings.probes,)
+    listening = map(bound_to, (*settings.http, *settings.https, settings.admin, *probes))
     return EndpointRules(
         allowed=tuple(map(ip_network, settings.endpoint_networks)),
         allows_local=bool(settings.manifests),
