@@ -258,7 +258,9 @@ class GrpcCallTests(GrpcProcessCase):
 
         self.assertEqual(await self.do(amid), MEBIBYTE)
         lines = await self.lines(3)
-        self.assertEqual([fields[5] for fields in lines], [b"499", b"499", b"200"])
+        # The server keeps the deadline, too, and may answer in time that it is over.
+        self.assertIn(lines[0][5], (b"200", b"499"))
+        self.assertEqual([fields[5] for fields in lines[1:]], [b"499", b"200"])
         self.assertLess(int(lines[2][6]), 100 * MEBIBYTE)
         await self.ends_well(self.controller)
 
