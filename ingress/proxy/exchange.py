@@ -128,7 +128,12 @@ class Exchange(Attempting):
     # What render() decides
 
     def reply(self, reply: Reply, route: Route | None = None) -> None:
-        """Answer with a reply of our own; *route* is the one that matched, for the log."""
+        """Answer with a reply of our own; *route* is the one that matched, for the log.
+
+        An exchange that is over stays so: whoever takes its time to answer cannot know that downstream has left.
+        """
+        if self.state is _DONE:
+            return
         self._route = route or self._route
         self.status = reply.status
         if reply.status >= 300 and is_grpc(self.head):

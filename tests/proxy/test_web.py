@@ -6,6 +6,8 @@ from twisted.web.static import Data
 from twisted.web.util import Redirect
 
 from ingress.proxy.web import MAX_COLLECTED
+from tests.fakes.http2_frames import reset
+from tests.proxy.http2_case import Http2UpstreamCase
 from tests.proxy.playing import GET, OK, ProxyCase, body_of
 
 
@@ -80,3 +82,38 @@ class MountedResourceTests(ProxyCase):
         """An answer that is not collected for its size becomes a 500."""
         self.root.putChild(b"much", Data(b"x" * (MAX_COLLECTED + 1), "text/plain"))
         self.assert_status(self.get(b"/.well-known/own/much"), 500)
+
+    def test_client_left(self) -> None:
+        """An answer for a client that has left goes nowhere, and counts for nothing; so does an error."""
+        later = Later()
+        self.root.putChild(b"later", later)
+        self.get(b"/.well-known/own/later")
+        self.down.finish()
+        self.assert_ended(499)
+        [request] = later.requests
+        request.write(b"x" * (MAX_COLLECTED + 1))
+        request.finish()
+        self.assertEqual(self.down.received, b"")
+        self.assert_ended(499)
+
+
+class Http2MountedResourceTests(Http2UpstreamCase):
+    """The same for a client that speaks HTTP/2."""
+
+    def test_stream_was_reset(self) -> None:
+        """An answer for a stream that its client has reset goes nowhere, and counts for nothing."""
+        later = Later()
+        self.stage.site.mount(b"/later", later)
+        client = self.client()
+        client.send(client.request(1, path=b"/later"), reset(1), client.request(3, path=b"/later"))
+        client.look()
+        self.assert_ended(499)
+        first, second = later.requests
+        first.write(b"late")
+        first.finish()
+        self.assert_ended(499)
+        second.write(b"in time")
+        second.finish()
+        client.look()
+        self.assertEqual((client.statuses(1), client.body(3)), ([], b"in time"))
+        self.assert_ended(499, 200)
