@@ -156,6 +156,13 @@ class EndpointTests(ProblemsCase):
         await self.until_ready(self.start(*options))
         self.assertEqual(await self.get(self.http), (200, b"app"))
 
+    async def until_problem(self, words: str) -> None:
+        """Wait until the admin port shows one problem, and this is what it says."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while len(shown := await self.problems()) != 1 or words not in shown[0]["message"]:
+            self.assertLess(self.reactor.seconds(), deadline, shown)
+            await self.turn(0.02)
+
     async def test_manifests_may_name_this_host_but_not_the_controller(self) -> None:
         """Loopback is allowed there; the admin port and the listeners are not reached through the proxy."""
         app = self.upstream(b"app")
@@ -173,8 +180,8 @@ class EndpointTests(ProblemsCase):
                 slice_object("app", Endpoint("127.0.0.1", port)),
             )
             await self.until_get((503, b"503 Service Unavailable\n"), self.http)
-            (problem,) = await self.problems()
-            self.assertIn(f"127.0.0.1:{port}, which is a listener of this controller", problem["message"])
+            # Endpoints are taken away at once; what is wrong with them is told a round later.
+            await self.until_problem(f"127.0.0.1:{port}, which is a listener of this controller")
             self.write(
                 "app", ingress_object("app", HOST), service_object("app"), slice_object("app", app.endpoint)
             )

@@ -161,11 +161,13 @@ class EndTests(ReportingCase):
         """A leader whose renewal and whose writes are not answered ends at once, and its lease runs out."""
         self.server.faults.add(Hang(), times=None, verb="patch")
         self.server.faults.add(Hang(), times=None, verb="create", resource="events")
-        self.server.faults.add(Hang(), times=None, verb="update")
         self.server.create(ingress_object("app", HOST))
         controller, _ = self.start_replica()
-        await self.until(lambda: self.server.requests_of("update", "leases"))
         await self.until(lambda: self.patches())
+        # Not before: whoever cannot renew its lease soon writes nothing any more.
+        renewals = len(self.server.requests_of("update", "leases"))
+        self.server.faults.add(Hang(), times=None, verb="update")
+        await self.until(lambda: len(self.server.requests_of("update", "leases")) > renewals)
         await self.end(controller)
         self.assertNotEqual(self.lease()["holderIdentity"], "")
 
