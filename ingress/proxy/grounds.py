@@ -27,7 +27,7 @@ from ingress.proxy.plane.port import PlanePort
 from ingress.proxy.prefaces import NO_PREFACES, PrefaceRules, Prefaces, prefaces_of
 from ingress.proxy.resolving import AddressRules, NamedConnecting
 from ingress.proxy.site import ProxySite
-from ingress.proxy.transports import DirectListening, is_ip_address
+from ingress.proxy.transports import DirectPort, is_ip_address
 from ingress.right_of_way import RightOfWay
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
@@ -103,7 +103,7 @@ class TwistedGround:
         prefaces = prefaces_of(site, rules, self.connect, contexts is not None)
         if prefaces is not None:
             factory = PrefaceFactory(prefaces, factory)
-        return join(site.crowd, await listen(DirectListening(self._reactor), description, factory))
+        return join(site.crowd, await listen(self._reactor, description, factory, DirectPort))
 
 
 class PlaneGround(TwistedGround):

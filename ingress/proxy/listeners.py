@@ -98,11 +98,12 @@ class _ServerTLSFactory(TLSMemoryBIOFactory):
     handshakes: Handshakes
 
 
-class _FamilyListening:
-    """Stands for a reactor in ``serverFromString``: its ports of TCP are for one family of addresses."""
+class _OwnPorts:
+    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, all else is the reactor's own."""
 
-    def __init__(self, reactor: PosixReactorBase) -> None:
+    def __init__(self, reactor: PosixReactorBase, kind: type[FamilyPort]) -> None:
         self._reactor = reactor
+        self._kind = kind
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._reactor, name)
@@ -110,15 +111,17 @@ class _FamilyListening:
     def listenTCP(
         self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
     ) -> IListeningPort:
-        listening = FamilyPort(port, factory, backlog, interface, self._reactor)
+        listening = self._kind(port, factory, backlog, interface, self._reactor)
         listening.startListening()
         return cast(IListeningPort, listening)
 
 
-async def listen(reactor: object, description: str, factory: IProtocolFactory) -> IListeningPort:
-    """Listen on *description*; raises ``StartError`` naming it when that is impossible."""
+async def listen(
+    reactor: object, description: str, factory: IProtocolFactory, kind: type[FamilyPort] = FamilyPort
+) -> IListeningPort:
+    """Listen on *description*, on TCP by a port of *kind*; raises ``StartError`` naming it when that is impossible."""
     if isinstance(reactor, PosixReactorBase):
-        reactor = _FamilyListening(reactor)
+        reactor = _OwnPorts(reactor, kind)
     try:
         endpoint = serverFromString(cast(Any, reactor), description)
         return cast(IListeningPort, await endpoint.listen(factory))

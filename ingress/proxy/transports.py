@@ -24,9 +24,7 @@ from twisted.internet import address, main, tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.interfaces import (
     IAddress,
-    IListeningPort,
 )
-from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.protocol import ServerFactory
 
 from ingress.proxy.accepting import RestingPort
@@ -241,32 +239,14 @@ class DirectClient(_SendsAtOnce, tcp.Client):
 
 
 class DirectPort(RestingPort):
-    """A listening port whose connections are ``DirectServer``."""
+    """A listening port whose connections are ``DirectServer``, of which many may wait to be accepted."""
 
     transport = DirectServer
 
-
-class DirectListening:
-    """Stands for the reactor in ``serverFromString``: ``tcp:`` descriptions listen directly.
-
-    Everything else is the reactor's own.
-    """
-
-    def __init__(self, reactor: object) -> None:
-        self._reactor = reactor
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._reactor, name)
-
-    def listenTCP(
-        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
-    ) -> IListeningPort:
-        if not isinstance(self._reactor, PosixReactorBase):
-            listening: IListeningPort = self._reactor.listenTCP(port, factory, backlog, interface)  # type: ignore[attr-defined]
-            return listening
-        direct = DirectPort(port, factory, max(backlog, 1024), interface, self._reactor)
-        direct.startListening()
-        return direct
+    def __init__(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "", reactor: Any = None
+    ) -> None:
+        super().__init__(port, factory, max(backlog, 1024), interface, reactor)
 
 
 REFUSED = "connection refused"
