@@ -78,6 +78,22 @@ class DrainTests(SessionCase):
         self.assertTrue(client.until(lambda: client.closed, 5.0))
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 0)])
 
+    def test_stalled(self) -> None:
+        """When it was the proxy that stood still, what the client said meanwhile is read before its time is over."""
+        client = self.stage.client()
+        self.stage.site.drain()
+        client.look()
+        [asked] = client.of(PING)
+        client.wire.peer._incoming.append(  # type: ignore[attr-defined]
+            client.request(1) + ping(asked.payload, ack=True)
+        )
+        # The tick comes first in a turn, and reading after it.
+        self.stage.reactor.rightNow += 10
+        self.stage.reactor.settle()
+        client.look()
+        self.assertEqual(client.statuses(1), [200])
+        self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 1)])
+
     def test_after_the_last(self) -> None:
         """What comes above the last stream is not looked at, harms nothing, and is never named as last."""
         client = self.stage.client()

@@ -72,6 +72,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     _amid_after = 0
     """How many requests there were when that began."""
     _leaving_since = NEVER
+    _leaving_looks = 0
+    """How many ticks there were since then."""
     _progress: Progress | None = None
 
     def __init__(self, site: "ProxySite", secure: bool) -> None:
@@ -350,10 +352,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             self.deadline = self._ends_at
 
     def _look(self, now: float) -> None:
-        if self.reads_later:
-            self._leaving_since = now
-        if self.leaving is Leaving.LEAVING and now - self._leaving_since >= LEAVE_SECONDS:
-            # A client that does not answer its PING has had its time.
+        if self._has_had_its_time(now):
             self.leave_now()
         if self.is_crammed:
             self.look_at_waiting(now)
@@ -375,6 +374,18 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
             self.deadline = now
         else:
             self._expire_at_rest(now)
+
+    def _has_had_its_time(self, now: float) -> bool:
+        """Whether a client that was to hear that we leave did not answer its PING in time."""
+        if self.leaving is not Leaving.LEAVING:
+            return False
+        if self.reads_later:
+            self._leaving_since = now
+            self._leaving_looks = 0
+            return False
+        # Should we have stood still, its answer, and requests before it, are read between two ticks.
+        self._leaving_looks += 1
+        return self._leaving_looks > 1 and now - self._leaving_since >= LEAVE_SECONDS
 
     def _expire_at_rest(self, now: float) -> None:
         """Give memory back first, and the connection later."""
