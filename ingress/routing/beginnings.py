@@ -31,6 +31,7 @@ _SIGNS: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 _NOT_IN_PATHS: Final = frozenset(";?#%\\")
 _GROUP: Final = re.compile(r"\?(?::|P?<[A-Za-z_][A-Za-z0-9_]*>|'[A-Za-z_][A-Za-z0-9_]*')")
 _LOOK: Final = re.compile(r"\?<?[=!]")
+_COUNT: Final = re.compile(r"\{[0-9, ]*\}")
 
 
 def has_regex_signs(path: str) -> bool:
@@ -192,7 +193,7 @@ class _Reader:
         if text[at : at + 1] == "]":
             at += 1
         while text[at : at + 1] != "]":
-            if at >= len(text) or text.startswith("[:", at):
+            if at >= len(text) or text.startswith(("[:", "\\Q", "\\E"), at):
                 raise _Unread
             at += 2 if text[at] == "\\" else 1
         self.at = at + 1
@@ -229,12 +230,14 @@ class _Reader:
         sign = text[self.at : self.at + 1]
         if sign == "" or sign not in "?*+{":
             return atom
-        self.at += 1
         if sign == "{":
-            end = text.find("}", self.at)
-            if end < 0:
-                raise _Unread
-            self.at = end + 1
+            count = _COUNT.match(text, self.at)
+            if count is None:
+                # A brace like any character, and what follows it is read like anything else.
+                return atom
+            self.at = count.end()
+        else:
+            self.at += 1
         if text[self.at : self.at + 1] in ("?", "+"):
             # As few as possible, or as many: no matter here.
             self.at += 1

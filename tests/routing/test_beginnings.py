@@ -19,7 +19,7 @@ letters = st.sampled_from(["a", "b", "A", "/", "-", r"\.", r"\/", r"\-", "é"])
 atoms = letters | st.sampled_from(
     [".", "[ab]", "[^/]", "[]a]", r"\d", r"\w", "^", "$", "()", "(?!a)", "(?=a)", "(?i)"]
 )
-repeats = st.sampled_from(["", "", "", "?", "*", "+", "??", "*?", "{2}", "{0,1}", "{1,}"])
+repeats = st.sampled_from(["", "", "", "?", "*", "+", "??", "*?", "{2}", "{0,1}", "{1,}", "{", "{,a}"])
 pieces = st.recursive(
     st.tuples(atoms, repeats).map("".join),
     lambda inner: st.tuples(
@@ -71,6 +71,14 @@ class RegexBeginningsTests(SynchronousTestCase):
         """Only the first one is fixed to the beginning of the path; the others match anywhere."""
         self.check("/a|/b", ("/a", "/x/b", "/"), ())
 
+    def test_brace_that_counts_nothing(self) -> None:
+        """A brace that says no number is a character, and hides no alternative behind it."""
+        for expression in ("/admin{(a)|b}", "/x{|b}", r"/x{\}|b"):
+            with self.subTest(expression):
+                self.assertTrue(regex_beginnings(expression).takes_all)
+        self.check("/a{b}", ("/a", "/a{b}"), ("/", "/b"))
+        self.check("/ab{0,1}c", ("/a", "/ac", "/abc"), ("/",))
+
     def test_beginning_that_may_be_anything(self) -> None:
         """An expression without literal beginning takes everything."""
         for expression in ("/(.*)", "/.*", ".*", "(.*)", "/*", "/()(.*)", "/(?!x)", r"/\d", "[/]a", "/{2}"):
@@ -85,6 +93,8 @@ class RegexBeginningsTests(SynchronousTestCase):
             "/[a",
             "/a{2",
             r"/\Qa\E",
+            # To us the class ends at the first bracket; what it holds would hide an alternative.
+            r"/x[\Q]([\E]|b[\Q])[\E]",
             "/a(?x) b",
             "/(?>a)",
             "/a\\",
