@@ -111,7 +111,7 @@ class AnnotationReader:
                     instead = "the Ingress answers 503 rather than be open"
                 if guards and name == HOST_SNIPPET:
                     guards_hosts = True
-                    instead += ", and so do its hosts"
+                    instead += ", and so do the paths of its namespace on its hosts, or all paths of those that belong to it"
                 message = f"{_shown(name)} {_NOT_HONORED}; {instead}"
                 problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue

@@ -41,6 +41,11 @@ _WORDS: Final = re.compile(
 )
 _KEEPING_OUT: Final = frozenset({"allow", "deny", "internal", "limit_except", "satisfy"})
 _KEEPING_OUT_FAMILIES: Final = ("access_by_lua", "auth_", "modsecurity")
+# Without any of these there is nothing to read; of a longer text only the beginnings of statements are looked at.
+_TELLING: Final = (*sorted(_KEEPING_OUT), *_KEEPING_OUT_FAMILIES, "return")
+_RETURNS_OTHERS: Final = re.compile(r"return[\s\"']+[^4]")
+_BETWEEN: Final = re.compile(r"[;{}\n]")
+_MOST_CHARACTERS: Final = 8192
 _CLIENT_ERROR: Final = re.compile(r"4[0-9][0-9]")
 
 
@@ -66,9 +71,20 @@ def snippet_keeps_requests_out(text: str) -> bool:
 
     These are ``allow``, ``deny``, ``satisfy``, ``auth_...`` and others of nginx's access phase, and
     ``return`` with a status of 400 to 499.  What is switched ``off``, and ``allow all``, refuse nothing;
-    comments and the arguments of other directives are no directives.
+    comments and the arguments of other directives are no directives.  Of a text of above 8,192 characters
+    nothing but the words are read that statements and lines begin with, and what one of these may mean counts.
     """
+    lowered = text.lower()
+    if not any(word in lowered for word in _TELLING):
+        return False
+    if len(text) > _MOST_CHARACTERS:
+        return any(map(_may_refuse, _BETWEEN.split(lowered)))
     return any(_refuses(statement) for statement in _statements(text))
+
+
+def _may_refuse(lowered: str) -> bool:
+    statement = lowered.lstrip(" \t\r\f\v\"'")
+    return statement.startswith(_TELLING) and _RETURNS_OTHERS.match(statement) is None
 
 
 def _refuses(statement: list[str]) -> bool:

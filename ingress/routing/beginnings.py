@@ -16,8 +16,8 @@ from typing import Final
 
 from attrs import frozen
 
-MAX_CHARACTERS: Final = 4096
-"""Of expressions that are longer, nothing is read."""
+MAX_CHARACTERS: Final = 1024
+"""Of expressions that are longer, nothing is read: reading one must not take above a millisecond or two."""
 MAX_BEGINNINGS: Final = 32
 """Alternatives that are followed; beyond these, what they have begun with is enough."""
 MAX_LENGTH: Final = 256
@@ -25,6 +25,9 @@ MAX_LENGTH: Final = 256
 _MAX_DEPTH: Final = 32
 EVERYBODY: Final = "*"
 """Stands for all namespaces, where they share their hosts."""
+
+# What follows where no text can be continued any more, up to the next sign that has to do with groups.
+_PASSED: Final = re.compile(r"[^\\\[()|]+")
 
 _SIGNS: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 # No normal form of a path has these (``ingress.routing.paths``), or it has them in another spelling.
@@ -86,7 +89,7 @@ def regex_beginnings(path: str) -> Beginnings:
         return EVERYTHING
     reader = _Reader(path)
     try:
-        branch = reader.branch(0)
+        branch = reader.branch(0, _EMPTY)
         if reader.at < len(path):
             # An alternative that is not fixed to the beginning, or a bracket that nothing opened.
             return EVERYTHING
@@ -146,18 +149,23 @@ class _Reader:
         self._text = text
         self.at = 0
 
-    def branch(self, depth: int) -> _Branch:
-        """Read up to the next ``|`` or ``)`` that belongs to the part around this one."""
-        found = _EMPTY
-        while self.at < len(self._text) and self._text[self.at] not in "|)":
-            found = _joined(found, self._repeated(self._atom(depth)))
+    def branch(self, depth: int, found: _Branch) -> _Branch:
+        """Read behind *found* up to the next ``|`` or ``)`` that belongs to the part around this one."""
+        text = self._text
+        while self.at < len(text) and text[self.at] not in "|)":
+            if found.live:
+                found = _joined(found, self._repeated(self._atom(depth, _EMPTY)))
+            elif passed := _PASSED.match(text, self.at):
+                self.at = passed.end()
+            else:
+                self._atom(depth, found)
         return found
 
-    def _atom(self, depth: int) -> _Branch:
+    def _atom(self, depth: int, begun: _Branch) -> _Branch:
         sign = self._text[self.at]
         self.at += 1
         if sign == "(":
-            return self._group(depth + 1)
+            return self._group(depth + 1, begun)
         if sign == "[":
             return self._class()
         if sign == "\\":
@@ -199,7 +207,7 @@ class _Reader:
         self.at = at + 1
         return _UNKNOWN
 
-    def _group(self, depth: int) -> _Branch:
+    def _group(self, depth: int, begun: _Branch) -> _Branch:
         if depth > _MAX_DEPTH:
             raise _Unread
         text = self._text
@@ -214,10 +222,12 @@ class _Reader:
                 raise _Unread
             looks = opening.group()[-1] in "=!"
             self.at = opening.end()
-        found = self.branch(depth)
+        found = self.branch(depth, begun)
         while text[self.at : self.at + 1] == "|":
             self.at += 1
-            found = _either(found, self.branch(depth))
+            # Where there are too many to follow, the others are only passed over.
+            begun = _UNKNOWN if found is _UNKNOWN else begun
+            found = _either(found, self.branch(depth, begun))
         if text[self.at : self.at + 1] != ")":
             raise _Unread
         self.at += 1

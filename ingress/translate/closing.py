@@ -22,7 +22,7 @@ from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.policy.guards import HOST_SNIPPET
 from ingress.policy.values import quoted
-from ingress.routing.beginnings import EVERYBODY, Beginnings, literal_beginnings, regex_beginnings
+from ingress.routing.beginnings import EVERYBODY, Beginnings, literal_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
@@ -146,7 +146,7 @@ class _Closing:
                     self._tell_plain(claim, asking)
             elif asking is not None or lacks_guard:
                 why = _regex_reason(claim, asking)
-                yield from self._beginning(claim, regex_beginnings(claim.path), why)
+                yield from self._beginning(claim, regex.beginnings, why)
             elif regex.fault is not None:
                 message = f"path {quoted(claim.path)} {regex.fault}; the path is ignored"
                 self._report(claim.ingress, f"{claim.field}.path", Reason.INVALID_PATH, message)

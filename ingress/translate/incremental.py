@@ -183,6 +183,7 @@ class Translation:
             key, _ = self._stale_ingresses.popitem()
             self._read(key, state)
             yield
+            yield from self._readings[key].read_expressions() if key in self._readings else ()
         for changed in self._clients.read(self._readings, state):
             if changed in self._readings:
                 self._stale_hosts.update(dict.fromkeys(hosts_asked(self._readings[changed])))

@@ -17,7 +17,7 @@ What cannot be used costs as little as possible, and never widens what is left:
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from attrs import evolve, frozen
 
@@ -27,7 +27,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.policy.annotations import DEFAULTS, AnnotationReader, IngressPolicySettings
 from ingress.policy.values import quoted
-from ingress.routing.beginnings import Beginnings, has_regex_signs
+from ingress.routing.beginnings import Beginnings, has_regex_signs, regex_beginnings
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
@@ -65,10 +65,16 @@ class Claim:
 class RegexPath:
     """What becomes of a path with the signs of a regular expression where it is compared as it is written."""
 
+    path: str
     fault: str | None
     """Why no request could match it then."""
     is_likely: bool
     """Whether it was hardly meant to be compared so."""
+
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """What every match of the expression begins with."""
+        return regex_beginnings(self.path)
 
 
 @frozen(weakref_slot=False)
@@ -86,6 +92,14 @@ class IngressReading:
     protocols: ProtocolReading = NOTHING_ASKED
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
+
+    def read_expressions(self) -> Iterator[None]:
+        """Read what may be regular expressions, one a step, before hosts are decided about, each of which is one step."""
+        if self.has_regexes:
+            for claim in self.claims:
+                if claim.regex is not None:
+                    _ = claim.regex.beginnings
+                    yield
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that it names, used or not, with its field; a field may come twice."""
@@ -189,7 +203,7 @@ class _RulesReader:
             # What it means depends on who else names the host, and what it leaves to others on that.
             # Half of a surrogate pair, which no request can hold, must not keep the path from being closed.
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-            regex = RegexPath(fault, _LIKELY_REGEX.search(text) is not None)
+            regex = RegexPath(text, fault, _LIKELY_REGEX.search(text) is not None)
         elif fault is not None:
             shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"
             self.report(f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored")

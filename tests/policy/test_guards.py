@@ -98,6 +98,23 @@ class SnippetTests(SynchronousTestCase):
             with self.subTest(text):
                 self.assertFalse(keeps_requests_out("configuration-snippet", text))
 
+    def test_long_texts(self) -> None:
+        """Of a long text the first words of statements count, however it goes on; headers and redirects refuse nobody."""
+        harmless = (
+            'add_header Access-Control-Allow-Origin "*";\nreturn 301 /x;\nset $internal 1; # deny all\n' * 400
+        )
+        self.assertGreater(len(harmless), 8192)
+        self.assertFalse(keeps_requests_out("configuration-snippet", harmless))
+        for directive in (
+            "deny all;",
+            "if ($x) {return 403;}",
+            "\t'Deny' all",
+            "auth_basic x;",
+            "location /x {internal;}",
+        ):
+            with self.subTest(directive):
+                self.assertTrue(keeps_requests_out("server-snippet", harmless + directive + harmless))
+
     def test_mod_security(self) -> None:
         """A firewall that is switched on keeps somebody out."""
         for name in ("enable-modsecurity", "enable-owasp-core-rules"):

@@ -308,6 +308,36 @@ SERVICE = Service(DEMO, ports=(ServicePort("http", 80),))
 SLICE = EndpointSlice(DEMO, DEMO, ports=(SlicePort("http", 8080),), ready=("10.0.0.1",))
 
 
+class StepTests(SynchronousTestCase):
+    """How much one step of a round may have to do."""
+
+    def test_each_expression_is_a_step(self) -> None:
+        """However many expressions one Ingress has, no step reads more than one of them."""
+
+        def steps(count: int) -> int:
+            paths = tuple(
+                IngressPath(
+                    f"/{number}/(a|b)*",
+                    "ImplementationSpecific",
+                    IngressBackend("app", ServicePortReference(number=80)),
+                )
+                for number in range(count)
+            )
+            annotations = {f"{TranslateOptions().annotations_prefix}/use-regex": "true"}
+            key = ObjectKey("shop", "app")
+            ingress = Ingress(
+                key, class_name="nginx", annotations=annotations, rules=(IngressRule("a.test", paths),)
+            )
+            follower = Follower(TranslateOptions(), [ingress])
+            done = 0
+            while follower.round is not None or not done:
+                follower.work(1)
+                done += 1
+            return done
+
+        self.assertEqual(steps(101) - steps(1), 100)
+
+
 class ConcernTests(SynchronousTestCase):
     """What a change concerns, and what it leaves as it is: the very same objects."""
 
