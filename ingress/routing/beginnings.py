@@ -51,6 +51,9 @@ class Beginnings:
     namespace: str = ""
     """Whose path it is, or ``EVERYBODY``.  Among paths of one namespace the longer text comes first, as in
     ingress-nginx."""
+    own_prefixes: tuple[bytes, ...] = ()
+    """More of them, which an older Ingress of another namespace has: they are closed to paths of this namespace alone."""
+    own_whole: frozenset[bytes] = frozenset()
 
     def take(self, path: bytes) -> bool:
         """Whether *path*, in normal form, is among those that are meant."""
@@ -67,7 +70,7 @@ class Beginnings:
         if self.takes_all:
             return "every path"
         if not self.prefixes and not self.whole:
-            return "no path"
+            return "paths of its own namespace alone" if self.own_prefixes or self.own_whole else "no path"
         shown = [f"what begins with {_shown(one)}" for one in self.prefixes]
         shown += [_shown(one) for one in sorted(self.whole) if not one.endswith(b"\n")]
         more = f" and {len(shown) - 4} more" if len(shown) > 4 else ""

@@ -163,7 +163,7 @@ class _Closing:
         if kept.prefixes or kept.whole or winner is None:
             message = f"{why}; requests for {kept}, in upper or lower case, answer 503"
             self._report(claim.ingress, f"{claim.field}.path", Reason.UNSUPPORTED_PATH, message)
-            yield evolve(claim, match=Match.BEGINNING, beginnings=kept)
+        yield evolve(claim, match=Match.BEGINNING, beginnings=kept)
         if winner is not None:
             message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to Ingress {winner.ingress.key}, {why_first(winner.ingress, claim.ingress)}"
             self._report(claim.ingress, f"{claim.field}.path", Reason.PATH_CONFLICT, message)
@@ -182,7 +182,8 @@ class _Closing:
 
         prefixes = tuple(filter(is_free, beginnings.prefixes))
         whole = frozenset(filter(is_free, beginnings.whole))
-        return Beginnings(prefixes, whole, namespace), winner
+        own_prefixes = tuple(one for one in beginnings.prefixes if one not in prefixes)
+        return Beginnings(prefixes, whole, namespace, own_prefixes, beginnings.whole - whole), winner
 
     def _tell_plain(self, claim: Claim, asking: Ingress) -> None:
         message = (

@@ -36,7 +36,7 @@ from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to, inva
 
 ALL_HOSTS = ""
 
-_ClaimKey = tuple[Match, bytes]
+_ClaimKey = tuple[Match, bytes] | tuple[Match, bytes, str]
 _ROOT_KEY = (Match.PREFIX, b"/")
 
 
@@ -106,8 +106,8 @@ def block(host: str, readings: Sequence[IngressReading]) -> Claim:
 
 def _key(claim: Claim) -> _ClaimKey:
     if claim.match is Match.BEGINNING:
-        # An expression has no other spelling, and no request is compared with it.
-        return claim.match, claim.path.encode("utf-8", "surrogatepass")
+        # An expression has no other spelling, and no request is compared with it.  Each namespace closes its own.
+        return claim.match, claim.path.encode("utf-8", "surrogatepass"), claim.ingress.key.namespace
     return claim.match, rule_path(claim.path)
 
 

@@ -162,6 +162,19 @@ class ClosingTests(SynchronousTestCase):
         self.assertEqual(answer(snapshot, challenge), "solver")
         self.assertEqual(answer(snapshot, "/.well-known/other"), "503")
 
+    def test_what_a_stranger_has_stays_closed_to_the_own_namespace(self) -> None:
+        """Where an older stranger has the beginning of an expression, its own namespace gets nothing past it either."""
+        site = ingress("site", [("/", "Prefix"), ("/admin", "Prefix")], {}, "bank")
+        users = ingress("users", [("/admin/users", "Prefix")], {})
+        admin = ingress("admin", [("/admin(/|$)(.*)", "ImplementationSpecific")], {"use-regex": "true"})
+        same = ingress("same", [("/admin(/|$)(.*)", "ImplementationSpecific")], {"use-regex": "true"}, "aaa")
+        for others in ((site,), (same,), (site, same)):
+            with self.subTest(others=[str(one.key) for one in others]):
+                snapshot = translate(state_of([*others, users, admin]), TranslateOptions(), NOW)
+                self.assertEqual(answer(snapshot, "/admin/users/1"), "503")
+        snapshot = translate(state_of([site, users, admin]), TranslateOptions(), NOW)
+        self.assertEqual([answer(snapshot, path) for path in ("/", "/admin", "/admin/x")], ["site"] * 3)
+
     def test_path_that_is_no_text(self) -> None:
         """A path with half of a surrogate pair is closed as far as it can be read, with client certificates, too."""
         asked = {"use-regex": "true", "auth-tls-secret": "demo/gone"}
