@@ -92,6 +92,7 @@ def _usable(
         return {Endpoint(text, number) for text in texts}
     endpoints: set[Endpoint] = set()
     refused: dict[str, str] = {}
+    hint = ""
     for text in texts:
         address = _address(one.address_type, text)
         if address is None:
@@ -100,6 +101,7 @@ def _usable(
         fault = rules.address_fault(address)
         if fault is not None:
             refused[address] = fault
+            hint = f"; {OPTION} is for exceptions"
             continue
         endpoint = Endpoint(address, number)
         fault = rules.port_fault(address, number, api_servers)
@@ -107,10 +109,11 @@ def _usable(
             endpoints.add(endpoint)
         else:
             refused[str(endpoint)] = fault
+            hint = f"; {OPTION} is for exceptions"
     if refused:
         (first, why), *_ = refused.items()
         more = f", nor to {len(refused) - 1} more of its endpoints" if len(refused) > 1 else ""
-        message = f"no request for Service {one.service} goes to {first}, which {why}{more}; {OPTION} is for exceptions"
+        message = f"no request for Service {one.service} goes to {first}, which {why}{more}{hint}"
         key = one.key
         problems.append(
             Problem("EndpointSlice", key.namespace, key.name, Reason.ENDPOINT_FORBIDDEN, message, "endpoints")

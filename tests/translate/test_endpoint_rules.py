@@ -91,6 +91,14 @@ class AddressTests(SynchronousTestCase):
                 self.assertEqual([one.address for one in state.endpoints], ["10.0.0.9"])
                 self.assertIn("address", str(state.problems[-1]))
 
+    def test_no_option_makes_an_address(self) -> None:
+        """Where nothing is an address, the problem names no option for exceptions."""
+        (problem,) = found(slice_of("127.1", "localhost")).problems
+        self.assertEqual(
+            problem.message,
+            'no request for Service demo/web goes to "127.1", which is no IPv4 address, nor to 1 more of its endpoints',
+        )
+
     def test_problem_names_the_slice(self) -> None:
         """One problem for each EndpointSlice names it, an address, the reason, how many more, and the option."""
         state = found(slice_of("127.0.0.1", "10.0.0.9", "127.0.0.2", "127.0.0.3"))
