@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -126,44 +127,84 @@ class FreezingTests(InterpreterCase):
 class GrowthTests(InterpreterCase):
     """What was frozen and became garbage in a cycle."""
 
-    def hoard(self, objects: int) -> None:
-        """Have so many objects frozen in cycles, some at a time, and let go of each lot."""
-        while objects > 0:
+    def hoard(self, blocks: int) -> None:
+        """Have objects frozen in cycles, some at a time, and let go of each lot, until so many blocks more are in use, or that is enough."""
+        wanted = sys.getallocatedblocks() + blocks
+        while sys.getallocatedblocks() < wanted and not self.reactor.calls:
             lot = cycles(MANY)
             gc.collect()
             del lot
-            objects -= 2 * MANY
+
+    def settled(self) -> int:
+        """Settle; return how many blocks are in use then."""
+        self.interpreter.settle()
+        return sys.getallocatedblocks()
 
     def test_found_by_growth(self) -> None:
-        """It is found once there is twice as much as was settled, in the reactor's thread, and not before."""
-        self.interpreter.settle()
-        kept = [[number] for number in range(5 * MANY)]
-        self.interpreter.settle()
-        settled = gc.get_freeze_count()
-        self.assertGreater(settled, len(kept))
-        self.hoard((GROWTH - 1) * settled // 2)
+        """It is found once twice as much memory is in use as was settled, in the reactor's thread, and not before."""
+        settled = self.settled()
+        self.hoard((GROWTH - 1) * settled * 8 // 10)
         self.assertEqual(self.reactor.calls, [])
         self.assertGreater(Node.alive, 0)
-        self.hoard((GROWTH - 1) * settled)
+        self.hoard((GROWTH - 1) * settled * 3 // 10)
         (thaw,) = self.reactor.calls
         thaw()
         self.assertEqual(Node.alive, 0)
-        self.assertLess(gc.get_freeze_count(), settled + MANY)
+        self.assertLess(sys.getallocatedblocks(), settled + MANY)
 
     def test_again(self) -> None:
         """The next time comes after as much growth again, and what lives is settled, however much it is."""
-        settled = gc.get_freeze_count()
+        before = self.settled()
         kept: list[Node] = []
         while not self.reactor.calls:
             kept += cycles(MANY)
             gc.collect()
         self.reactor.calls.pop()()
         self.assertEqual(Node.alive, 2 * len(kept))
-        self.hoard((GROWTH - 1) * settled)
+        settled = sys.getallocatedblocks()
+        self.assertGreater(settled, GROWTH * before)
+        self.hoard((GROWTH - 1) * settled * 8 // 10)
         self.assertEqual(self.reactor.calls, [])
-        self.hoard((GROWTH - 1) * settled * GROWTH)
+        self.hoard((GROWTH - 1) * settled * 3 // 10)
         self.reactor.calls.pop()()
         self.assertEqual(Node.alive, 2 * len(kept))
+
+    def test_coming_and_going(self) -> None:
+        """What comes and goes without being lost, as connections do, brings one walk through everything, and not one each time."""
+        settled = self.settled()
+        for walks in (1, 0, 0):
+            kept: list[list[list[int]]] = []
+            while sys.getallocatedblocks() < GROWTH * settled + 4 * MANY:
+                kept += [[[number]] for number in range(MANY)]
+                gc.collect()
+            self.assertEqual(len(self.reactor.calls), walks)
+            while self.reactor.calls:
+                self.reactor.calls.pop()()
+            kept.clear()
+
+    def test_what_is_frozen_is_not_counted(self) -> None:
+        """To freeze takes as long as there is to walk through, however much is frozen: nothing looks at that but a walk through everything."""
+        looks: list[str] = []
+        for name in ("get_freeze_count", "unfreeze"):
+            self.patch(gc, name, partial(looks.append, name))
+        kept = cycles(MANY)
+        gc.collect()
+        self.assertLess(len(gc.get_objects()), len(kept))
+        self.assertEqual(looks, [])
+
+    def test_other_allocator(self) -> None:
+        """Where the interpreter counts no blocks, growth is that of what is frozen."""
+        self.patch(sys, "getallocatedblocks", lambda: 0)
+        self.interpreter.settle()
+        settled = gc.get_freeze_count()
+        kept: list[Node] = []
+        while 2 * len(kept) <= (GROWTH - 1) * settled:
+            self.assertEqual(self.reactor.calls, [])
+            kept += cycles(MANY)
+            gc.collect()
+        (thaw,) = self.reactor.calls
+        thaw()
+        self.assertGreater(gc.get_freeze_count(), GROWTH * settled)
 
 
 class SettingsTests(InterpreterCase):

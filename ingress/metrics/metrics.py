@@ -79,9 +79,10 @@ def _none() -> int:
 class _IngressCounts:
     """The counters of one pair of ``namespace`` and ``ingress`` labels."""
 
-    __slots__ = ("by_class", "bytes_sent")
+    __slots__ = ("by_class", "bytes_sent", "ingress")
 
-    def __init__(self) -> None:
+    def __init__(self, ingress: ObjectKey) -> None:
+        self.ingress = ingress
         self.by_class = [0] * len(STATUS_CLASSES)
         self.bytes_sent = 0
 
@@ -93,8 +94,11 @@ class Metrics:
         self._accepted = {False: 0, True: 0}
         self._open = {False: 0, True: 0}
         self._ingresses: frozenset[ObjectKey] = frozenset()
-        self._unattributed = _IngressCounts()
+        self._unattributed = _IngressCounts(_NO_INGRESS)
         self._by_ingress: dict[ObjectKey, _IngressCounts] = {}
+        self._shown = [self._unattributed]
+        """All of them in the order in which they came.  It grows, and gives way to another when some go, so
+        that pages can be made of it without a copy, of which the collector would look at every part."""
         # One more than there are bounds: the last counts what is slower than all of them.
         self._durations = [0] * (len(DURATION_BUCKETS_SECONDS) + 1)
         self._seconds = 0.0
@@ -150,7 +154,8 @@ class Metrics:
             if known is not None:
                 counts = known
             elif ingress in self._ingresses:
-                counts = self._by_ingress[ingress] = _IngressCounts()
+                counts = self._by_ingress[ingress] = _IngressCounts(ingress)
+                self._shown.append(counts)
         counts.by_class[status // 100 if 100 <= status < 600 else 0] += 1
         counts.bytes_sent += bytes_sent
         self._durations[bisect_left(DURATION_BUCKETS_SECONDS, seconds)] += 1
@@ -208,6 +213,7 @@ class Metrics:
             self._by_ingress = {
                 ingress: counts for ingress, counts in self._by_ingress.items() if ingress in self._ingresses
             }
+            self._shown = [self._unattributed, *self._by_ingress.values()]
 
     def translation_failed(self) -> None:
         """Count a translation that a bug of ours ended; the last snapshot stays in force."""
@@ -217,7 +223,7 @@ class Metrics:
         """Yield all series in the Prometheus text format (media type ``CONTENT_TYPE``), in small pieces.
 
         A number is read when its piece is made, all numbers of a histogram at the same time.
-        Which Ingresses and certificates are shown is decided when the first of them is.
+        An Ingress that gets its first request meanwhile is shown, too; one that goes is shown until the end.
         """
         return as_text(chain(self.families(), self._process.families(), self._interpreter.collect()))
 
@@ -265,8 +271,7 @@ class Metrics:
         )
 
     def _exchange_families(self) -> Iterable[Metric]:
-        # Counters may come and go before the last of them is shown.
-        rows = [(_NO_INGRESS, self._unattributed), *self._by_ingress.items()]
+        shown = self._shown
         yield from in_parts(
             partial(
                 CounterMetricFamily,
@@ -276,8 +281,8 @@ class Metrics:
                 labels=("namespace", "ingress", "status"),
             ),
             (
-                ((key.namespace, key.name, status_class), count)
-                for key, counts in rows
+                ((counts.ingress.namespace, counts.ingress.name, status_class), count)
+                for counts in shown
                 for status_class, count in zip(STATUS_CLASSES, counts.by_class, strict=True)
                 if count
             ),
@@ -289,7 +294,7 @@ class Metrics:
                 "Bytes of response bodies sent downstream, by Ingress.",
                 labels=("namespace", "ingress"),
             ),
-            (((key.namespace, key.name), counts.bytes_sent) for key, counts in rows),
+            (((counts.ingress.namespace, counts.ingress.name), counts.bytes_sent) for counts in shown),
         )
         bounds = [*map(str, DURATION_BUCKETS_SECONDS), "+Inf"]
         yield HistogramMetricFamily(

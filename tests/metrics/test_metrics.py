@@ -1,6 +1,8 @@
 """What is counted, and how it is shown."""
 
+import gc
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -130,6 +132,20 @@ class MetricsTests(SynchronousTestCase):
         self.assertEqual(self.value('ingress_problems{reason="InvalidPath"}'), 0)
         self.assertEqual(self.value("ingress_snapshot_seconds_count"), 2)
         self.assertEqual(self.value("ingress_snapshot_seconds_sum"), 0.75)
+
+    def test_many(self) -> None:
+        """However many Ingresses have counters, no step makes many objects, so none waits for the collector more than others."""
+        many = [ObjectKey("web", f"shop-{number}") for number in range(2000)]
+        self.publish(*many)
+        for ingress in many:
+            self.metrics.exchange_ended(ingress, 200, 0.1, 1)
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        before = [gc.get_count()[0]]
+        for _ in self.metrics.pieces():
+            before.append(gc.get_count()[0])
+        self.assertLess(max(now - then for then, now in pairwise(before)), 1000)
 
     def test_translation_failed(self) -> None:
         """A translation that a bug ended is counted."""
