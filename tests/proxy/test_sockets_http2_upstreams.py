@@ -80,7 +80,7 @@ class InTheClearTests(Http2UpstreamsCase):
         for client in clients:
             client.get()
         for client in clients:
-            await self.whole(client)
+            await self.whole(client, 1)
             answer = client.answers[0]
             self.assertEqual((answer.size, answer.digest), (2 * MEGABYTE, digest_of(2 * MEGABYTE)))
         self.assertEqual(len(self.h2.wires), 1)
