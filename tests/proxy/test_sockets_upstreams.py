@@ -128,7 +128,7 @@ class LossTests(SocketsCase):
             for client in clients:
                 client.get()
             for client in clients:
-                await self.whole(client)
+                await self.whole(client, 1)
             for connection in self.pool._connections:
                 # As if the first ones had been idle for so long.
                 connection.idle_since -= KEPT_SECONDS if count == 2 else 0
