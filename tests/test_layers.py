@@ -16,7 +16,7 @@ PACKAGE = REPOSITORY / "ingress"
 
 # From the ground up; a room may be several modules, which know each other.
 FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
-    (frozenset({"model", "errors", "settings"}),),
+    (frozenset({"model", "errors", "settings", "filters"}),),
     (
         *(frozenset({room}) for room in ("policy", "routing", "http", "metrics")),
         frozenset({"certificates", "server_names", "misdirected"}),
@@ -46,6 +46,7 @@ PURE = (
     "model",
     "errors",
     "settings",
+    "filters",
     "policy",
     "routing",
     "certificates",

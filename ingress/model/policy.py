@@ -7,9 +7,8 @@ policy code at all.
 
 from typing import Protocol
 
-from attrs import frozen
-
 from ingress.model.client_authentication import ClientEvidence
+from ingress.model.reply import Reply as Reply
 
 
 class RequestedUri(Protocol):
@@ -41,15 +40,6 @@ class RequestFacts(RequestedUri, Protocol):
 
         This is about our own connection, whatever a proxy before us says of the scheme.
         """
-
-
-@frozen
-class Reply:
-    """An answer of our own: status, header fields and a small body."""
-
-    status: int
-    fields: tuple[tuple[bytes, bytes], ...] = ()
-    body: bytes = b""
 
 
 class Policy(Protocol):

@@ -7,6 +7,7 @@ What a request does not have is empty, so all requests without it have one endpo
 from typing import Protocol
 
 from ingress.model.balancing import KeyPart, Variable
+from ingress.model.named_values import cookie_value, query_value
 from ingress.model.policy import RequestedUri
 
 
@@ -51,15 +52,6 @@ def _value(variable: Variable, name: bytes, request: KeyFacts) -> bytes:
         case Variable.HTTP:
             return request.field(name)
         case Variable.ARG:
-            return _named(request.target.partition(b"?")[2].split(b"&"), name, is_exact=False)
+            return query_value(request.target, name)
         case Variable.COOKIE:
-            return _named(request.field(b"cookie").split(b";"), name, is_exact=True)
-
-
-def _named(pairs: list[bytes], name: bytes, is_exact: bool) -> bytes:
-    """Return the value of the first of *pairs* called *name*; nginx compares arguments without case."""
-    for pair in pairs:
-        called, _, value = pair.strip().partition(b"=")
-        if called == name or (not is_exact and called.lower() == name.lower()):
-            return value
-    return b""
+            return cookie_value(request.field(b"cookie"), name)

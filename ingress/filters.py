@@ -1,0 +1,365 @@
+"""Filters: what happens to requests and answers on their way, and how to write one.
+
+This module is the whole contract between the proxy and a filter.  It is what authors of filters
+import, inside of this project and outside; ``docs/filters.md`` shows how.  It names things in the
+order in which they are learned:
+
+1. A **filter** (``Filter``) lives in the proxy, and has methods that are called when something happens: the *hooks*.
+   It overrides those that it needs; a hook that it does not override costs nothing.
+2. A hook looks at the **facts** (``Facts``) of a request, and may answer it with a **reply** (``Reply``), at once or
+   when an awaited decision has come.
+3. What goes on to the endpoint, or back to the client, is changed by **edits** (``RequestEdit``, ``AnswerEdit``),
+   and bodies by **stages** (``BodyStage``).
+4. A **spec** (``FilterSpec``) is what was asked for, as plain data: it is read from an object or an option, is part of
+   the snapshot, and makes the filter once.  Its **phase** (``Phase``) says where among others the filter stands.
+5. Whatever else a filter needs, be it the time, another request, or state that outlives it, comes from the
+   **services** (``Services``).
+6. When all is over there is a **record** (``Record``).
+
+All of it happens in the reactor thread: a hook that takes long keeps every connection waiting, so it computes
+little, and awaits what takes time.  A hook that raises costs its request a 500, and nobody else's anything.
+
+Names and values of fields are bytes, as they are on the wire: names in any spelling, where they are looked for in lower
+case.  Nothing here imports Twisted or Kubernetes.
+"""
+
+from collections.abc import Awaitable, Callable, Hashable
+from datetime import datetime
+from enum import Enum, IntEnum
+from typing import Final, Protocol, TypeVar
+
+from ingress.model.client_authentication import ClientEvidence
+from ingress.model.named_values import cookie_value, query_value
+from ingress.model.records import AttemptRecord, Record
+from ingress.model.reply import Reply
+from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+
+__all__ = [
+    "AnswerEdit",
+    "AnswerHead",
+    "AttemptRecord",
+    "BodyFlow",
+    "BodyStage",
+    "Clock",
+    "Facts",
+    "Filter",
+    "FilterSpec",
+    "Phase",
+    "Record",
+    "Reply",
+    "RequestEdit",
+    "ScheduledCall",
+    "Scope",
+    "Services",
+    "SubAnswer",
+    "SubRequest",
+    "SubRequestFailed",
+    "cookie_value",
+    "query_value",
+]
+
+T = TypeVar("T")
+
+
+class Facts(Protocol):
+    """What a hook may look at: the request as it came, which no filter changes."""
+
+    @property
+    def id(self) -> bytes:
+        """What the request is called in the log, and in ``X-Request-ID`` to the endpoint."""
+
+    @property
+    def scheme(self) -> bytes:
+        """``http`` or ``https``: how the client sent it, as far as a trusted proxy before us knows better than we do."""
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether our own connection is TLS, whatever a proxy before us says of the scheme."""
+
+    @property
+    def host(self) -> bytes:
+        """The host asked for: lower case, without port."""
+
+    @property
+    def path(self) -> bytes:
+        """The normal form of the path, the one that routes are found by; without query."""
+
+    @property
+    def target(self) -> bytes:
+        """Path and query as received (RFC 9112 section 3.2.1)."""
+
+    @property
+    def method(self) -> bytes:
+        """The method, as received; methods are told apart by case."""
+
+    @property
+    def client(self) -> bytes:
+        """The address of the client."""
+
+    @property
+    def client_evidence(self) -> ClientEvidence | None:
+        """What the handshake of our own connection proved about the client; None without TLS."""
+
+    @property
+    def body(self) -> bytes:
+        """What is held of the request body: at most about what the filters of the route hold, empty where none does."""
+
+    @property
+    def is_body_whole(self) -> bool:
+        """Whether *body* is all of it."""
+
+    @property
+    def notes(self) -> dict[object, object]:
+        """What filters remember of this request, each under itself; gone when the exchange is over."""
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+
+
+class RequestEdit(Protocol):
+    """What goes to the endpoint.  The log, the metrics and ``Facts`` keep what came.
+
+    Fields that frame the message or belong to the connection (``Content-Length``, ``Transfer-Encoding``, ``Connection`` …)
+    are the proxy's.  Each method raises ``ValueError`` for a name of those, and for what is no name, value or target.
+    """
+
+    def rewrite(self, target: bytes | None = None, authority: bytes | None = None) -> None:
+        """Ask the endpoint for *target* (path and query), and as *authority* (``Host``), in place of what came."""
+
+    def put(self, name: bytes, value: bytes) -> None:
+        """Send the field once with *value*, whatever was there."""
+
+    def add(self, name: bytes, value: bytes) -> None:
+        """Send the field beside those of the same name."""
+
+    def drop(self, name: bytes) -> None:
+        """Send no field of this name."""
+
+
+class AnswerEdit(Protocol):
+    """The head of an answer, before it is sent.  ``put``, ``add`` and ``drop`` refuse what those of ``RequestEdit`` do."""
+
+    status: int
+    """200 to 599; another one may be set, as long as whether there is a body does not depend on it (204, 304)."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a reply of the proxy's or of a filter, and no endpoint's answer."""
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
+
+    def put(self, name: bytes, value: bytes) -> None:
+        """Send the field once with *value*, whatever was there."""
+
+    def add(self, name: bytes, value: bytes) -> None:
+        """Send the field beside those of the same name, such as another ``Set-Cookie``."""
+
+    def drop(self, name: bytes) -> None:
+        """Send no field of this name."""
+
+
+class AnswerHead(Protocol):
+    """The head of an answer as it is sent, for whoever is about to change its body."""
+
+    @property
+    def status(self) -> int:
+        """200 to 599."""
+
+    @property
+    def content_length(self) -> int | None:
+        """How long the body is without its stages; None where that is not known."""
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty for none."""
+
+
+class BodyStage(Protocol):
+    """Changes, counts or copies a body while it passes.  Where there is one, the body has no ``Content-Length``.
+
+    It is called in order, and not at all any more once the exchange is over, which may be amid the body.
+    """
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take some of the body; return what goes on in its place now, which may be nothing."""
+
+    def finish(self) -> bytes:
+        """Take note that the body is whole; return what goes on before its end."""
+
+
+class BodyFlow(Protocol):
+    """Sets the pace of a body: what a stage was fed too fast."""
+
+    def pause(self) -> None:
+        """Have whoever sends the body wait."""
+
+    def resume(self) -> None:
+        """Have the body go on."""
+
+
+class Filter:
+    """A live filter; override the hooks that are needed.
+
+    One filter serves all requests of the routes whose specs are equal, and outlives snapshots as long as there is such a
+    route.  What it knows of one request alone it keeps in ``facts.notes``.
+
+    Hooks on requests are called from the outermost filter to the innermost, those on answers the other way around, so
+    that the outermost has the last word.  A hook whose return type is ``Awaitable`` may be an ``async def``.  The request
+    waits for it, at most as long as the proxy lets decisions take: then the client gets 504.  If the client leaves,
+    what is awaited is cancelled.
+    """
+
+    holds_body: int = 0
+    """How many bytes of the request body have to be there, or else all of it, before ``on_request`` is called."""
+
+    def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
+        """Answer the request, or return None to let it pass."""
+        return None
+
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        """Change what goes to the endpoint; called for each attempt, of one that passed."""
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> Reply | Awaitable[Reply | None] | None:
+        """Change the head of the answer, whoever made it; a reply replaces the answer, and its body is not looked at."""
+        return None
+
+    def on_request_body(self, facts: Facts, flow: BodyFlow) -> BodyStage | None:
+        """Return what the body of the request passes through; None for nothing."""
+        return None
+
+    def on_answer_body(self, facts: Facts, head: AnswerHead, flow: BodyFlow) -> BodyStage | None:
+        """Return what the body of the answer passes through; None for nothing."""
+        return None
+
+    def on_end(self, facts: Facts, record: Record) -> None:
+        """Take note that the exchange is over, however it ended; called once for each request that matched."""
+
+
+class Hook(Enum):
+    """The hooks, by the names of their methods."""
+
+    REQUEST = "on_request"
+    UPSTREAM = "on_upstream"
+    ANSWER = "on_answer"
+    REQUEST_BODY = "on_request_body"
+    ANSWER_BODY = "on_answer_body"
+    END = "on_end"
+
+
+_INHERITED: Final = {hook: getattr(Filter, hook.value) for hook in Hook}
+
+
+def used_hooks(live: Filter) -> frozenset[Hook]:
+    """Return the hooks that the class of *live*, or one that it inherits from, overrides."""
+    kind = type(live)
+    return frozenset(hook for hook, nothing in _INHERITED.items() if getattr(kind, hook.value) is not nothing)
+
+
+class Phase(IntEnum):
+    """Where in a chain a filter stands; the order is nginx's, and no text's.
+
+    Within a phase the order is: what holds for everything, for the host, for the route or its variant, for the weighted
+    backend; and then as they were given.
+    """
+
+    REDIRECT = 10
+    """To HTTPS, or to another host: before anybody is asked for a password in the clear."""
+    SERVER = 20
+    """What a host does before its paths are looked at (``server`` in nginx)."""
+    REWRITE = 30
+    """What a path does with its requests before anything else: returns, rewritten targets."""
+    PREFLIGHT = 40
+    """Answers to what browsers ask beforehand, which carries no credentials."""
+    LIMITS = 50
+    """Rates and connections."""
+    ACCESS = 60
+    """Who may: address ranges, certificates, passwords, what another service decides."""
+    EDITS = 70
+    """What endpoints are told."""
+    ANSWER = 80
+    """What clients are told."""
+
+
+class ScheduledCall(Protocol):
+    """A call that is still to come."""
+
+    def cancel(self) -> None:
+        """Have it never come; nothing happens if it has."""
+
+
+class Clock(Protocol):
+    """The time, for filters."""
+
+    def seconds(self) -> float:
+        """Return seconds since some moment.  They never go back: this is what durations are measured by."""
+
+    def now(self) -> datetime:
+        """Return the time of day, in UTC."""
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> ScheduledCall:
+        """Have *call* called once *seconds* have passed."""
+
+
+class Scope(Enum):
+    """Who shares a state."""
+
+    WORKER = "worker"
+    """One process that serves requests: the cheapest, right for caches."""
+    PROCESS = "process"
+    """All processes of one controller: right for rates of one replica."""
+    REPLICAS = "replicas"
+    """All controllers of the cluster."""
+
+
+class Services(Protocol):
+    """What the proxy does for a filter."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1; not for secrets."""
+
+    def count(self, event: str) -> None:
+        """Add one to ``txingress_filter_events_total`` of this filter and *event*: a fixed word, never a text of requests."""
+
+    def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
+        """Send *request*; its answer is to be awaited, and what raises ``SubRequestFailed`` is that there is none.
+
+        Raises ``ValueError`` at once for a URL that is none.
+        """
+
+    def tell(self, request: SubRequest) -> None:
+        """Send *request*, and have nobody wait for its answer, nor hear of its failure; the metrics count both."""
+
+    def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept of this filter's name under *key*; *make* makes it for whoever comes first.
+
+        Raises ``LookupError`` where nobody keeps what *scope* shares.
+        """
+
+
+class FilterSpec(Protocol):
+    """What was asked for: plain data, frozen and equal by value, as ``attrs.frozen`` makes it.
+
+    A spec holds numbers, texts, bytes, enumerations, tuples and frozen sets, and frozen values of these.  It needs no base
+    class: *phase* and *name* are variables of its class.
+    """
+
+    @property
+    def phase(self) -> Phase:
+        """Where its filter stands in a chain."""
+
+    @property
+    def name(self) -> str:
+        """What the filter is called in log, metrics and pages: short, lower case, words joined by hyphens."""
+
+    def describe(self) -> str:
+        """Say in one sentence what its filter does, with its settings."""
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter; called once in a process for equal specs."""
+
+    def __hash__(self) -> int:
+        """Return equal numbers for equal specs."""

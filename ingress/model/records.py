@@ -1,0 +1,67 @@
+"""The record of an exchange: all that is known of it when it is over, in one value.
+
+Each exchange ends in exactly one, which is handed to whoever listens: access log, metrics, filters.  Nobody
+else asks the exchange.  A record is made once for each request, so both values are tuples, which cost
+least; they never change.
+"""
+
+from typing import NamedTuple, Protocol
+
+from ingress.model.backends import Endpoint
+from ingress.model.objects import ObjectKey
+
+
+class RecordedRoute(Protocol):
+    """What a record says of the route that matched; ``ingress.routing.route.Route`` is one."""
+
+    @property
+    def host(self) -> str:
+        """The host of the route: lower case, ``*.example.com`` for a wildcard, empty for all hosts."""
+
+    @property
+    def path(self) -> str:
+        """The path of the route, as its object wrote it."""
+
+
+class AttemptRecord(NamedTuple):
+    """One attempt: the request on its way to one endpoint.  Times are seconds since the request's head was read."""
+
+    endpoint: Endpoint
+    outcome: str
+    """The status that came, in digits, or the fault in the words of the table of faults."""
+    began: float
+    """When the endpoint was chosen."""
+    ended: float
+    """When the outcome was known: its head had come, or the attempt had failed."""
+
+
+class Record(NamedTuple):
+    """What became of one request."""
+
+    id: bytes
+    """Names it in the log, and to the endpoint as ``X-Request-ID``; empty where nobody needed one."""
+    route: RecordedRoute | None
+    """The route that matched; None where none did."""
+    owner: ObjectKey | None
+    """The object that asked for the route; None without route, and for the controller's own default backend."""
+    filter: str
+    """The name of the filter that answered, or failed; empty where none did."""
+    attempts: tuple[AttemptRecord, ...]
+    """In order; the last one brought the answer, where there is one from an endpoint."""
+    status: int
+    """What the client was told; 499 where it left before (nginx's number)."""
+    bytes_sent: int
+    """Of the body of the answer, or of a tunnel, to downstream."""
+    seconds: float
+    """From the head of the request to the last byte of the answer."""
+    reason: str
+    """Why the answer is one of our own errors, or was cut short; empty where it is neither."""
+    client: bytes
+    """The address of the client."""
+    method: bytes
+    host: bytes
+    """Asked for: lower case, without port."""
+    target: bytes
+    """As received: path and query."""
+    protocol: bytes
+    """What downstream spoke: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""

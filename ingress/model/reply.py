@@ -1,0 +1,18 @@
+"""The reply: an answer of our own, in place of one of an endpoint."""
+
+from attrs import frozen
+
+
+@frozen
+class Reply:
+    """An answer of our own: status, header fields and a small body.
+
+    ``Content-Length``, ``Date`` and whatever frames the answer come from the proxy and are not among *fields*.
+    """
+
+    status: int
+    """200 to 599."""
+    fields: tuple[tuple[bytes, bytes], ...] = ()
+    """Names and values, each checked by whoever made it: without line ends, and without space around."""
+    body: bytes = b""
+    """Left out of the answer to HEAD."""

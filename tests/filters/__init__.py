@@ -1,0 +1,1 @@
+"""Tests of ``ingress.filters``: the contract between the proxy and filters."""
