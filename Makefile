@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-calls sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -84,6 +84,9 @@ bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
+
+bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
+	@exec $(bin)/python -m bench.calls
 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
