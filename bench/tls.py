@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 
-from ingress.certificates import (
+from ingress.identity.certificates import (
     CHAIN_KEY,
     PRIVATE_KEY_KEY,
     TLS_SECRET_TYPE,
@@ -167,16 +167,16 @@ def rows() -> Iterator[tuple[str, str]]:
     slow = Visitor(large)
     yield "handshake, RSA 4096 (the largest key)", f"{microseconds(lambda: slow.shake('x.test'), 100):.0f} µs"
     authorities = b"".join(secret.content[CHAIN_KEY] for secret in secrets[:MOST_AUTHORITIES])
-    for what, terms in (
+    for what, link_settings in (
         (f"building a context with {MOST_AUTHORITIES} client authorities", authentication(authorities)),
         (f"the same with {REVOKED:,} revoked certificates", authentication(authorities, revocations(shared))),
     ):
-        built = microseconds(lambda: build_context(SSL.TLS1_2_VERSION, (own,), (), terms), 10)  # noqa: B023
+        built = microseconds(lambda: build_context(SSL.TLS1_2_VERSION, (own,), (), link_settings), 10)  # noqa: B023
         yield what, f"{built:.0f} µs"
 
 
 def authentication(ca_pem: bytes, crl_pem: bytes = b"") -> ClientAuthentication:
-    """Return the terms of a host with these authorities and revocation lists."""
+    """Return the settings of a host with these authorities and revocation lists."""
     return ClientAuthentication(ObjectKey("bench", "people"), ca_pem, crl_pem)
 
 

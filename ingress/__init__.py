@@ -19,7 +19,7 @@ one floor do not know each other; a test walks the imports and says so.
 - Floor 1: ``routing`` finds the route of a host and path, ``policy`` judges what an
   annotation asks for, ``certificates`` reads key pairs and finds those of a name, which
   ``server_names`` and ``misdirected`` build upon; ``metrics`` counts, ``http`` is HTTP as
-  bytes; ``right_of_way`` lets requests pass before what threads decode, and
+  bytes; ``yielding`` lets requests pass before what threads decode, and
   ``descriptors`` says how many files there may be; ``news`` tells the log of changes.
   All but these and the counters are pure.
 - Floor 0: ``model`` holds the values that all rooms share, ``errors`` the error

@@ -278,7 +278,7 @@ class Controller:
                 log.warn("{unused}", unused=unused)
 
     def _failed(self) -> None:
-        """Go on without the books that a bug has left in disorder."""
+        """Go on without the caches that a bug has left in disorder."""
         self._metrics.translation_failed()
         log.failure("Translation failed, which is a bug; what was published last stays in force")
         self._round = None

@@ -3,7 +3,7 @@
 ``StartError`` ends the process in one line, ``KubernetesError`` is the API
 server's "no".  What is wrong with an object of a user is no exception at all but a
 ``Problem`` (``ingress.model.problems``), and an exchange that failed tells so by its
-state (``ingress.proxy.exchange``).
+state (``ingress.proxy.exchange.exchange``).
 """
 
 

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from ingress.certificates import Certificate, CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
 
 LOOK_SECONDS = 3600.0
 _TOLD_AGAIN_SECONDS = 86_400.0 - LOOK_SECONDS / 2

@@ -24,34 +24,34 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.admin.site import admin_site
-from ingress.cluster.api_server import ApiServerSource
-from ingress.cluster.manifests import ManifestSource
+from ingress.cluster.api.api_server import ApiServerSource
+from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
-from ingress.descriptors import connections_allowed
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.http.forwarding import TrustedProxies
+from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
-from ingress.misdirected import ServerNames
 from ingress.model.balancing import Balancing
-from ingress.proxy.access_log import AccessLog
-from ingress.proxy.access_output import AccessOutput
-from ingress.proxy.crowd import DEFAULT_CONNECTIONS
-from ingress.proxy.grounds import ground_for
-from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.http2.session import DownstreamSession
-from ingress.proxy.listeners import listen, port_of
-from ingress.proxy.pool import UpstreamPool
-from ingress.proxy.prefaces import PrefaceRules
-from ingress.proxy.reach import endpoint_rules
-from ingress.proxy.replies import Replies
-from ingress.proxy.resolving import AddressRules
-from ingress.proxy.resource import IngressProxyResource
-from ingress.proxy.rotation import Rotations
-from ingress.proxy.site import ProxySite
-from ingress.proxy.sweep import Sweep
+from ingress.process.descriptors import connections_allowed
+from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.reach import endpoint_rules
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.downstream.negotiating import SessionRules
+from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.access_output import AccessOutput
+from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.listening.connection_starts import ConnectionStartRules
+from ingress.proxy.listening.listeners import listen, port_of
+from ingress.proxy.listening.networks import network_for
+from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
+from ingress.proxy.transport.resolving import AddressRules
+from ingress.proxy.upstream.pool import UpstreamPool
+from ingress.proxy.upstream.rotation import Rotations
 from ingress.settings import Settings
 from ingress.status.reporting import ClusterReporting
 from ingress.tls.contexts import ServerContexts
@@ -184,7 +184,7 @@ class IngressService(Service):
         self._waiting: Deferred[None] | None = None
 
         self._metrics = metrics or Metrics()
-        self._sweep = Sweep(reactor)
+        self._deadlines = Deadlines(reactor)
         output = AccessOutput(settings.access_log)
         self._access_log = AccessLog(
             reactor,
@@ -193,15 +193,15 @@ class IngressService(Service):
             reopen=output.reopen,
             from_thread=lambda call: reactor.callFromThread(call),
         )
-        rules, right_of_way = AddressRules(), None
+        rules, yielding = AddressRules(), None
         if isinstance(source, ApiServerSource):
-            rules, right_of_way = AddressRules(source.addresses), source.right_of_way
+            rules, yielding = AddressRules(source.addresses), source.yielding
         groups = usable_groups(settings.tls_groups)
-        self._ground = ground_for(reactor, settings.use_plane, rules, right_of_way, UpstreamContexts(groups))
+        self._network = network_for(reactor, settings.use_epoll, rules, yielding, UpstreamContexts(groups))
         limits = settings.limits
         self._pool = UpstreamPool(
-            self._ground.connect,
-            self._sweep,
+            self._network.connect,
+            self._deadlines,
             self._metrics,
             limits.upstream,
             limits.max_endpoint_connections,
@@ -209,7 +209,7 @@ class IngressService(Service):
         random = Random()
         rotations = Rotations(
             reactor,
-            self._sweep,
+            self._deadlines,
             self._metrics,
             random,
             Balancing(settings.load_balance),
@@ -220,7 +220,7 @@ class IngressService(Service):
             clock=reactor,
             resource=self._resource,
             pool=self._pool,
-            sweep=self._sweep,
+            deadlines=self._deadlines,
             replies=Replies(settings.not_found_page),
             access_log=self._access_log,
             metrics=self._metrics,
@@ -259,8 +259,8 @@ class IngressService(Service):
         Deferred.fromCoroutine(self._start()).addErrback(self._start_failed)
 
     async def _start(self) -> None:
-        self._sweep.start()
-        self._ground.start()
+        self._deadlines.start()
+        self._network.start()
         self._access_log.start()
         leader = None if self._reporting is None else self._reporting.picture
         settings = self._settings
@@ -291,10 +291,13 @@ class IngressService(Service):
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current; the first one opens the listeners."""
         is_first, self._snapshot = self._snapshot is None, snapshot
-        self._contexts.publish(snapshot.certificates, snapshot.terms)
+        self._contexts.publish(snapshot.certificates, snapshot.handshake_settings)
         names = self._site.server_names
-        if names.certificates is not snapshot.certificates or names.terms is not snapshot.terms:
-            self._site.server_names = ServerNames(snapshot.certificates, snapshot.terms)
+        if (
+            names.certificates is not snapshot.certificates
+            or names.handshake_settings is not snapshot.handshake_settings
+        ):
+            self._site.server_names = ServerNames(snapshot.certificates, snapshot.handshake_settings)
         self._resource.publish(snapshot.table, snapshot.backends)
         if is_first:
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
@@ -306,12 +309,12 @@ class IngressService(Service):
             (description, None) for description in self._settings.http
         ]
         listening += [(description, self._contexts) for description in self._settings.https]
-        rules = PrefaceRules(
+        rules = ConnectionStartRules(
             load_balancers=self._site.trusted_proxies if self._settings.use_proxy_protocol else None,
             passes_tls=self._settings.ssl_passthrough,
         )
         for description, contexts in listening:
-            self._ports.append(await self._ground.listen(description, self._site, contexts, rules))
+            self._ports.append(await self._network.listen(description, self._site, contexts, rules))
         self._is_listening = True
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",
@@ -372,8 +375,8 @@ class IngressService(Service):
             else:
                 await reported
         self._pool.close()
-        await self._ground.stop()
-        self._sweep.stop()
+        await self._network.stop()
+        self._deadlines.stop()
         self._access_log.stop()
         for port in self._admin_ports:
             await maybeDeferred(port.stopListening)

@@ -9,8 +9,8 @@ from attrs import Factory, frozen
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.limits import Limits
+from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
-from ingress.model.standing import Address
 
 ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
 CONTROLLER_CLASS = "k8s.io/ingress-nginx"
@@ -132,7 +132,7 @@ class Settings:
     """Networks whose peers are believed when they say who the client is."""
     use_proxy_protocol: bool = False
     """Whether connections begin with a PROXY header, which only those networks may send."""
-    use_plane: bool = True
+    use_epoll: bool = True
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None
     """File for the access log; None means standard output."""

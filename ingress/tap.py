@@ -266,7 +266,7 @@ class Options(
             trusted_proxies=repeated["trusted-proxies"],
             use_proxy_protocol=bool(self["use-proxy-protocol"]),
             ssl_passthrough=bool(self["enable-ssl-passthrough"]),
-            use_plane=not self["no-plane"],
+            use_epoll=not self["no-epoll"],
             access_log=self["access-log"],
             limits=self.limits(),
             reporting=self.reporting(),
@@ -308,12 +308,12 @@ class Options(
 def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
-    from ingress.interpreter import Interpreter
-    from ingress.log_output import reopen_log_files, spare_the_reactor
     from ingress.metrics.metrics import Metrics
-    from ingress.process import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
+    from ingress.process.interpreter import Interpreter
+    from ingress.process.lifecycle import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
+    from ingress.process.log_output import reopen_log_files, spare_the_reactor
+    from ingress.process.steady_time import keep_steady_time
     from ingress.service import IngressService, source_of
-    from ingress.steady_time import keep_steady_time
 
     reactor = _global_reactor()
     keep_steady_time(reactor)

@@ -21,6 +21,7 @@ from ingress.controller import (
 )
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -40,7 +41,6 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
-from ingress.model.standing import Standing
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
@@ -238,7 +238,7 @@ class RoundTests(ControllerTestCase):
         self.start_shop()
         self.assertEqual(self.controller.verify(), ())
         self.controller.changed(batch(ingress("other", "other.test")))
-        # The route of its host, the terms of its handshakes, and the problem that there is no Service.
+        # The route of its host, the settings of its handshakes, and the problem that there is no Service.
         self.assertEqual(len(self.controller.verify()), 3)
         self.clock.advance(0)
         self.assertEqual(self.controller.verify(), ())
@@ -1023,12 +1023,12 @@ class FollowerTests(ControllerTestCase):
         self.assertEqual(self.follower.changes, [Changes((shop,), came=frozenset({shop}))])
 
     def test_standing(self) -> None:
-        """It learns of a change of the standing alone, and that costs no round."""
+        """It learns of a change of the metadata alone, and that costs no round."""
         self.start_shop()
         value = self.store.state().ingresses[key("shop")]
         object_id = (Kind.INGRESS, key("shop"))
-        self.controller.changed({object_id: Projection(value, (), Standing("u"))})
-        self.assertEqual(self.follower.changes[-1].standings, (object_id,))
+        self.controller.changed({object_id: Projection(value, (), ObjectMeta("u"))})
+        self.assertEqual(self.follower.changes[-1].metas, (object_id,))
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_problems(self) -> None:

@@ -8,8 +8,8 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import expiry
-from ingress.certificates import Certificate, CertificateTable
 from ingress.expiry import LOOK_SECONDS, ExpiryWatch, expiries
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.objects import ObjectKey
 from tests.tls.test_contexts import certificate
 

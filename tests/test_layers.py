@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[frozenset[str], ...], ...] = (
     (
         *(frozenset({room}) for room in ("policy", "routing", "http", "metrics")),
         frozenset({"certificates", "server_names", "misdirected"}),
-        frozenset({"right_of_way"}),
+        frozenset({"yielding"}),
         frozenset({"descriptors"}),
         frozenset({"news"}),
     ),
@@ -36,7 +36,7 @@ ROOM_OF = {name: room for floor in FLOORS for room in floor for name in room}
 # What only some modules may import, and which.
 RESERVED = {
     "twisted.internet.reactor": {"ingress.tap"},
-    "twisted.web.proxy": {"ingress.proxy.resource"},
+    "twisted.web.proxy": {"ingress.proxy.dispatch.resource"},
     "kubernetes": {"ingress.cluster"},
     "prometheus_client": {"ingress.metrics", "ingress.admin"},
 }
@@ -214,12 +214,12 @@ class BreachTests(SynchronousTestCase):
 
     def test_upward(self) -> None:
         """A floor above may not be imported, not even inside of a function."""
-        source = "def late():\n    from ingress.proxy.pool import UpstreamPool\n"
+        source = "def late():\n    from ingress.proxy.upstream.pool import UpstreamPool\n"
         self.assert_breach("ingress.routing.table", source, ": a floor above")
 
     def test_sideways(self) -> None:
         """A neighbor on the same floor may not be imported, whichever way it is written."""
-        for source in ("import ingress.proxy.pool", "from ingress import proxy"):
+        for source in ("import ingress.proxy.upstream.pool", "from ingress import proxy"):
             self.assert_breach("ingress.cluster.store", source, ": a room of the same floor")
 
     def test_downward(self) -> None:
@@ -253,4 +253,4 @@ class BreachTests(SynchronousTestCase):
 
     def test_relative(self) -> None:
         """Relative imports hide which floor they lead to."""
-        self.assert_breach("ingress.proxy.pool", "from . import exchange", ": relative")
+        self.assert_breach("ingress.proxy.upstream.pool", "from . import exchange", ": relative")

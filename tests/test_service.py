@@ -77,7 +77,7 @@ class ServiceCase(SynchronousTestCase):
         self.reactor = reactor or MemoryReactorClock()
         self.source = ScriptedSource()
         self.failures: list[StartError] = []
-        settings = settings or Settings(access_log=self.mktemp(), use_plane=False)
+        settings = settings or Settings(access_log=self.mktemp(), use_epoll=False)
         return IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
 
     def settled(self) -> None:
@@ -141,7 +141,7 @@ class StartTests(ServiceCase):
         """Groups that OpenSSL does not have are told, and left out; with none of them there is no start."""
         with capturedLogs() as events:
             service = self.make(
-                settings=Settings(access_log=self.mktemp(), use_plane=False, tls_groups="Later:X25519")
+                settings=Settings(access_log=self.mktemp(), use_epoll=False, tls_groups="Later:X25519")
             )
         [line] = [formatEvent(event) for event in events if "groups" in formatEvent(event)]
         self.assertRegex(line, r"^OpenSSL .* does not have Later of --tls-groups; X25519 remain$")
@@ -149,7 +149,7 @@ class StartTests(ServiceCase):
         self.assertEqual(self.ports(), [10254, 80, 443])
         self.stop(service)
         with self.assertRaisesRegex(StartError, "^--tls-groups: OpenSSL .* has none of Later$"):
-            self.make(settings=Settings(access_log=self.mktemp(), use_plane=False, tls_groups="Later"))
+            self.make(settings=Settings(access_log=self.mktemp(), use_epoll=False, tls_groups="Later"))
 
     def test_access_log_that_cannot_be_opened(self) -> None:
         """An access log that cannot be opened is refused before anything starts."""
@@ -176,7 +176,7 @@ class StartTests(ServiceCase):
     def test_balancing_is_what_the_operator_chose(self) -> None:
         """``--load-balance`` and ``--slow-start`` decide how requests are shared where no Ingress says so."""
         settings = Settings(
-            access_log=self.mktemp(), use_plane=False, load_balance=Algorithm.EWMA, slow_start_seconds=5.0
+            access_log=self.mktemp(), use_epoll=False, load_balance=Algorithm.EWMA, slow_start_seconds=5.0
         )
         rotations = self.make(settings=settings)._resource._make_rotations
         rotation = rotations.make(BackendReference("shop", "web", 80), ())

@@ -321,7 +321,7 @@ class MakeServiceTests(SynchronousTestCase):
         self.patch(tap, "_global_reactor", IdleReactor)
         self.patch(sys, "stdout", sys.stdout)
         options = Options()
-        options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-plane"])
+        options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-epoll"])
         service = IService(makeService(options))
         self.assertFalse(service.running)
 

@@ -55,7 +55,7 @@ class Tally:
         return self.moments.get(body, float("-inf"))
 
     def check(self) -> None:
-        """Raise BenchError if a request is lost in the books."""
+        """Raise BenchError if a request is lost in the caches."""
         ended = self.answered.total() + self.failed.total()
         if ended != self.sent:
             raise BenchError(f"the load has miscounted: {self.sent} requests sent, but {ended} ended")
@@ -183,11 +183,11 @@ class Load:
         return self.tally
 
     async def _run(self) -> None:
-        sweep = asyncio.create_task(self._end_overdue())
+        deadlines = asyncio.create_task(self._end_overdue())
         try:
             await asyncio.gather(*(self._client(number) for number in range(self._count)))
         finally:
-            sweep.cancel()
+            deadlines.cancel()
 
     async def _end_overdue(self) -> None:
         while True:

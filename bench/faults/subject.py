@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ingress.proxy.exchange import Exchange
-    from ingress.proxy.resource import IngressProxyResource
+    from ingress.proxy.dispatch.resource import IngressProxyResource
+    from ingress.proxy.exchange.exchange import Exchange
 
 BUG = "a bug planted by the fault scripts"
 
@@ -17,7 +17,7 @@ BUG = "a bug planted by the fault scripts"
 def plant_bug() -> None:
     """Let requests for ``/bug`` raise where the route is looked up."""
     # Not above: the scripts read this module, too, and need no proxy in their process.
-    from ingress.proxy.resource import IngressProxyResource
+    from ingress.proxy.dispatch.resource import IngressProxyResource
 
     render = IngressProxyResource.render
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
-from ingress.interpreter import Interpreter
 from ingress.metrics.metrics import Metrics
+from ingress.process.interpreter import Interpreter
 from ingress.service import IngressService, source_of
 from ingress.tap import Options
 

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from ingress.admin.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
-from ingress.certificates import Certificate
+from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendState
 from ingress.model.policy import Policy
 from ingress.model.problems import Problem
@@ -144,11 +144,11 @@ def _page(name: str, entries: Iterator[object]) -> Iterator[str]:
 
 
 def _protocol(state: BackendState) -> str:
-    """Return what is spoken to the endpoints of *state*, all of which are on the same terms."""
+    """Return what is spoken to the endpoints of *state*, all of which are on the same settings."""
     if not state.endpoints:
         return ""
-    terms = state.endpoints[0].terms
-    return "HTTP/2" if terms is not None and terms.is_http2 else "HTTP/1.1"
+    link_settings = state.endpoints[0].link_settings
+    return "HTTP/2" if link_settings is not None and link_settings.is_http2 else "HTTP/1.1"
 
 
 def _policy(policy: Policy) -> dict[str, Any]:

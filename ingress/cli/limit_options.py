@@ -28,7 +28,7 @@ GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
 
 LONGEST_SECONDS = 31_536_000
 LARGEST_COUNT = 1_000_000_000
-LARGEST_CROWD = 1_000_000
+MOST_CONNECTIONS = 1_000_000
 
 _DEFAULTS = Limits()
 
@@ -58,12 +58,12 @@ def read_rate(text: str) -> int:
 
 def read_most(text: str) -> int:
     """Read how many connections there may be."""
-    return _read_count(text, 1, LARGEST_CROWD)
+    return _read_count(text, 1, MOST_CONNECTIONS)
 
 
 def read_most_or_all(text: str) -> int:
     """Read how many connections there may be; 0 means as many as are asked for."""
-    return _read_count(text, 0, LARGEST_CROWD)
+    return _read_count(text, 0, MOST_CONNECTIONS)
 
 
 class LimitOptions(RepeatableOptions):

@@ -11,11 +11,11 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from ingress.annotations.balancing import parse_algorithm
+from ingress.annotations.values import ValueRefused
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
-from ingress.policy.balancing import parse_algorithm
-from ingress.policy.values import ValueRefused
 from ingress.settings import ANNOTATIONS_PREFIX, ManualEndpoint
 
 MAX_PAGE_BYTES = 1024 * 1024

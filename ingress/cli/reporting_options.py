@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ingress.cli.option_rows import RepeatableOptions, parameter
 from ingress.cli.option_values import read_key, read_namespace
-from ingress.model.standing import Address
+from ingress.model.object_meta import Address
 from ingress.settings import Reporting
 from ingress.status.election import LONGEST_SECONDS
 

@@ -1,4 +1,4 @@
-"""The options about how the process runs: its ground, its access log, its end."""
+"""The options about how the process runs: its network, its access log, its end."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from ingress.settings import Settings
 GROUP: tuple[str, tuple[tuple[str, str], ...]] = (
     "Running",
     (
-        ("no-plane", ""),
+        ("no-epoll", ""),
         ("access-log", "FILE"),
         ("shutdown-delay", "SECONDS"),
         ("shutdown-grace", "SECONDS"),
@@ -26,7 +26,7 @@ class RunningOptions(usage.Options):
     """What has nothing to do with what is served."""
 
     optFlags: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name
-        ["no-plane", None, "Run the data path on Twisted's own transports, as where there is no epoll."],
+        ["no-epoll", None, "Run the data path on Twisted's own transports, as where there is no epoll."],
     ]
 
     optParameters: ClassVar[list[list[object]]] = [  # noqa: N815 - Twisted's name

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from attrs import evolve, frozen
 
-from ingress.cluster.secret_parts import has_good_part, refusal
-from ingress.cluster.standings import Standings
+from ingress.cluster.object_metas import ObjectMetas
+from ingress.cluster.secrets.secret_parts import has_good_part, refusal
+from ingress.model.object_meta import NO_META
 from ingress.model.objects import (
     Batch,
     ClusterObject,
@@ -26,7 +27,6 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
-from ingress.model.standing import NO_STANDING
 from ingress.model.state import ClusterState
 
 _K = TypeVar("_K")
@@ -45,7 +45,7 @@ class Changes:
     came: frozenset[ObjectId] = frozenset()
     went: frozenset[ObjectId] = frozenset()
     """Those of *objects* that were not there before, or are not any more."""
-    standings: tuple[ObjectId, ...] = ()
+    metas: tuple[ObjectId, ...] = ()
     """Objects whose standing is different, which matters to nobody but who reports back."""
 
 
@@ -64,7 +64,7 @@ class Store:
         self._changed_services: set[ObjectKey] = set()
         self._came: set[ObjectId] = set()
         self._went: set[ObjectId] = set()
-        self._standings = Standings()
+        self._metas = ObjectMetas()
 
     def changed(self, batch: Batch) -> Changes:
         """Apply *batch*; return what is different now."""
@@ -72,12 +72,12 @@ class Store:
             object_id for object_id, projection in batch.items() if self._apply(object_id, projection)
         )
         services, self._changed_services = frozenset(self._changed_services), set()
-        standings = tuple(
-            object_id for object_id, projection in batch.items() if self._put_standing(object_id, projection)
+        metas = tuple(
+            object_id for object_id, projection in batch.items() if self._put_meta(object_id, projection)
         )
         came, self._came = frozenset(self._came), set()
         went, self._went = frozenset(self._went), set()
-        return Changes(objects, services, came, went, standings)
+        return Changes(objects, services, came, went, metas)
 
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
@@ -88,7 +88,7 @@ class Store:
             slices=self._slices_of,
             secrets=self._secrets,
             problems_of=self._problems,
-            standings=self._standings,
+            metas=self._metas,
         )
 
     def _apply(self, object_id: ObjectId, projection: Projection | None) -> bool:
@@ -152,15 +152,13 @@ class Store:
                 assert value is None
                 return False
 
-    def _put_standing(self, object_id: ObjectId, projection: Projection | None) -> bool:
-        """Keep the standing of an object that anybody may want to report about; return whether it changed."""
-        standing = None if projection is None else projection.standing
-        if standing == NO_STANDING or (
-            object_id[0] is Kind.ENDPOINT_SLICE and object_id not in self._problems
-        ):
+    def _put_meta(self, object_id: ObjectId, projection: Projection | None) -> bool:
+        """Keep the metadata of an object that anybody may want to report about; return whether it changed."""
+        meta = None if projection is None else projection.meta
+        if meta == NO_META or (object_id[0] is Kind.ENDPOINT_SLICE and object_id not in self._problems):
             # There are many slices, each with a uid, and a problem of one is rare.
-            standing = None
-        return self._standings.put(object_id, standing)
+            meta = None
+        return self._metas.put(object_id, meta)
 
     def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> None:
         before = self._slices.get(key)

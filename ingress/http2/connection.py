@@ -41,7 +41,7 @@ from ingress.http2.frames import (
     unpack_setting,
     window_update,
 )
-from ingress.http2.sending import Sending
+from ingress.http2.outgoing import Sending
 from ingress.http2.stream import Stream
 
 STREAM_WINDOW: Final = 256 * 1024

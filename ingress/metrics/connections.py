@@ -30,7 +30,7 @@ class ConnectionMetrics:
         self._received = 0
         self._sent = 0
 
-    def preface_refused(self, cause: str) -> None:
+    def connection_start_refused(self, cause: str) -> None:
         """Count a connection that was closed at its beginning; *cause* is one of ``REFUSED_CAUSES``."""
         self._refused[cause] += 1
 
@@ -64,7 +64,7 @@ class ConnectionMetrics:
     def families(self) -> Iterable[Metric]:
         """Yield the series."""
         refused = CounterMetricFamily(
-            "ingress_prefaces_refused",
+            "ingress_connection_starts_refused",
             "Connections closed before they had a protocol, by cause.",
             labels=("cause",),
         )

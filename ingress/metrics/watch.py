@@ -1,4 +1,4 @@
-"""The series about reading the API server: what reflectors, handover and Secret reads count.
+"""The series about reading the API server: what reflectors, delta queue and Secret reads count.
 
 Counters are plain integers.  Those of a reflector are written by its thread alone and read
 in the reactor thread when somebody asks for them; a number that is one step old does no harm,
@@ -123,7 +123,7 @@ class WatchMetrics:
             lambda c: c.decode_seconds,
         )
         yield SummaryMetricFamily(
-            "ingress_watch_handover_changes",
+            "ingress_watch_delta_queue_changes",
             "Batches given to the reactor thread, and the changes in them.",
             count_value=self._batches,
             sum_value=self._changes,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from attrs import frozen
 
 from ingress.model.problems import Problem
-from ingress.model.upstream_tls import LinkTerms, UpstreamProtocol
+from ingress.model.upstream_tls import LinkSettings, UpstreamProtocol
 
 
 class BackendReference(NamedTuple):
@@ -36,14 +36,14 @@ class BackendReference(NamedTuple):
 class Endpoint(NamedTuple):
     """One address and port to send requests to; *address* is an IP or, if need be, a name.
 
-    *terms* are what a connection must be beyond TCP.  What is kept of an endpoint (idle
+    *link_settings* are what a connection must be beyond TCP.  What is kept of an endpoint (idle
     connections, sessions, its turn) is kept under all three, so nothing that was made on some
-    terms serves others.  None, for most, costs nothing to hash.
+    settings serves others.  None, for most, costs nothing to hash.
     """
 
     address: str
     port: int
-    terms: LinkTerms | None = None
+    link_settings: LinkSettings | None = None
 
     def __str__(self) -> str:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"

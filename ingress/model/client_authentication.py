@@ -3,7 +3,7 @@
 ``ClientAuthentication`` is decided for a host by translation and enforced twice, by two
 rooms that do not know each other: the handshake asks for the certificate and judges it,
 and the policy of the host's routes lets no request pass that came over a connection with
-other terms than its own.  A handshake with a bad certificate is not ended: as in nginx the
+other settings than its own.  A handshake with a bad certificate is not ended: as in nginx the
 visitor gets an answer that says what is wrong.
 
 CA certificates and revocation lists are public, but long; no repr shows them.
@@ -43,7 +43,7 @@ class VerifyClient(StrEnum):
 
 @frozen(cache_hash=True)
 class ClientAuthentication:
-    """What the handshakes of a host ask for.  Equal terms, and no others, may stand in for each other.
+    """What the handshakes of a host ask for.  Equal settings, and no others, may stand in for each other.
 
     *ca_pem* holds at least one certificate, and all of them are trusted; *crl_pem* is empty or
     holds revocation lists, and then every certificate of a chain must have one.  Both were
@@ -62,7 +62,7 @@ class ClientAuthentication:
 class ClientEvidence:
     """What a TLS connection proved about its visitor.
 
-    *authentication* are the terms that its handshake had, None where it asked for nothing.
+    *authentication* are the settings that its handshake had, None where it asked for nothing.
     *certificate* is the visitor's own in DER, empty where none was shown.  *error* is
     ``VERIFIED``, or else OpenSSL's number (``X509_V_ERR_...``) for what is wrong with the
     certificate, and *reason* says the same in words; neither means anything without one.

@@ -1,6 +1,6 @@
 """What a peer may take, in time and in number, as the operator and the Ingresses set it.
 
-Bounds that nobody can set stand in ``ingress.proxy.limits``, those of the grammar in
+Bounds that nobody can set stand in ``ingress.proxy.contract.limits``, those of the grammar in
 ``ingress.http``.  Times are in seconds.
 """
 
@@ -64,7 +64,7 @@ class Limits:
     upstream: Timeouts = Timeouts()
     """Where a route asks for nothing else."""
     max_connections: int | None = None
-    """Downstream connections at once; None means as many as are safe (``ingress.descriptors``)."""
+    """Downstream connections at once; None means as many as are safe (``ingress.process.descriptors``)."""
     max_endpoint_connections: int = 0
     """Connections to one endpoint at once, idle ones included; 0 means no limit."""
     allow_half_close: bool = False

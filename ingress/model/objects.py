@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from attrs import Factory, field, frozen
 
+from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.problems import Problem
-from ingress.model.standing import NO_STANDING, Standing
 
 
 class Kind(StrEnum):
     """The kinds of objects that are read, by their Kubernetes names.
 
-    They are in the keys of most books, and the hash that enumerations have is a function in Python.
+    They are in the keys of most caches, and the hash that enumerations have is a function in Python.
     """
 
     __hash__ = str.__hash__
@@ -196,12 +196,12 @@ ObjectId = tuple[Kind, ObjectKey]
 class Projection:
     """What reading one object gave: its value, or None when it cannot be used, and why.
 
-    The *standing* makes no difference between projections: it never matters to routing.
+    The *meta* makes no difference between projections: it never matters to routing.
     """
 
     value: ClusterObject | None
     problems: tuple[Problem, ...] = ()
-    standing: Standing = field(default=NO_STANDING, eq=False)
+    meta: ObjectMeta = field(default=NO_META, eq=False)
 
 
 Batch = Mapping[ObjectId, Projection | None]

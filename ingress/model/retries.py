@@ -1,6 +1,6 @@
 """When a request may be tried on another endpoint, as far as a route decides that.
 
-What may *never* be tried again is no setting; see ``ingress.proxy.attempts``.
+What may *never* be tried again is no setting; see ``ingress.proxy.contract.faults``.
 """
 
 from typing import Final

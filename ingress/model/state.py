@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from attrs import Factory, frozen
 
+from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import (
     EndpointSlice,
     Ingress,
@@ -14,7 +15,6 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem
-from ingress.model.standing import Standing
 
 
 @frozen
@@ -23,7 +23,7 @@ class ClusterState:
 
     *slices* groups EndpointSlices by the Service they belong to.  *problems_of* has
     what reading an object brought up, where it brought up anything; translation adds
-    its own.  *standings* are for those who report back to the cluster; translation does not
+    its own.  *metas* are for those who report back to the cluster; translation does not
     look at them.  The mappings are the store's own: whoever looks at them in a later turn of
     the reactor sees what the store has then.
     """
@@ -34,7 +34,7 @@ class ClusterState:
     slices: Mapping[ObjectKey, tuple[EndpointSlice, ...]] = Factory(dict)
     secrets: Mapping[ObjectKey, Secret] = Factory(dict)
     problems_of: Mapping[ObjectId, tuple[Problem, ...]] = Factory(dict)
-    standings: Mapping[ObjectId, Standing] = Factory(dict)
+    metas: Mapping[ObjectId, ObjectMeta] = Factory(dict)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

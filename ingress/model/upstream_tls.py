@@ -1,9 +1,9 @@
-"""What an upstream connection must be beyond TCP: the protocol asked for, and TLS in all its terms.
+"""What an upstream connection must be beyond TCP: the protocol asked for, and TLS in all its settings.
 
 An Ingress asks by annotations; what it asks for stands in the ``BackendReference`` that its
 routes name: None where it says nothing, a ``ProtocolAsked``, or a ``ProtocolRefused``.  Translation
-adds what the Service says of its port, and what the Secret holds, which makes ``LinkTerms``.
-These stand in each ``Endpoint``, so connections, sessions and balancers of different terms never
+adds what the Service says of its port, and what the Secret holds, which makes ``LinkSettings``.
+These stand in each ``Endpoint``, so connections, sessions and balancers of different settings never
 meet: they have different keys.
 
 Key material shows in no repr.
@@ -29,8 +29,8 @@ class TlsVersion(IntEnum):
 
 
 @frozen(cache_hash=True)
-class TlsTerms:
-    """The part of the terms that annotations decide by themselves."""
+class TlsSettings:
+    """The part of the settings that annotations decide by themselves."""
 
     verify: bool = False
     """Whether the certificate of an endpoint must be trusted, and be for its name."""
@@ -47,16 +47,16 @@ class TlsTerms:
 
 
 @frozen(cache_hash=True)
-class TlsDemand:
-    """What an Ingress asks of the TLS to its backends: *terms*, and the Secret that completes them."""
+class UpstreamTlsRequest:
+    """What an Ingress asks of the TLS to its backends: *tls_settings*, and the Secret that completes them."""
 
-    terms: TlsTerms = TlsTerms()
+    tls_settings: TlsSettings = TlsSettings()
     secret: ObjectKey | None = None
 
     def in_words(self) -> Iterator[str]:
         """Say what is asked beyond mere TLS, part by part."""
-        if self.terms.verify:
-            yield f"verified as {self.terms.name}" if self.terms.name else "verified"
+        if self.tls_settings.verify:
+            yield f"verified as {self.tls_settings.name}" if self.tls_settings.name else "verified"
         if self.secret is not None:
             yield f"with Secret {self.secret}"
 
@@ -65,7 +65,7 @@ class TlsDemand:
 class ProtocolAsked:
     """The protocol that an Ingress asks for, whatever the Service says of its port."""
 
-    tls: TlsDemand | None = None
+    tls: UpstreamTlsRequest | None = None
     """None: in the clear."""
     is_http2: bool = False
 
@@ -92,21 +92,21 @@ unless the ``appProtocol`` of the port is another one."""
 
 @frozen(cache_hash=True)
 class UpstreamTls:
-    """All terms of TLS to an endpoint.
+    """All settings of TLS to an endpoint.
 
-    With *terms.verify*, an empty *ca_pem* means the authorities that this system trusts.
+    With *settings.verify*, an empty *ca_pem* means the authorities that this system trusts.
     *chain_pem*, leaf first, and *key_pem* are what we show when asked for a certificate;
     both are empty, or neither is.
     """
 
-    terms: TlsTerms
+    tls_settings: TlsSettings
     ca_pem: bytes = field(default=b"", repr=False)
     chain_pem: bytes = field(default=b"", repr=False)
     key_pem: bytes = field(default=b"", repr=False)
 
 
 @frozen(cache_hash=True)
-class LinkTerms:
+class LinkSettings:
     """What a connection to an endpoint must be, where TCP to its address is not all."""
 
     tls: UpstreamTls | None = None

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, Service
-from ingress.model.standing import NO_STANDING, Address, Standing
 from ingress.model.state import ClusterState
 from ingress.settings import Reporting
 
@@ -37,17 +37,17 @@ def published_addresses(settings: Reporting, state: ClusterState) -> tuple[Addre
     service = None if key is None else state.services.get(key)
     if key is None or service is None:
         return None
-    return service_addresses(service, state.standings.get((Kind.SERVICE, key), NO_STANDING))
+    return service_addresses(service, state.metas.get((Kind.SERVICE, key), NO_META))
 
 
-def service_addresses(service: Service, standing: Standing) -> tuple[Address, ...]:
+def service_addresses(service: Service, meta: ObjectMeta) -> tuple[Address, ...]:
     """Return the addresses by which *service* is reached from outside, sorted."""
-    external = [Address(ip) for ip in standing.external_ips]
+    external = [Address(ip) for ip in meta.external_ips]
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
         return normalized([Address(name) if _is_ip(name) else Address("", name)])
     if service.type == "LoadBalancer":
-        balancers = [Address(ip) if ip else Address("", name.lower()) for ip, name in standing.addresses]
+        balancers = [Address(ip) if ip else Address("", name.lower()) for ip, name in meta.addresses]
         return normalized([*balancers, *external])
     if service.type == "NodePort" and external:
         return normalized(external)
@@ -61,7 +61,7 @@ def normalized(addresses: Iterable[Address]) -> tuple[Address, ...]:
 
 
 def addresses_to_write(
-    standing: Standing,
+    meta: ObjectMeta,
     published: tuple[Address, ...] | None,
     writer: str,
     *,
@@ -77,14 +77,14 @@ def addresses_to_write(
     not written yet.
     """
     if is_ours:
-        if published is None or normalized(standing.addresses) == published:
+        if published is None or normalized(meta.addresses) == published:
             return None
         return published
-    if not standing.addresses:
+    if not meta.addresses:
         return None
-    if standing.writer:
-        return () if standing.writer == writer else None
-    return () if was_ours and set(standing.addresses) <= set(published or ()) else None
+    if meta.writer:
+        return () if meta.writer == writer else None
+    return () if was_ours and set(meta.addresses) <= set(published or ()) else None
 
 
 def status_patch(addresses: tuple[Address, ...]) -> dict[str, Any]:

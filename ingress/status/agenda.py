@@ -12,7 +12,7 @@ from itertools import count
 from math import inf
 from typing import Generic, TypeVar
 
-from ingress.cluster.backoff import Backoff
+from ingress.cluster.api.backoff import Backoff
 from ingress.errors import KubernetesError
 
 _K = TypeVar("_K", bound=Hashable)

@@ -24,12 +24,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.cluster.api_client import ApiRequest
-from ingress.cluster.api_thread import Outcome
-from ingress.cluster.backoff import Backoff
-from ingress.cluster.contact import Contact
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_thread import Outcome
+from ingress.cluster.api.backoff import Backoff
+from ingress.cluster.api.contact import Contact
+from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import LEASES
-from ingress.cluster.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey

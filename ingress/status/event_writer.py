@@ -19,16 +19,16 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.cluster.api_client import MERGE_PATCH, ApiRequest
-from ingress.cluster.api_thread import WITHHELD, Outcome
-from ingress.cluster.contact import Contact
+from ingress.cluster.api.api_client import MERGE_PATCH, ApiRequest
+from ingress.cluster.api.api_thread import WITHHELD, Outcome
+from ingress.cluster.api.contact import Contact
+from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import EVENTS
-from ingress.cluster.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
-from ingress.model.standing import NO_STANDING, Standing
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.event_objects import event_key, event_object, series_count, series_patch
@@ -50,7 +50,7 @@ class EventWriter:
     """Tells of problems.
 
     *ask* sends a request, if we still lead when it goes, and calls back with its outcome.
-    *problems* returns the present ones, *standings* what is known of the objects.  *instance* is
+    *problems* returns the present ones, *metas* what is known of the objects.  *instance* is
     our name in Events, *timeouts* bound a request.  *steady* returns seconds, *now* the time.
     """
 
@@ -59,7 +59,7 @@ class EventWriter:
         clock: Any,
         ask: Callable[[ApiRequest, Callable[[Outcome], None]], None],
         problems: Callable[[], Collection[Problem]],
-        standings: Callable[[], Mapping[ObjectId, Standing]],
+        metas: Callable[[], Mapping[ObjectId, ObjectMeta]],
         instance: str,
         *,
         timeouts: tuple[float, float],
@@ -73,7 +73,7 @@ class EventWriter:
         self._clock = clock
         self._ask = ask
         self._problems = problems
-        self._standings = standings
+        self._metas = metas
         self._instance = instance
         self._timeouts = timeouts
         self._steady = steady
@@ -175,7 +175,7 @@ class EventWriter:
 
     def _tell(self, problem: Problem) -> None:
         object_id = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))
-        uid = self._standings().get(object_id, NO_STANDING).uid
+        uid = self._metas().get(object_id, NO_META).uid
         key = event_key(problem, uid)
         now = self._steady()
         closed_until = self._closures.until(key.namespace)

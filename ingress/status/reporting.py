@@ -16,9 +16,9 @@ from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from ingress.cluster.api_client import ApiConnection, ApiRequest
-from ingress.cluster.api_thread import ApiThread, Outcome
-from ingress.cluster.outage import Outage
+from ingress.cluster.api.api_client import ApiConnection, ApiRequest
+from ingress.cluster.api.api_thread import ApiThread, Outcome
+from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey
@@ -139,7 +139,7 @@ class ClusterReporting:
             self._reactor,
             self._ask_as_leader,
             self._problems.keys,
-            lambda: self._state().standings,
+            lambda: self._state().metas,
             self._identity,
             timeouts=terms.write_timeouts,
             steady=self._steady,

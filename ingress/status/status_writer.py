@@ -25,17 +25,17 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.cluster.api_client import MERGE_PATCH, ApiRequest
-from ingress.cluster.api_thread import WITHHELD, Outcome
-from ingress.cluster.backoff import Backoff
-from ingress.cluster.contact import Contact
+from ingress.cluster.api.api_client import MERGE_PATCH, ApiRequest
+from ingress.cluster.api.api_thread import WITHHELD, Outcome
+from ingress.cluster.api.backoff import Backoff
+from ingress.cluster.api.contact import Contact
+from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import INGRESS_STATUS
-from ingress.cluster.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectKey
-from ingress.model.standing import NO_STANDING, Address, Standing
 from ingress.model.state import ClusterState
 from ingress.settings import Reporting
 from ingress.status.addresses import addresses_to_write, published_addresses, status_patch
@@ -165,14 +165,14 @@ class StatusWriter:
         if not self._is_leading:
             return
         everything = False
-        for kind, key in (*changes.objects, *changes.standings):
+        for kind, key in (*changes.objects, *changes.metas):
             if kind is Kind.INGRESS:
                 self._agenda.add((key,))
             elif kind is Kind.INGRESS_CLASS or (
                 kind is Kind.SERVICE and key == self._settings.publish_service
             ):
                 everything = True
-        for kind, key in changes.standings:
+        for kind, key in changes.metas:
             if kind is Kind.INGRESS:
                 self._written.pop(key, None)
                 if key in self._writing:
@@ -234,15 +234,15 @@ class StatusWriter:
         if ingress is None:
             self._forget(key)
             return None
-        standing = state.standings.get((Kind.INGRESS, key), NO_STANDING)
+        meta = state.metas.get((Kind.INGRESS, key), NO_META)
         if key in self._written:
             written = self._written[key]
-            standing = Standing(standing.uid, written, (), self._writer if written else "")
+            meta = ObjectMeta(meta.uid, written, (), self._writer if written else "")
         is_ours = judge_class(ingress, state, self._options).is_ours
         was_ours = key in self._ours
         if self._cleared is not None:
             is_ours, was_ours = False, is_ours or was_ours
-        addresses = addresses_to_write(standing, published, self._writer, is_ours=is_ours, was_ours=was_ours)
+        addresses = addresses_to_write(meta, published, self._writer, is_ours=is_ours, was_ours=was_ours)
         if is_ours:
             self._ours.add(key)
         elif addresses is None:

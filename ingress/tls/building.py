@@ -1,4 +1,4 @@
-"""From certificates and terms to an OpenSSL context, all in memory but for what is public anyway."""
+"""From certificates and settings to an OpenSSL context, all in memory but for what is public anyway."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from hashlib import sha256
 from cryptography import x509
 from OpenSSL import SSL, crypto
 
-from ingress.certificates import Certificate
+from ingress.identity.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.tls.binding import name_authority
 from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES, new_server_context
@@ -72,7 +72,7 @@ def _as_file(content: bytes) -> Iterator[str]:
 
 
 def _session_id(authentication: ClientAuthentication | None) -> bytes:
-    """Name the terms under which a session may be resumed: no others can stand in for them."""
+    """Name the settings under which a session may be resumed: no others can stand in for them."""
     if authentication is None:
         return b"no client certificate"
     parts = (

@@ -1,4 +1,4 @@
-"""TLS contexts: which certificates and terms a handshake goes by, by the server name that was asked for.
+"""TLS contexts: which certificates and settings a handshake goes by, by the server name that was asked for.
 
 ``ServerContexts`` is what the TLS listeners ask for connections.  It reads the
 current tables at each handshake.  Publishing them is an
@@ -33,10 +33,10 @@ from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from zope.interface import implementer
 
-from ingress.certificates import Certificate, CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
-from ingress.server_names import PLAIN_TERMS, HandshakeTerms, TermsTable
 from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed, on_server_name
 from ingress.tls.building import build_context
 from ingress.tls.handshake import Handshake
@@ -57,7 +57,7 @@ _V = TypeVar("_V")
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
-    """Makes the server side of TLS connections, with the certificates and terms of the current tables.
+    """Makes the server side of TLS connections, with the certificates and settings of the current tables.
 
     *default_certificate* is shown when neither a name nor the table's own
     default decides otherwise.  It must be usable: what OpenSSL says against it
@@ -83,24 +83,26 @@ class ServerContexts:
         self._groups = groups
         self._seconds = seconds
         self._certificates = CertificateTable()
-        self._terms = TermsTable()
+        self._handshake_settings = HandshakeSettingsTable()
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
         self._base_certificate = default_certificate
         self._base = self._new_base(default_certificate)
 
-    def publish(self, certificates: CertificateTable, terms: TermsTable | None = None) -> None:
+    def publish(
+        self, certificates: CertificateTable, handshake_settings: HandshakeSettingsTable | None = None
+    ) -> None:
         """Make these tables decide from the next handshake on; costs what is different in them."""
-        terms = terms or TermsTable()
+        handshake_settings = handshake_settings or HandshakeSettingsTable()
         needs_base = False
         if certificates is not self._certificates:
             before, self._certificates = self._certificates, certificates
             self._forget(before)
             needs_base = certificates.default != before.default
-        if terms is not self._terms:
-            changes = _changes(self._terms.by_host, terms.by_host)
+        if handshake_settings is not self._handshake_settings:
+            changes = _changes(self._handshake_settings.by_host, handshake_settings.by_host)
             needs_base |= any(_asked(old) != _asked(new) for old, new in changes)
-            self._terms = terms
+            self._handshake_settings = handshake_settings
         if needs_base:
             self._change_base()
 
@@ -144,14 +146,14 @@ class ServerContexts:
             sent = connection.get_servername()
             name = None if sent is None else sent.decode("ascii", "replace")
             certificates = self._certificates.named(name)
-            terms = self._terms.find(name)
-            if self._strict_sni and certificates is None and not self._terms.has(name):
+            handshake_settings = self._handshake_settings.find(name)
+            if self._strict_sni and certificates is None and not self._handshake_settings.has(name):
                 return UNRECOGNIZED_NAME
-            authentication = terms.client_authentication
+            authentication = handshake_settings.client_authentication
             handshake = Handshake(sent, authentication)
             connection.set_app_data(handshake)
-            if certificates is not None or terms is not PLAIN_TERMS:
-                self._switch(connection, certificates, terms)
+            if certificates is not None or handshake_settings is not PLAIN_HANDSHAKE:
+                self._switch(connection, certificates, handshake_settings)
             elif connection.get_context() is not self._base:
                 # The default certificate has changed since the connection was accepted.
                 connection.set_context(self._base)
@@ -167,19 +169,24 @@ class ServerContexts:
         return None
 
     def _switch(
-        self, connection: SSL.Connection, named: tuple[Certificate, ...] | None, terms: HandshakeTerms
+        self,
+        connection: SSL.Connection,
+        named: tuple[Certificate, ...] | None,
+        handshake_settings: HandshakeSettings,
     ) -> None:
         default = (self._base_certificate,)
-        context = self._context_of(named or default, terms)
+        context = self._context_of(named or default, handshake_settings)
         if context is None and named:
-            context = self._context_of(default, terms)
+            context = self._context_of(default, handshake_settings)
         if context is not None:
             connection.set_context(context)
-        if terms.prefers_server_ciphers:
+        if handshake_settings.prefers_server_ciphers:
             connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
 
-    def _context_of(self, certificates: tuple[Certificate, ...], terms: HandshakeTerms) -> SSL.Context | None:
-        key = (certificates, terms.ciphers, terms.client_authentication)
+    def _context_of(
+        self, certificates: tuple[Certificate, ...], handshake_settings: HandshakeSettings
+    ) -> SSL.Context | None:
+        key = (certificates, handshake_settings.ciphers, handshake_settings.client_authentication)
         try:
             self._contexts.move_to_end(key)
             return self._contexts[key]
@@ -223,8 +230,8 @@ def _tell(certificate: Certificate, error: Exception) -> None:
     )
 
 
-def _asked(terms: HandshakeTerms | None) -> ClientAuthentication | None:
-    return None if terms is None else terms.client_authentication
+def _asked(handshake_settings: HandshakeSettings | None) -> ClientAuthentication | None:
+    return None if handshake_settings is None else handshake_settings.client_authentication
 
 
 def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[_V | None, _V | None]]:

@@ -11,7 +11,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ingress.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, Certificate, load_certificate
+from ingress.identity.certificates import (
+    CHAIN_KEY,
+    PRIVATE_KEY_KEY,
+    TLS_SECRET_TYPE,
+    Certificate,
+    load_certificate,
+)
 from ingress.model.objects import ObjectKey, Secret
 
 GENERATED_NAME = "ingress.local"

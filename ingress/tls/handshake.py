@@ -37,7 +37,7 @@ class Handshake:
         """Ask the client for its certificate; one that is bad, or none, does not end the handshake."""
         connection.set_verify(SSL.VERIFY_PEER, self._judge)
         # A session that is resumed shows no certificate, and the one in its ticket was judged by
-        # the terms of another time or host.  So there is none to resume.
+        # the settings of another time or host.  So there is none to resume.
         connection.set_options(SSL.OP_NO_TICKET)
 
     def _judge(

@@ -1,9 +1,9 @@
-"""Our side of TLS to endpoints: contexts by terms, sessions by endpoint, and whose certificate it is.
+"""Our side of TLS to endpoints: contexts by settings, sessions by endpoint, and whose certificate it is.
 
-A context is built once for equal terms and kept while it is used.  It offers one protocol alone,
-HTTP/1.1 or HTTP/2: which of them is one of the terms.  With it are kept sessions,
-one for each endpoint, and an endpoint is its address, its port *and* its terms.  So neither a
-context nor a session made on some terms ever serves others, and resumption skips no check:
+A context is built once for equal settings and kept while it is used.  It offers one protocol alone,
+HTTP/1.1 or HTTP/2: which of them is one of the settings.  With it are kept sessions,
+one for each endpoint, and an endpoint is its address, its port *and* its settings.  So neither a
+context nor a session made on some settings ever serves others, and resumption skips no check:
 what the session was made by is what would be checked again.  A session of TLS 1.3 comes in a
 ticket after the handshake (RFC 8446 section 4.6.1), so it is asked for when something was received.
 
@@ -34,18 +34,18 @@ from service_identity.hazmat import (
 from service_identity.pyopenssl import extract_patterns
 from twisted.internet.error import ConnectionClosed
 
-from ingress.certificates import DAMAGED
+from ingress.annotations.values import quoted
+from ingress.identity.certificates import DAMAGED
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
-from ingress.model.upstream_tls import TlsTerms, TlsVersion, UpstreamTls
-from ingress.policy.values import quoted
+from ingress.model.upstream_tls import TlsSettings, TlsVersion, UpstreamTls
 from ingress.tls.binding import words_of
 from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
 
 MAX_IDENTITIES = 1024
 MAX_SESSIONS = 256
-"""Sessions of endpoints that have the same terms."""
+"""Sessions of endpoints that have the same settings."""
 
 _SHOWN_NAMES = 5
 _VERSIONS = {TlsVersion.TLS_1_2: SSL.TLS1_2_VERSION, TlsVersion.TLS_1_3: SSL.TLS1_3_VERSION}
@@ -80,7 +80,7 @@ class _Recent(Generic[K, V]):
 
 
 class _Offer(NamedTuple):
-    """The terms that a context is made of."""
+    """The settings that a context is made of."""
 
     tls: UpstreamTls
     is_http2: bool
@@ -97,7 +97,7 @@ class _Identity:
 
 
 class UpstreamContexts:
-    """Begins TLS connections to endpoints that have ``terms.tls``, and judges who answered."""
+    """Begins TLS connections to endpoints that have ``tls_settings.tls``, and judges who answered."""
 
     def __init__(self, groups: bytes = GROUPS) -> None:
         """*groups* are what keys are agreed on by, the first ones preferred."""
@@ -112,7 +112,7 @@ class UpstreamContexts:
     def begin(self, endpoint: Endpoint, sock: socket.socket | None = None) -> SSL.Connection:
         """Begin the client side of a connection to *endpoint*, on a socket or in memory.
 
-        Raises ``ValueError`` where OpenSSL refuses the terms.
+        Raises ``ValueError`` where OpenSSL refuses the settings.
         """
         offer = _offer_to(endpoint)
         identity = self._identities.get(offer)
@@ -124,7 +124,7 @@ class UpstreamContexts:
             self._identities.put(offer, identity)
         connection = SSL.Connection(identity.context, sock)
         connection.set_connect_state()
-        name = _sent_name(endpoint, offer.tls.terms)
+        name = _sent_name(endpoint, offer.tls.tls_settings)
         if name:
             connection.set_tlsext_host_name(name.encode("ascii"))
         session = identity.sessions.get(endpoint)
@@ -135,7 +135,7 @@ class UpstreamContexts:
     def judge(self, endpoint: Endpoint, connection: SSL.Connection) -> str:
         """Return why a connection whose handshake is done must not be used; empty when it may."""
         tls, is_http2 = _offer_to(endpoint)
-        fault = _judge_certificate(endpoint, tls.terms, connection) if tls.terms.verify else ""
+        fault = _judge_certificate(endpoint, tls.tls_settings, connection) if tls.tls_settings.verify else ""
         if not fault and is_http2 and connection.get_alpn_proto_negotiated() != HTTP_2:
             # Whoever selects nothing may take what is said next for HTTP/1.1 (RFC 9113 section 3.2).
             return "TLS: the endpoint does not speak HTTP/2"
@@ -182,18 +182,18 @@ def words_of_error(error: BaseException | None) -> str:
 
 
 def _offer_to(endpoint: Endpoint) -> _Offer:
-    terms = endpoint.terms
-    if terms is None or terms.tls is None:
+    tls_settings = endpoint.link_settings
+    if tls_settings is None or tls_settings.tls is None:
         raise ValueError(f"no TLS is spoken to {endpoint}")
-    return _Offer(terms.tls, terms.is_http2)
+    return _Offer(tls_settings.tls, tls_settings.is_http2)
 
 
-def _judge_certificate(endpoint: Endpoint, terms: TlsTerms, connection: SSL.Connection) -> str:
+def _judge_certificate(endpoint: Endpoint, tls_settings: TlsSettings, connection: SSL.Connection) -> str:
     """Return why the certificate that was shown is not that of *endpoint*; empty when it is."""
     certificate = connection.get_peer_certificate()
     if certificate is None:
         return "TLS: no certificate was shown"
-    name = terms.name or endpoint.address
+    name = tls_settings.name or endpoint.address
     try:
         wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
         shown = extract_patterns(certificate)
@@ -208,19 +208,19 @@ def _judge_certificate(endpoint: Endpoint, terms: TlsTerms, connection: SSL.Conn
 
 def _build(offer: _Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
     tls = offer.tls
-    terms = tls.terms
+    tls_settings = tls.tls_settings
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
     # Idle connections give their read and write buffers back.
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
-    context.set_min_proto_version(_VERSIONS[terms.versions[0]])
-    context.set_max_proto_version(_VERSIONS[terms.versions[-1]])
-    context.set_cipher_list((terms.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
+    context.set_min_proto_version(_VERSIONS[tls_settings.versions[0]])
+    context.set_max_proto_version(_VERSIONS[tls_settings.versions[-1]])
+    context.set_cipher_list((tls_settings.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
     offer_groups(context, groups)
     context.set_alpn_protos([HTTP_2 if offer.is_http2 else HTTP_1_1])
-    if terms.verify:
+    if tls_settings.verify:
         context.set_verify(SSL.VERIFY_PEER, note_fault)
-        context.set_verify_depth(min(terms.depth, MOST_DEPTH))
+        context.set_verify_depth(min(tls_settings.depth, MOST_DEPTH))
         if tls.ca_pem:
             _trust(context, tls.ca_pem)
         else:
@@ -242,12 +242,12 @@ def _trust(context: SSL.Context, ca_pem: bytes) -> None:
         store.add_cert(crypto.X509.from_cryptography(authority))
 
 
-def _sent_name(endpoint: Endpoint, terms: TlsTerms) -> str:
+def _sent_name(endpoint: Endpoint, tls_settings: TlsSettings) -> str:
     """Return the name that the handshake tells; an address is never told (RFC 6066 section 3)."""
-    is_external = endpoint.terms is not None and endpoint.terms.is_external
-    if not (is_external if terms.send_name is None else terms.send_name):
+    is_external = endpoint.link_settings is not None and endpoint.link_settings.is_external
+    if not (is_external if tls_settings.send_name is None else tls_settings.send_name):
         return ""
-    name = terms.name or endpoint.address
+    name = tls_settings.name or endpoint.address
     return "" if _is_address(name) else name
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ingress.certificates import CertificateError
+from ingress.identity.certificates import CertificateError
 from ingress.model.objects import Kind, ObjectKey, Secret
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState

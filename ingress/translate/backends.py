@@ -6,7 +6,7 @@ Two questions are answered apart, because they change at different times:
 
 - ``backend_problems``: what is wrong with the reference itself.  That depends on the
   Service alone, and becomes a ``Problem`` of every Ingress that names it.
-- ``resolve_backend``: the endpoints as of now, and the terms of connections to them.  A change
+- ``resolve_backend``: the endpoints as of now, and the settings of connections to them.  A change
   of an EndpointSlice is answered by resolving the references to its Service again, and nothing else.
 
 Every reference gets a state; one without endpoints says why, for the log line of the
@@ -17,17 +17,17 @@ from collections.abc import Collection, Container, Iterable, Sequence
 
 from attrs import evolve, frozen
 
+from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import LinkTerms, ProtocolRefused, UpstreamTls
-from ingress.policy.values import quoted
+from ingress.model.upstream_tls import LinkSettings, ProtocolRefused, UpstreamTls
 from ingress.settings import ManualEndpoint
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, IngressReading
+from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, ParsedIngress
 from ingress.translate.slices import is_address, slice_endpoints
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
 
@@ -36,10 +36,10 @@ HTTP2_IN_THE_CLEAR = "kubernetes.io/h2c"
 ingress-nginx: they say what a port is about, and not how whoever wrote the Ingress wants it spoken to."""
 
 _HIGHEST_PORT = 65535
-_EXTERNAL = LinkTerms(is_external=True)
+_EXTERNAL = LinkSettings(is_external=True)
 # Terms that are one object are found equal at once, whenever a connection is looked for.
-_HTTP2 = LinkTerms(is_http2=True)
-_EXTERNAL_HTTP2 = LinkTerms(is_external=True, is_http2=True)
+_HTTP2 = LinkSettings(is_http2=True)
+_EXTERNAL_HTTP2 = LinkSettings(is_external=True, is_http2=True)
 
 
 @frozen
@@ -60,18 +60,18 @@ def resolve_backends(
 
 
 def backend_problems(
-    reading: IngressReading, state: ClusterState, options: TranslateOptions
+    parsed: ParsedIngress, state: ClusterState, options: TranslateOptions
 ) -> tuple[Problem, ...]:
     """Tell an Ingress what is wrong with the backends that it names, be they used or not."""
     problems: list[Problem] = []
     last: BackendReference | None = None
     fault: BackendFault | None = None
-    for field, reference in reading.named_backends():
+    for field, reference in parsed.named_backends():
         if reference is not last:
             last, fault = reference, backend_fault(reference, state, options)
         if fault is not None:
             at = f"{field}.{fault.field}" if fault.field else field
-            key = reading.ingress.key
+            key = parsed.ingress.key
             problems.append(Problem("Ingress", key.namespace, key.name, fault.reason, fault.message, at))
     return tuple(problems)
 
@@ -244,7 +244,7 @@ def _missing_port(service: Service, wanted: int | str) -> str:
 def resolve_backend(
     reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
 ) -> BackendState:
-    """Return the present state of *reference*; *lookup* completes what it demands of TLS."""
+    """Return the present state of *reference*; *lookup* completes what it requests of TLS."""
     protocol = reference.protocol
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
@@ -261,12 +261,14 @@ def resolve_backend(
             tls = completed
     found = _resolve(reference, port, state, options)
     if tls is not None:
-        ours, external = LinkTerms(tls, False, is_http2), LinkTerms(tls, True, is_http2)
+        ours, external = LinkSettings(tls, False, is_http2), LinkSettings(tls, True, is_http2)
     elif is_http2:
         ours, external = _HTTP2, _EXTERNAL_HTTP2
     else:
         return found
-    on_terms = (one._replace(terms=ours if one.terms is None else external) for one in found.endpoints)
+    on_terms = (
+        one._replace(link_settings=ours if one.link_settings is None else external) for one in found.endpoints
+    )
     return evolve(found, endpoints=tuple(on_terms))
 
 

@@ -1,4 +1,4 @@
-"""What incremental translation keeps books in: drafts, an index, a timetable, and the ledger of problems.
+"""What incremental translation keeps caches in: drafts, an index, a timetable, and the index of problems.
 
 Plain containers, which know nothing of Kubernetes.
 """
@@ -153,7 +153,7 @@ class Timetable(Generic[K]):
         return self._moments[at] if at < len(self._moments) else None
 
 
-class ProblemLedger:
+class ProblemIndex:
     """The problems by what brought them up, counted by reason, with those that came and went.
 
     Two sources may bring up the same problem; it is gone when the last one has dropped it.
@@ -202,7 +202,7 @@ class ProblemLedger:
             self._news[problem] = is_new
 
     def by_source(self) -> SharedMap[Hashable, tuple[Problem, ...]]:
-        """Return the books as they stand; the same object as long as nothing changes."""
+        """Return the caches as they stand; the same object as long as nothing changes."""
         return self._draft.finished()
 
     def by_reason(self) -> dict[Reason, int]:

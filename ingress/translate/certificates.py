@@ -20,12 +20,12 @@ from datetime import datetime
 
 from attrs import frozen
 
-from ingress.certificates import Certificate, CertificateError, load_certificate
+from ingress.annotations.values import quoted
+from ingress.identity.certificates import Certificate, CertificateError, load_certificate
 from ingress.model.objects import Ingress, IngressTLS, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
-from ingress.policy.values import quoted
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
 from ingress.translate.options import TranslateOptions

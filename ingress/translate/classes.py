@@ -18,10 +18,10 @@ all of them are ours, for then nothing depends on which it is.
 
 from attrs import frozen
 
+from ingress.annotations.values import quoted
 from ingress.model.objects import Ingress, IngressClass
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.policy.values import quoted
 from ingress.translate.options import TranslateOptions
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"

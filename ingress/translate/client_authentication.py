@@ -14,25 +14,25 @@ from typing import Final
 from attrs import evolve, frozen
 from cryptography import x509
 
-from ingress.certificates import CertificateError
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey, Secret
-from ingress.model.policy import Policy, UpstreamFields
-from ingress.model.problems import Problem, Reason
-from ingress.policy.annotations import AnnotationReader
-from ingress.policy.client_certificates import (
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.client_certificates import (
     CLIENT_CERTIFICATES,
     NO_SECRET,
     SECRET_ANNOTATION,
     ClientCertificateSettings,
     secret_asked,
 )
-from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
-from ingress.policy.redirects import ACME_CHALLENGES
+from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.redirects import ACME_CHALLENGES
+from ingress.identity.certificates import CertificateError
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.objects import ObjectKey, Secret
+from ingress.model.policy import Policy, UpstreamFields
+from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
 from ingress.translate.ownership import is_stranger, told
-from ingress.translate.rules import IngressReading
+from ingress.translate.rules import ParsedIngress
 from ingress.translate.trust import load_authorities
 
 CRL_KEY: Final = "ca.crl"
@@ -50,7 +50,7 @@ Lookup = Callable[[ObjectKey], Secret | None]
 
 
 @frozen(weakref_slot=False)
-class ClientDemand:
+class ClientCertificateRequest:
     """What one Ingress asks of the clients of its hosts; *authentication* None when that cannot be had."""
 
     settings: ClientCertificateSettings
@@ -85,24 +85,24 @@ class HostGuard:
 OPEN: Final = HostGuard()
 
 
-def read_demand(
-    reading: IngressReading, lookup: Lookup, annotations: AnnotationReader
-) -> tuple[ClientDemand | None, tuple[Problem, ...]]:
-    """Return what *reading* asks of clients, if it does, and what it asks in vain.  Never raises."""
-    settings = reading.settings.client_certificates
+def read_request(
+    parsed: ParsedIngress, lookup: Lookup, annotations: AnnotationReader
+) -> tuple[ClientCertificateRequest | None, tuple[Problem, ...]]:
+    """Return what *parsed* asks of clients, if it does, and what it asks in vain.  Never raises."""
+    settings = parsed.settings.client_certificates
     if settings.secret is None:
-        problem = _without_secret(reading, annotations)
+        problem = _without_secret(parsed, annotations)
         return None, () if problem is None else (problem,)
     if settings.mode is None:
         return None, ()
     if settings.secret == NO_SECRET:
         # The reader of annotations has told why.
-        return ClientDemand(settings, None), ()
-    secret = secret_asked(reading.ingress.key, settings)
+        return ClientCertificateRequest(settings, None), ()
+    secret = secret_asked(parsed.ingress.key, settings)
     if secret is None:
         message = f"Secret {settings.secret} is in another namespace and out of reach; {_CLOSED_HOSTS}"
-        problem = _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
-        return ClientDemand(settings, None), (problem,)
+        problem = _problem(parsed, annotations, Reason.INVALID_ANNOTATION, message)
+        return ClientCertificateRequest(settings, None), (problem,)
     mode, settings = settings.mode, evolve(settings, secret=secret)
     try:
         found = lookup(secret)
@@ -113,8 +113,10 @@ def read_demand(
         )
     except CertificateError as error:
         message = f"Secret {secret}: {error.message}; {_CLOSED_HOSTS}"
-        return ClientDemand(settings, None), (_problem(reading, annotations, error.reason, message),)
-    return ClientDemand(settings, authentication), ()
+        return ClientCertificateRequest(settings, None), (
+            _problem(parsed, annotations, error.reason, message),
+        )
+    return ClientCertificateRequest(settings, authentication), ()
 
 
 def load_revocations(secret: Secret) -> bytes:
@@ -142,36 +144,36 @@ def load_revocations(secret: Secret) -> bytes:
 
 def guard_host(
     host: str,
-    readings: Sequence[IngressReading],
-    demand_of: Callable[[IngressReading], ClientDemand | None],
+    all_parsed: Sequence[ParsedIngress],
+    request_of: Callable[[ParsedIngress], ClientCertificateRequest | None],
     annotations: AnnotationReader,
     owner: ObjectKey | None = None,
 ) -> HostGuard:
-    """Decide what stands before *host*; *readings* have a say about it and are sorted oldest first.
+    """Decide what stands before *host*; *all_parsed* have a say about it and are sorted oldest first.
 
     *owner* is to whom the host belongs, None where all may speak for it.
     """
-    winner: tuple[IngressReading, ClientDemand] | None = None
+    winner: tuple[ParsedIngress, ClientCertificateRequest] | None = None
     problems: list[Problem] = []
     closed: list[ObjectKey] = []
-    for reading in readings:
-        demand = demand_of(reading)
-        if demand is None:
+    for parsed in all_parsed:
+        request = request_of(parsed)
+        if request is None:
             continue
-        if owner is not None and is_stranger(reading.ingress, owner):
-            closed.append(reading.ingress.key)
+        if owner is not None and is_stranger(parsed.ingress, owner):
+            closed.append(parsed.ingress.key)
             field = annotations.field(SECRET_ANNOTATION)
-            problems.append(told(reading.ingress, field, _STRANGERS_DEMAND, host, owner))
+            problems.append(told(parsed.ingress, field, _STRANGERS_DEMAND, host, owner))
         elif winner is None:
-            winner = reading, demand
-        elif demand != winner[1]:
-            problems.append(_conflict(host, reading, winner[0], annotations))
+            winner = parsed, request
+        elif request != winner[1]:
+            problems.append(_conflict(host, parsed, winner[0], annotations))
     guard = OPEN if winner is None else _guard(winner[1])
     return evolve(guard, problems=tuple(problems), closed=frozenset(closed)) if problems else guard
 
 
-def _guard(demand: ClientDemand) -> HostGuard:
-    authentication, settings = demand.authentication, demand.settings
+def _guard(request: ClientCertificateRequest) -> HostGuard:
+    authentication, settings = request.authentication, request.settings
     if authentication is None:
         return HostGuard(None, HostClosed(), HostClosed(serves_challenges=True))
     check, challenge_check = (
@@ -183,7 +185,7 @@ def _guard(demand: ClientDemand) -> HostGuard:
 
 
 def _conflict(
-    host: str, loser: IngressReading, winner: IngressReading, annotations: AnnotationReader
+    host: str, loser: ParsedIngress, winner: ParsedIngress, annotations: AnnotationReader
 ) -> Problem:
     why = why_first(winner.ingress, loser.ingress)
     shown = f"host {host} has" if host else "hosts that no rule names have"
@@ -191,15 +193,15 @@ def _conflict(
     return _problem(loser, annotations, Reason.CLIENT_AUTHENTICATION_CONFLICT, message)
 
 
-def _without_secret(reading: IngressReading, annotations: AnnotationReader) -> Problem | None:
-    names = {name.rpartition("/")[2] for name in reading.ingress.annotations}
+def _without_secret(parsed: ParsedIngress, annotations: AnnotationReader) -> Problem | None:
+    names = {name.rpartition("/")[2] for name in parsed.ingress.annotations}
     if SECRET_ANNOTATION in names or names.isdisjoint(CLIENT_CERTIFICATES.annotations):
         return None
     message = f"without {SECRET_ANNOTATION} the other annotations about client certificates have no effect"
-    return _problem(reading, annotations, Reason.INVALID_ANNOTATION, message)
+    return _problem(parsed, annotations, Reason.INVALID_ANNOTATION, message)
 
 
-def _problem(reading: IngressReading, annotations: AnnotationReader, reason: Reason, message: str) -> Problem:
-    key = reading.ingress.key
+def _problem(parsed: ParsedIngress, annotations: AnnotationReader, reason: Reason, message: str) -> Problem:
+    key = parsed.ingress.key
     field = annotations.field(SECRET_ANNOTATION)
     return Problem("Ingress", key.namespace, key.name, reason, f"{SECRET_ANNOTATION}: {message}", field)

@@ -18,16 +18,16 @@ from typing import Final
 
 from attrs import Factory, evolve, frozen
 
+from ingress.annotations.guards import HOST_SNIPPET
+from ingress.annotations.values import quoted
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.policy.guards import HOST_SNIPPET
-from ingress.policy.values import quoted
 from ingress.routing.beginnings import EVERYBODY, Beginnings, literal_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.ownership import is_stranger, owner_of
-from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to
+from ingress.translate.rules import ROOT, Claim, ParsedIngress, claims_to
 
 
 @frozen
@@ -42,39 +42,39 @@ class HostClosing:
     """Whether that holds for whatever the host has."""
     problems: tuple[Problem, ...] = ()
 
-    def lacks_guard(self, reading: IngressReading) -> bool:
-        """Whether *reading* must let nobody in here."""
-        return reading.settings.lacks_guard or reading.ingress.key in self.guarded
+    def lacks_guard(self, parsed: ParsedIngress) -> bool:
+        """Whether *parsed* must let nobody in here."""
+        return parsed.settings.lacks_guard or parsed.ingress.key in self.guarded
 
 
 NOTHING_CLOSED: Final = HostClosing()
 
 
-def close_host(host: str, readings: Sequence[IngressReading], *, is_shared: bool = False) -> HostClosing:
-    """Decide what of *host* is closed; *readings* have a say about it, and are sorted oldest first.
+def close_host(host: str, all_parsed: Sequence[ParsedIngress], *, is_shared: bool = False) -> HostClosing:
+    """Decide what of *host* is closed; *all_parsed* have a say about it, and are sorted oldest first.
 
     Where hosts are shared, all namespaces are one.
     """
-    for reading in readings:
-        settings = reading.settings
+    for parsed in all_parsed:
+        settings = parsed.settings
         if (
-            reading.has_regexes
+            parsed.has_regexes
             or settings.guards_hosts
             or settings.regexes.use_regex
             or settings.regexes.rewrite_target
         ):
-            return _Closing(host, readings, is_shared=is_shared).decide()
+            return _Closing(host, all_parsed, is_shared=is_shared).decide()
     return NOTHING_CLOSED
 
 
 class _Closing:
     """The decision about one host."""
 
-    def __init__(self, host: str, readings: Sequence[IngressReading], *, is_shared: bool) -> None:
+    def __init__(self, host: str, all_parsed: Sequence[ParsedIngress], *, is_shared: bool) -> None:
         self._host = host
         self._is_shared = is_shared
         self._shown = f"host {host}" if host else "all hosts"
-        self._readings = readings
+        self._parsed = all_parsed
         self._problems: list[Problem] = []
         # By namespace: the Ingress that makes expressions of its paths.
         self._regex_of: dict[str, Ingress] = {}
@@ -83,23 +83,23 @@ class _Closing:
 
     def decide(self) -> HostClosing:
         guarded, guards_all = self._guards()
-        for reading in self._readings:
-            paths = tuple(claim.path for claim in claims_to(reading, self._host))
-            if reading.settings.regexes.makes_regexes(paths):
-                self._regex_of.setdefault(self._scope(reading.ingress), reading.ingress)
+        for parsed in self._parsed:
+            paths = tuple(claim.path for claim in claims_to(parsed, self._host))
+            if parsed.settings.regexes.makes_regexes(paths):
+                self._regex_of.setdefault(self._scope(parsed.ingress), parsed.ingress)
         claims = {}
-        for reading in self._readings:
-            read = tuple(claims_to(reading, self._host))
+        for parsed in self._parsed:
+            read = tuple(claims_to(parsed, self._host))
             found = tuple(
                 self._claims(
-                    reading, read, lacks_guard=reading.settings.lacks_guard or reading.ingress.key in guarded
+                    parsed, read, lacks_guard=parsed.settings.lacks_guard or parsed.ingress.key in guarded
                 )
             )
             for claim in found:
                 if claim.match is Match.PREFIX:
                     self._older.setdefault(rule_path(claim.path).lower().rstrip(b"/"), []).append(claim)
             if found != read:
-                claims[reading.ingress.key] = found
+                claims[parsed.ingress.key] = found
         return HostClosing(claims, guarded, guards_all, tuple(self._problems))
 
     def _scope(self, ingress: Ingress) -> str:
@@ -108,31 +108,29 @@ class _Closing:
 
     def _guards(self) -> tuple[frozenset[ObjectKey], bool]:
         """Return who is closed by a guard of another Ingress, and whether everybody is."""
-        naming = [one for one in self._readings if self._host in one.hosts]
+        naming = [one for one in self._parsed if self._host in one.hosts]
         guards = [one.ingress for one in naming if one.settings.guards_hosts]
         if not guards:
             return frozenset(), False
         owner = owner_of(self._host, naming)
         of_all = next((one for one in guards if self._is_shared or not is_stranger(one, owner)), None)
         guarded = set()
-        for reading in self._readings:
-            key = reading.ingress.key
+        for parsed in self._parsed:
+            key = parsed.ingress.key
             own = next((one for one in guards if one.key.namespace == key.namespace), of_all)
-            if own is None or reading.settings.lacks_guard:
+            if own is None or parsed.settings.lacks_guard:
                 continue
             guarded.add(key)
             message = (
                 f"requests for {self._shown} answer 503: {HOST_SNIPPET} of Ingress {own.key} guards"
                 " all of its paths, and is not honored by this controller"
             )
-            self._report(reading.ingress, "spec.rules", Reason.UNSUPPORTED_ANNOTATION, message)
+            self._report(parsed.ingress, "spec.rules", Reason.UNSUPPORTED_ANNOTATION, message)
         return frozenset(guarded), of_all is not None
 
-    def _claims(
-        self, reading: IngressReading, read: Sequence[Claim], *, lacks_guard: bool
-    ) -> Iterator[Claim]:
+    def _claims(self, parsed: ParsedIngress, read: Sequence[Claim], *, lacks_guard: bool) -> Iterator[Claim]:
         """Yield what becomes of the claims of one Ingress."""
-        asking = self._regex_of.get(self._scope(reading.ingress))
+        asking = self._regex_of.get(self._scope(parsed.ingress))
         untold = asking is not None
         for claim in read:
             regex = claim.regex

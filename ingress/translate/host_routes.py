@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from ingress.annotations.annotations import DEFAULTS, AnnotationSettings
+from ingress.annotations.bodies import DEFAULT_MAX_BYTES
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.redirects import RedirectSettings
+from ingress.annotations.regexes import RegexMissing
 from ingress.model.backends import BackendReference
 from ingress.model.policy import Policy, SecureFields
 from ingress.model.retries import DEFAULT_RETRIES
-from ingress.policy.annotations import DEFAULTS, IngressPolicySettings
-from ingress.policy.bodies import DEFAULT_MAX_BYTES
-from ingress.policy.guards import GuardMissing
-from ingress.policy.passthrough import NotTerminatedHere
-from ingress.policy.redirects import RedirectSettings
-from ingress.policy.regexes import RegexMissing
 from ingress.routing.route import Match, Route
 from ingress.translate.client_authentication import HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, IngressReading
+from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedIngress
 
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
@@ -31,7 +31,7 @@ _OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
 def host_routes(
     host: str,
     merged: HostMerge,
-    readings: Sequence[IngressReading],
+    all_parsed: Sequence[ParsedIngress],
     default: BackendReference | None,
     redirects: RedirectRule,
     guard: HostGuard,
@@ -40,41 +40,41 @@ def host_routes(
 ) -> tuple[Route, ...]:
     """Return the routes of *host*, sorted by path and match.
 
-    *readings* are those that *merged* was made of; *default* is the controller's own
+    *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
-    asked = {reading.ingress.key: reading for reading in readings}
+    asked = {parsed.ingress.key: parsed for parsed in all_parsed}
     passing_key = None if passing is None else passing.ingress.key
     usual = {
         key: _policies(
             host,
-            reading.settings,
+            parsed.settings,
             redirects,
             passes_tls=key == passing_key,
-            lacks_guard=closing.lacks_guard(reading),
+            lacks_guard=closing.lacks_guard(parsed),
         )
-        for key, reading in asked.items()
+        for key, parsed in asked.items()
     }
     secure_fields = redirects.transport_security(host)
     routes: list[Route] = []
     for claim in merged.claims:
-        reading = asked[claim.ingress.key]
+        parsed = asked[claim.ingress.key]
         check = guard.policy_of(claim.path, claim.ingress.key)
         policies = usual[claim.ingress.key]
         if check is not None:
             passes_tls = claim.ingress.key == passing_key
             policies = _policies(
                 host,
-                reading.settings,
+                parsed.settings,
                 redirects,
                 check,
                 passes_tls=passes_tls,
-                lacks_guard=closing.lacks_guard(reading),
+                lacks_guard=closing.lacks_guard(parsed),
             )
         if claim.match is Match.BEGINNING:
             policies = (*policies, _REGEX_MISSING)
-        route = _route(claim, reading, policies, guard, secure_fields)
+        route = _route(claim, parsed, policies, guard, secure_fields)
         if passing is not None:
             passthrough = passed_backend(claim) if claim is passing else None
             policies = (_NOT_TERMINATED_HERE, *policies)
@@ -105,14 +105,14 @@ def host_routes(
 
 def _route(
     claim: Claim,
-    reading: IngressReading,
+    parsed: ParsedIngress,
     policies: tuple[Policy, ...],
     guard: HostGuard,
     secure_fields: SecureFields | None,
 ) -> Route:
     backend = claim.backend
-    secure = reading.protocols.secure
-    settings = reading.settings
+    secure = parsed.protocols.secure
+    settings = parsed.settings
     asks = settings is not DEFAULTS
     return Route(
         claim.host,
@@ -138,7 +138,7 @@ def _order(route: Route) -> tuple[str, bool, bool]:
 
 def _policies(
     host: str,
-    settings: IngressPolicySettings,
+    settings: AnnotationSettings,
     redirects: RedirectRule,
     check: Policy | None = None,
     *,

@@ -22,7 +22,7 @@ from functools import cache
 
 from attrs import frozen
 
-from ingress.certificates import Certificate, CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

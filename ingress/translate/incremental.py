@@ -28,7 +28,7 @@ one; so a round ends even if changes never do.  A step may see a Service or Secr
 newer than the round; the mark of that change makes the next round look again.  Nothing
 promises an order between objects anyway.
 
-An exception leaves the books in an unknown state: the snapshot in force stays good, and
+An exception leaves the caches in an unknown state: the snapshot in force stays good, and
 whoever runs the round has to begin anew with another ``Translation``.
 """
 
@@ -38,23 +38,24 @@ from operator import attrgetter
 
 from attrs import evolve
 
+from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.policy.annotations import AnnotationReader
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
-from ingress.server_names import HandshakeTerms, TermsTable
 from ingress.translate.age import by_age
-from ingress.translate.backend_book import BackendBook, shared_key
+from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
-from ingress.translate.bookkeeping import Draft, Index, ProblemLedger
-from ingress.translate.certificate_book import CertificateBook
+from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.classes import judge_class
 from ingress.translate.client_authentication import guard_host
-from ingress.translate.client_book import ClientAuthenticationBook
+from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.closing import close_host
+from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
 from ingress.translate.host_routes import host_routes
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
 from ingress.translate.options import TranslateOptions
@@ -63,9 +64,8 @@ from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.route_counts import RouteCounts
-from ingress.translate.rules import SERVICE_KIND, IngressReading, read_ingress
+from ingress.translate.rules import SERVICE_KIND, ParsedIngress, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
-from ingress.translate.terms import host_terms, terms_problems
 from ingress.translate.upstream_tls import upstream_problems
 
 _LEADS = attrgetter("backends", "ingress")
@@ -84,7 +84,7 @@ class Translation:
         self.certificates = 0
 
         self._marked: dict[ObjectId, None] = {}
-        self._readings: dict[ObjectKey, IngressReading] = {}
+        self._parsed: dict[ObjectKey, ParsedIngress] = {}
         # Who has a say about each host, and who names each Service.
         self._by_host: Index[str, ObjectKey] = Index()
         self._by_service: Index[ObjectKey, ObjectKey] = Index()
@@ -95,14 +95,16 @@ class Translation:
         self._barren: set[str] = set()
         self._counts = RouteCounts()
 
-        self._ledger = ProblemLedger()
-        self._problems = ProblemList(self._ledger.by_source())
+        self._problem_index = ProblemIndex()
+        self._problems = ProblemList(self._problem_index.by_source())
         self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
-        self._terms: Draft[str, HandshakeTerms, SharedMap[str, HandshakeTerms]] = Draft(SharedMap())
-        self._terms_table = TermsTable(self._terms.finished())
-        self._backends = BackendBook(options, self._ledger)
-        self._certificates = CertificateBook(options, self._owners, self._ledger)
-        self._clients = ClientAuthenticationBook(self._annotations, self._ledger)
+        self._handshake_settings: Draft[str, HandshakeSettings, SharedMap[str, HandshakeSettings]] = Draft(
+            SharedMap()
+        )
+        self._handshake_table = HandshakeSettingsTable(self._handshake_settings.finished())
+        self._backends = BackendCache(options, self._problem_index)
+        self._certificates = CertificateCache(options, self._owners, self._problem_index)
+        self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
         self._redirects = RedirectRule(options)
 
         self._stale_ingresses: dict[ObjectKey, None] = {}
@@ -152,11 +154,11 @@ class Translation:
     @property
     def served(self) -> int:
         """How many Ingresses are of our class."""
-        return len(self._readings)
+        return len(self._parsed)
 
     def reasons(self) -> dict[Reason, int]:
         """Return how many different problems there are, by reason."""
-        return self._ledger.by_reason()
+        return self._problem_index.by_reason()
 
     def route_news(self) -> tuple[int, int, int]:
         """Return how many routes came, went, and changed in place since this was last asked."""
@@ -164,7 +166,7 @@ class Translation:
 
     def problem_news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
         """Return the problems that came and those that went since this was last asked."""
-        return self._ledger.news()
+        return self._problem_index.news()
 
     # A round
 
@@ -183,12 +185,12 @@ class Translation:
             key, _ = self._stale_ingresses.popitem()
             self._read(key, state)
             yield
-            yield from self._readings[key].read_expressions() if key in self._readings else ()
-        for changed in self._clients.read(self._readings, state):
-            if changed in self._readings:
-                self._stale_hosts.update(dict.fromkeys(hosts_asked(self._readings[changed])))
+            yield from self._parsed[key].read_expressions() if key in self._parsed else ()
+        for changed in self._clients.read(self._parsed, state):
+            if changed in self._parsed:
+                self._stale_hosts.update(dict.fromkeys(hosts_asked(self._parsed[changed])))
             yield
-        yield from self._certificates.read(self._readings, state, now)
+        yield from self._certificates.read(self._parsed, state, now)
         while self._stale_owners:
             host, _ = self._stale_owners.popitem()
             self._find_owner(host)
@@ -205,13 +207,13 @@ class Translation:
             yield
         while self._stale_backends:
             key, _ = self._stale_backends.popitem()
-            reading = self._readings.get(key)
-            found = () if reading is None else self._problems_of_backends(reading, state)
-            self._ledger.put(("backends", key), found)
+            parsed = self._parsed.get(key)
+            found = () if parsed is None else self._problems_of_backends(parsed, state)
+            self._problem_index.put(("backends", key), found)
             yield
         if self._default_is_stale:
             self._default_is_stale = False
-            self._ledger.put("default backend", default_backend_problems(state, self._options))
+            self._problem_index.put("default backend", default_backend_problems(state, self._options))
         yield from self._backends.resolve(state)
         self._finish()
 
@@ -222,23 +224,23 @@ class Translation:
         before = self.snapshot
         table = self._table.finished()
         certificates = self._certificates.finish()
-        by_source = self._ledger.by_source()
+        by_source = self._problem_index.by_source()
         self._backends.finish()
         if self._problems.by_source is not by_source:
             self._problems = ProblemList(by_source)
         self._counts.finish()
         self.certificates = self._certificates.count()
-        terms = self._terms.finished()
-        if terms is not self._terms_table.by_host:
-            self._terms_table = TermsTable(terms)
-        after = Snapshot(table, self._backends.current, certificates, self._terms_table, self._problems)
+        handshake_settings = self._handshake_settings.finished()
+        if handshake_settings is not self._handshake_table.by_host:
+            self._handshake_table = HandshakeSettingsTable(handshake_settings)
+        after = Snapshot(table, self._backends.current, certificates, self._handshake_table, self._problems)
         if before is None or not after.shares_all(before):
             self.snapshot = after
 
     def _take_mark(self, object_id: ObjectId, state: ClusterState) -> None:
         """Note what the change of one object concerns."""
         kind, key = object_id
-        self._ledger.put(object_id, state.problems_of.get(object_id, ()))
+        self._problem_index.put(object_id, state.problems_of.get(object_id, ()))
         if kind is Kind.INGRESS:
             self._stale_ingresses[key] = None
         elif kind is Kind.INGRESS_CLASS:
@@ -258,8 +260,8 @@ class Translation:
     def _read(self, key: ObjectKey, state: ClusterState) -> None:
         """Read one Ingress, and note what it concerns."""
         ingress = state.ingresses.get(key)
-        before = self._readings.get(key)
-        after: IngressReading | None = None
+        before = self._parsed.get(key)
+        after: ParsedIngress | None = None
         problems: tuple[Problem, ...] = ()
         if ingress is not None:
             verdict = judge_class(ingress, state, self._options)
@@ -271,7 +273,7 @@ class Translation:
                 after = read_ingress(ingress, self._annotations, has_global_default=has_default)
         if after is not None:
             problems += after.problems
-        self._ledger.put(("ingress", key), problems)
+        self._problem_index.put(("ingress", key), problems)
         if after is before:
             return
         hosts_before = () if before is None else hosts_asked(before)
@@ -291,26 +293,26 @@ class Translation:
             key, None if before is None else before.ingress, None if after is None else after.ingress
         )
         if after is None:
-            del self._readings[key]
+            del self._parsed[key]
         else:
-            self._readings[key] = after
+            self._parsed[key] = after
 
-    def _problems_of_backends(self, reading: IngressReading, state: ClusterState) -> tuple[Problem, ...]:
+    def _problems_of_backends(self, parsed: ParsedIngress, state: ClusterState) -> tuple[Problem, ...]:
         over_tls = upstream_problems(
-            reading, lambda demand: self._backends.complete(demand, state), self._annotations
+            parsed, lambda request: self._backends.complete(request, state), self._annotations
         )
-        return backend_problems(reading, state, self._options) + over_tls
+        return backend_problems(parsed, state, self._options) + over_tls
 
-    def _readings_of(self, host: str) -> list[IngressReading]:
+    def _parsed_of(self, host: str) -> list[ParsedIngress]:
         """Return those that have a say about *host*, sorted oldest first."""
-        readings = [self._readings[key] for key in self._by_host.get(host)]
-        if len(readings) > 1:
-            readings.sort(key=lambda reading: by_age(reading.ingress))
-        return readings
+        all_parsed = [self._parsed[key] for key in self._by_host.get(host)]
+        if len(all_parsed) > 1:
+            all_parsed.sort(key=lambda parsed: by_age(parsed.ingress))
+        return all_parsed
 
     def _find_owner(self, host: str) -> None:
         """See whose *host* is."""
-        owner = owner_of(host, self._readings_of(host))
+        owner = owner_of(host, self._parsed_of(host))
         if owner == self._owners.get(host):
             return
         if owner is None:
@@ -321,33 +323,35 @@ class Translation:
 
     def _decide(self, host: str, state: ClusterState) -> None:
         """Decide which routes *host* has."""
-        readings = self._readings_of(host)
+        all_parsed = self._parsed_of(host)
         speaker = None if self._options.shared_hosts else self._owners.get(host)
-        guard = guard_host(host, readings, self._clients.demand_of, self._annotations, speaker)
-        of_terms = terms_problems(host, readings, speaker, self._annotations)
-        self._ledger.put(("guard", host), (*guard.problems, *of_terms))
-        terms = host_terms(readings, guard.authentication, speaker) if readings else None
-        if terms != self._terms.get(host):
-            self._terms.put(host, terms)
-        closing = close_host(host, readings, is_shared=self._options.shared_hosts)
-        self._ledger.put(("closing", host), closing.problems)
-        merged = merge_host(host, readings, closing)
-        self._ledger.put(("host", host), merged.problems)
-        passing = choose_passthrough(host, readings, merged.claims, self._annotations, closing)
-        self._ledger.put(("passthrough", host), passing.problems)
+        guard = guard_host(host, all_parsed, self._clients.request_of, self._annotations, speaker)
+        of_terms = handshake_settings_problems(host, all_parsed, speaker, self._annotations)
+        self._problem_index.put(("guard", host), (*guard.problems, *of_terms))
+        handshake_settings = (
+            host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None
+        )
+        if handshake_settings != self._handshake_settings.get(host):
+            self._handshake_settings.put(host, handshake_settings)
+        closing = close_host(host, all_parsed, is_shared=self._options.shared_hosts)
+        self._problem_index.put(("closing", host), closing.problems)
+        merged = merge_host(host, all_parsed, closing)
+        self._problem_index.put(("host", host), merged.problems)
+        passing = choose_passthrough(host, all_parsed, merged.claims, self._annotations, closing)
+        self._problem_index.put(("passthrough", host), passing.problems)
         default = self._options.default_backend_service
         if default is None:
             if host == ALL_HOSTS or host.startswith("*"):
                 self._widen(host, has_claims=bool(merged.claims))
             self._barren.discard(host)
-            if readings and not merged.claims:
+            if all_parsed and not merged.claims:
                 self._barren.add(host)
                 if falls(host, self._wide):
-                    merged = evolve(merged, claims=(block(host, readings),))
-        is_ours = bool(readings) or host == ALL_HOSTS
+                    merged = evolve(merged, claims=(block(host, all_parsed),))
+        is_ours = bool(all_parsed) or host == ALL_HOSTS
         self._assign(
             host,
-            host_routes(host, merged, readings, default, self._redirects, guard, passing.claim, closing)
+            host_routes(host, merged, all_parsed, default, self._redirects, guard, passing.claim, closing)
             if is_ours
             else (),
             state,
@@ -383,18 +387,18 @@ class Translation:
             self._counts.count(route, -1)
 
 
-def _services_named(reading: IngressReading | None, state: ClusterState) -> dict[ObjectKey, None]:
-    """Return the Services that *reading* names, each once."""
+def _services_named(parsed: ParsedIngress | None, state: ClusterState) -> dict[ObjectKey, None]:
+    """Return the Services that *parsed* names, each once."""
     services: dict[ObjectKey, None] = {}
     last: object = None
-    for _, reference in () if reading is None else reading.named_backends():
+    for _, reference in () if parsed is None else parsed.named_backends():
         if reference is not last and reference.kind == SERVICE_KIND:
             services[shared_key(reference, state)] = None
         last = reference
     return services
 
 
-def _secrets_named(reading: IngressReading | None) -> tuple[ObjectKey, ...]:
-    """Return the Secret that TLS to the backends of *reading* needs, if it needs one."""
-    secret = None if reading is None or reading.protocols is NOTHING_ASKED else reading.protocols.secret
+def _secrets_named(parsed: ParsedIngress | None) -> tuple[ObjectKey, ...]:
+    """Return the Secret that TLS to the backends of *parsed* needs, if it needs one."""
+    secret = None if parsed is None or parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
     return () if secret is None else (secret,)

@@ -24,15 +24,15 @@ from collections.abc import Container, Sequence
 
 from attrs import frozen
 
+from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
-from ingress.policy.values import quoted
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import ROOT, Claim, IngressReading, claims_to, invalid_reference
+from ingress.translate.rules import ROOT, Claim, ParsedIngress, claims_to, invalid_reference
 
 ALL_HOSTS = ""
 
@@ -50,39 +50,39 @@ class HostMerge:
     problems: tuple[Problem, ...] = ()
 
 
-def hosts_asked(reading: IngressReading) -> tuple[str, ...]:
-    """Return the hosts about which *reading* has a say."""
-    if reading.default_backend is None or ALL_HOSTS in reading.hosts:
-        return reading.hosts
-    return (*reading.hosts, ALL_HOSTS)
+def hosts_asked(parsed: ParsedIngress) -> tuple[str, ...]:
+    """Return the hosts about which *parsed* has a say."""
+    if parsed.default_backend is None or ALL_HOSTS in parsed.hosts:
+        return parsed.hosts
+    return (*parsed.hosts, ALL_HOSTS)
 
 
 def merge_host(
-    host: str, readings: Sequence[IngressReading], closing: HostClosing = NOTHING_CLOSED
+    host: str, all_parsed: Sequence[ParsedIngress], closing: HostClosing = NOTHING_CLOSED
 ) -> HostMerge:
-    """Decide between *readings*, those that have a say about *host*, sorted oldest first.
+    """Decide between *all_parsed*, those that have a say about *host*, sorted oldest first.
 
     *closing* says what of the host is closed.
     """
     problems: list[Problem] = []
     won: dict[_ClaimKey, Claim] = {}
-    for reading in readings:
-        closed = closing.claims.get(reading.ingress.key)
-        for claim in claims_to(reading, host) if closed is None else closed:
+    for parsed in all_parsed:
+        closed = closing.claims.get(parsed.ingress.key)
+        for claim in claims_to(parsed, host) if closed is None else closed:
             winner = won.setdefault(_key(claim), claim)
             # The same path twice in one Ingress, with the same backend, loses nothing.
             same = winner.ingress is claim.ingress and winner.backend == claim.backend
             if winner is not claim and not same:
                 problems.append(_path_conflict(claim, winner))
     rule = won.get(_ROOT_KEY)
-    for reading in readings:
-        if reading.default_backend is None:
+    for parsed in all_parsed:
+        if parsed.default_backend is None:
             continue
-        claim = _default_claim(reading.ingress, host, reading.default_backend)
+        claim = _default_claim(parsed.ingress, host, parsed.default_backend)
         if rule is not None:
             # Rules took every path, so no request is left, which is as it should be:
             # only an Ingress that has nothing but a default backend gets nothing at all.
-            if not reading.ingress.rules:
+            if not parsed.ingress.rules:
                 problems.append(_default_conflict(claim, rule))
             continue
         winner = won.setdefault(_ROOT_KEY, claim)
@@ -98,9 +98,9 @@ def falls(host: str, served: Container[str]) -> bool:
     return ALL_HOSTS in served or ("." in host and "*" + host[host.find(".") :] in served)
 
 
-def block(host: str, readings: Sequence[IngressReading]) -> Claim:
-    """Return the claim that keeps *host*, for which *readings* ask in vain, from falling to others."""
-    ingress = readings[0].ingress
+def block(host: str, all_parsed: Sequence[ParsedIngress]) -> Claim:
+    """Return the claim that keeps *host*, for which *all_parsed* ask in vain, from falling to others."""
+    ingress = all_parsed[0].ingress
     return Claim(ingress, host, ROOT, Match.PREFIX, invalid_reference(ingress), "spec.rules", "")
 
 

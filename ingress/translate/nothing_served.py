@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Final
 
+from ingress.annotations.values import quoted
 from ingress.model.state import ClusterState
-from ingress.policy.values import quoted
 from ingress.translate.classes import class_named, judge_class
 from ingress.translate.options import TranslateOptions
 

@@ -27,22 +27,22 @@ from collections.abc import Mapping, Sequence
 
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.translate.rules import IngressReading
+from ingress.translate.rules import ParsedIngress
 
 OPTION = "--shared-hosts"
 
 
-def owner_of(host: str, readings: Sequence[IngressReading]) -> ObjectKey | None:
+def owner_of(host: str, all_parsed: Sequence[ParsedIngress]) -> ObjectKey | None:
     """Return the Ingress by which *host* belongs to its namespace, None where nobody has a say.
 
-    *readings* have a say about the host and are sorted oldest first.  All of them have a rule
+    *all_parsed* have a say about the host and are sorted oldest first.  All of them have a rule
     for it, but for the empty host, about which default backends have a say as well.
     """
-    if not readings:
+    if not all_parsed:
         return None
-    first = readings[0]
+    first = all_parsed[0]
     if not host:
-        first = next((one for one in readings if host in one.hosts), first)
+        first = next((one for one in all_parsed if host in one.hosts), first)
     return first.ingress.key
 
 

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.passthrough import ANNOTATION
+from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.policy.annotations import AnnotationReader
-from ingress.policy.passthrough import ANNOTATION
-from ingress.policy.values import quoted
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import Claim, IngressReading
+from ingress.translate.rules import Claim, ParsedIngress
 
 
 @frozen
@@ -36,24 +36,24 @@ _TERMINATED = HostPassthrough()
 
 def choose_passthrough(
     host: str,
-    readings: Sequence[IngressReading],
+    all_parsed: Sequence[ParsedIngress],
     claims: Sequence[Claim],
     annotations: AnnotationReader,
     closing: HostClosing = NOTHING_CLOSED,
 ) -> HostPassthrough:
     """Decide about *host*.
 
-    *readings* are those that have a say about it, sorted oldest first; *claims* are those that won,
+    *all_parsed* are those that have a say about it, sorted oldest first; *claims* are those that won,
     and *closing* says which of these are closed.
     """
-    asking = [one for one in readings if one.settings.passthrough.passes_tls and host in one.hosts]
+    asking = [one for one in all_parsed if one.settings.passthrough.passes_tls and host in one.hosts]
     if not asking:
         return _TERMINATED
     field = annotations.field(ANNOTATION)
     if not host:
         message = "a rule without host has no server name; its TLS is terminated here"
         return HostPassthrough(None, tuple(_problem(one, field, message) for one in asking))
-    first = readings[0]
+    first = all_parsed[0]
     if not first.settings.passthrough.passes_tls:
         decided = f"TLS for host {host} is terminated here, as Ingress {first.ingress.key} has it"
         return HostPassthrough(
@@ -73,7 +73,7 @@ def choose_passthrough(
     if closing.lacks_guard(first):
         # It answers 503 rather than be open, and has been told so.
         return _TERMINATED
-    closed = _first_closed(root, claims, {one.ingress.key: one for one in readings}, closing)
+    closed = _first_closed(root, claims, {one.ingress.key: one for one in all_parsed}, closing)
     if closed is not None:
         message = (
             f"TLS for host {host} is terminated here, since it would lead past what is closed there: path "
@@ -95,7 +95,7 @@ def choose_passthrough(
 def _first_closed(
     root: Claim,
     claims: Sequence[Claim],
-    readings: Mapping[ObjectKey, IngressReading],
+    all_parsed: Mapping[ObjectKey, ParsedIngress],
     closing: HostClosing,
 ) -> Claim | None:
     """Find a claim that nobody may get to, and that TLS to the backend of *root* would open."""
@@ -103,7 +103,7 @@ def _first_closed(
         if claim.beginnings is not None and claim.beginnings.takes_all:
             return claim
         leads_there = passed_backend(claim) == passed_backend(root)
-        if leads_there and closing.lacks_guard(readings[claim.ingress.key]):
+        if leads_there and closing.lacks_guard(all_parsed[claim.ingress.key]):
             return claim
     return None
 
@@ -113,6 +113,6 @@ def passed_backend(claim: Claim) -> BackendReference:
     return claim.backend._replace(protocol=None)
 
 
-def _problem(reading: IngressReading | Claim, field: str, message: str) -> Problem:
-    key = reading.ingress.key
+def _problem(parsed: ParsedIngress | Claim, field: str, message: str) -> Problem:
+    key = parsed.ingress.key
     return Problem("Ingress", key.namespace, key.name, Reason.PASSTHROUGH_CONFLICT, message, field)

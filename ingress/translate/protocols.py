@@ -10,11 +10,11 @@ from typing import Final
 
 from attrs import frozen
 
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, TlsDemand, UpstreamProtocol
-from ingress.policy.annotations import AnnotationReader
-from ingress.policy.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
+from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamProtocol, UpstreamTlsRequest
 
 _HTTP: Final = ProtocolAsked()
 _GRPC: Final = ProtocolAsked(is_http2=True)
@@ -29,7 +29,7 @@ class ProtocolReading:
     problems: tuple[Problem, ...] = ()
 
     @property
-    def demand(self) -> TlsDemand | None:
+    def request(self) -> UpstreamTlsRequest | None:
         """What is asked of TLS; None where it is not spoken."""
         for protocol in (self.usual, self.secure):
             if isinstance(protocol, ProtocolAsked) and protocol.tls is not None:
@@ -39,8 +39,8 @@ class ProtocolReading:
     @property
     def secret(self) -> ObjectKey | None:
         """The Secret that TLS needs."""
-        demand = self.demand
-        return None if demand is None else demand.secret
+        request = self.request
+        return None if request is None else request.secret
 
 
 NOTHING_ASKED: Final = ProtocolReading()
@@ -84,7 +84,7 @@ def _over_tls(
         )
         problem = _problem(ingress, annotations, "proxy-ssl-secret", Reason.INVALID_ANNOTATION, message)
         return ProtocolRefused("proxy-ssl-secret is of another namespace"), (problem,)
-    return ProtocolAsked(TlsDemand(settings.terms, secret), is_http2), ()
+    return ProtocolAsked(UpstreamTlsRequest(settings.tls_settings, secret), is_http2), ()
 
 
 def _problem(

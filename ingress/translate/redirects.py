@@ -8,8 +8,8 @@ which some are in ``spec.tls``, so it gets the list of these.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ingress.policy.redirects import CertifiedHosts, HttpsRedirect, RedirectSettings
-from ingress.policy.transport_security import TransportSecurity, transport_security_line
+from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect, RedirectSettings
+from ingress.annotations.transport_security import TransportSecurity, transport_security_line
 from ingress.translate.host_tls import HostTls
 from ingress.translate.merging import ALL_HOSTS
 from ingress.translate.options import TranslateOptions

@@ -6,6 +6,9 @@ reference is a line in ``secret_needs``.
 
 from functools import lru_cache
 
+from ingress.annotations import canaries
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.client_certificates import SECRET_ANNOTATION, secret_asked
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.secrets import (
     CLIENT_AUTHENTICATION_KEYS,
@@ -14,9 +17,6 @@ from ingress.model.secrets import (
     SecretNeeds,
     is_secret_name,
 )
-from ingress.policy import canaries
-from ingress.policy.annotations import AnnotationReader
-from ingress.policy.client_certificates import SECRET_ANNOTATION, secret_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.protocols import read_protocols
 

@@ -21,12 +21,12 @@ from functools import cached_property, lru_cache
 
 from attrs import evolve, frozen
 
+from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
+from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import UpstreamProtocol
-from ingress.policy.annotations import DEFAULTS, AnnotationReader, IngressPolicySettings
-from ingress.policy.values import quoted
 from ingress.routing.beginnings import Beginnings, has_regex_signs, regex_beginnings
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
@@ -78,7 +78,7 @@ class RegexPath:
 
 
 @frozen(weakref_slot=False)
-class IngressReading:
+class ParsedIngress:
     """Everything that one Ingress asks for, as far as it makes sense by itself."""
 
     ingress: Ingress
@@ -87,7 +87,7 @@ class IngressReading:
     hosts: tuple[str, ...]
     """The valid hosts of its rules, each once, in order; empty text for all hosts."""
     default_backend: BackendReference | None
-    settings: IngressPolicySettings
+    settings: AnnotationSettings
     problems: tuple[Problem, ...]
     protocols: ProtocolReading = NOTHING_ASKED
     has_regexes: bool = False
@@ -111,12 +111,12 @@ class IngressReading:
 
 def read_ingress(
     ingress: Ingress, annotations: AnnotationReader, *, has_global_default: bool = False
-) -> IngressReading:
+) -> ParsedIngress:
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
     if settings.canaries.is_canary:
         claims_nothing = evolve(ingress, default_backend=None, rules=(), tls=())
-        return IngressReading(claims_nothing, (), (), None, settings, problems)
+        return ParsedIngress(claims_nothing, (), (), None, settings, problems)
     settings = settings if settings is DEFAULTS else _shared(settings)
     protocols = read_protocols(ingress, settings.upstreams, annotations)
     reader = _RulesReader(ingress, protocols.usual)
@@ -129,7 +129,7 @@ def read_ingress(
         reader.rule(rule, index, has_default=default is not None or has_global_default)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
-    return IngressReading(
+    return ParsedIngress(
         ingress,
         tuple(reader.claims),
         tuple(dict.fromkeys(reader.hosts)),
@@ -141,15 +141,15 @@ def read_ingress(
     )
 
 
-def claims_to(reading: IngressReading, host: str) -> Iterator[Claim]:
-    """Yield the claims of *reading* to *host*."""
-    if len(reading.hosts) == 1:
-        return iter(reading.claims if host in reading.hosts else ())
-    return (claim for claim in reading.claims if claim.host == host)
+def claims_to(parsed: ParsedIngress, host: str) -> Iterator[Claim]:
+    """Yield the claims of *parsed* to *host*."""
+    if len(parsed.hosts) == 1:
+        return iter(parsed.claims if host in parsed.hosts else ())
+    return (claim for claim in parsed.claims if claim.host == host)
 
 
 @lru_cache(maxsize=1024)
-def _shared(settings: IngressPolicySettings) -> IngressPolicySettings:
+def _shared(settings: AnnotationSettings) -> AnnotationSettings:
     """Return the one object for all Ingresses that ask for the same."""
     return settings
 

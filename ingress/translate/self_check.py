@@ -24,7 +24,7 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
     lines += _of_maps("certificate of *", found.certificates.wildcard, expected.certificates.wildcard)
     if found.certificates.default != expected.certificates.default:
         lines.append("the default certificate is another one")
-    lines += _of_maps("terms of ", found.terms.by_host, expected.terms.by_host)
+    lines += _of_maps("settings of ", found.handshake_settings.by_host, expected.handshake_settings.by_host)
     lines += _of_sets("problem", found.problems, expected.problems)
     return tuple(lines)
 

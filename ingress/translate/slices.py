@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 
+from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.objects import EndpointSlice, Service, ServicePort
 from ingress.model.problems import Problem, Reason
-from ingress.policy.values import quoted
 from ingress.translate.endpoint_rules import OPTION, EndpointRules, Pair, is_harmless
 
 _ADDRESS_TYPES = ("IPv4", "IPv6")

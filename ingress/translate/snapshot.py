@@ -5,11 +5,11 @@ from itertools import chain
 
 from attrs import Factory, frozen
 
-from ingress.certificates import CertificateTable
+from ingress.identity.certificates import CertificateTable
+from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.problems import Problem
 from ingress.routing.table import RouteTable
-from ingress.server_names import TermsTable
 
 
 class ProblemList:
@@ -40,7 +40,7 @@ class Snapshot:
     backends: Mapping[BackendReference, BackendState] = Factory(dict)
     """A state for every backend that a route of *table* names."""
     certificates: CertificateTable = Factory(CertificateTable)
-    terms: TermsTable = Factory(TermsTable)
+    handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
     """What handshakes go by besides, for every host that an Ingress names."""
     _problems: tuple[Problem, ...] | ProblemList = ()
 
@@ -61,6 +61,6 @@ class Snapshot:
             self.table is other.table
             and self.backends is other.backends
             and self.certificates is other.certificates
-            and self.terms is other.terms
+            and self.handshake_settings is other.handshake_settings
             and self._problems is other._problems
         )

@@ -20,19 +20,20 @@ from functools import partial
 
 from attrs import evolve
 
+from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.state import ClusterState
-from ingress.policy.annotations import AnnotationReader
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
-from ingress.server_names import TermsTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.classes import judge_class
-from ingress.translate.client_authentication import ClientDemand, guard_host, read_demand
+from ingress.translate.client_authentication import ClientCertificateRequest, guard_host, read_request
 from ingress.translate.closing import close_host
+from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
 from ingress.translate.host_routes import host_routes
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
@@ -40,9 +41,8 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import IngressReading, read_ingress
+from ingress.translate.rules import ParsedIngress, read_ingress
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.terms import host_terms, terms_problems
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
@@ -61,31 +61,33 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
 
     annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
     secured = lookup_in(state)
-    demands: dict[ObjectKey, ClientDemand | None] = {}
+    requests: dict[ObjectKey, ClientCertificateRequest | None] = {}
     default = options.default_backend_service
-    by_host: dict[str, list[IngressReading]] = {ALL_HOSTS: []}
+    by_host: dict[str, list[ParsedIngress]] = {ALL_HOSTS: []}
     claiming: list[Ingress] = []
     for ingress in ours:
-        reading = read_ingress(ingress, annotations, has_global_default=default is not None)
-        claiming.append(reading.ingress)
-        problems.update(reading.problems)
-        problems.update(backend_problems(reading, state, options))
-        problems.update(upstream_problems(reading, secured, annotations))
-        demands[ingress.key], found = read_demand(reading, partial(secret_in, state), annotations)
+        parsed = read_ingress(ingress, annotations, has_global_default=default is not None)
+        claiming.append(parsed.ingress)
+        problems.update(parsed.problems)
+        problems.update(backend_problems(parsed, state, options))
+        problems.update(upstream_problems(parsed, secured, annotations))
+        requests[ingress.key], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
-        for host in hosts_asked(reading):
-            by_host.setdefault(host, []).append(reading)
+        for host in hosts_asked(parsed):
+            by_host.setdefault(host, []).append(parsed)
     problems.update(default_backend_problems(state, options))
 
     owners = {
-        host: owner for host, readings in by_host.items() if (owner := owner_of(host, readings)) is not None
+        host: owner
+        for host, all_parsed in by_host.items()
+        if (owner := owner_of(host, all_parsed)) is not None
     }
     speakers = {} if options.shared_hosts else owners
     guards = {
         host: guard_host(
-            host, readings, lambda one: demands[one.ingress.key], annotations, speakers.get(host)
+            host, all_parsed, lambda one: requests[one.ingress.key], annotations, speakers.get(host)
         )
-        for host, readings in by_host.items()
+        for host, all_parsed in by_host.items()
     }
     certificates, decisions, found = translate_tls(claiming, owners, state, options, now)
     problems.update(found)
@@ -94,9 +96,10 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
     closings = {
-        host: close_host(host, readings, is_shared=options.shared_hosts) for host, readings in by_host.items()
+        host: close_host(host, all_parsed, is_shared=options.shared_hosts)
+        for host, all_parsed in by_host.items()
     }
-    merged = {host: merge_host(host, readings, closings[host]) for host, readings in by_host.items()}
+    merged = {host: merge_host(host, all_parsed, closings[host]) for host, all_parsed in by_host.items()}
     served = {host for host, one in merged.items() if one.claims}
     routes: list[Route] = []
     for host in sorted(merged):
@@ -106,7 +109,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         passing = choose_passthrough(host, by_host[host], one.claims, annotations, closings[host])
         problems.update(passing.problems)
         problems.update(guards[host].problems)
-        problems.update(terms_problems(host, by_host[host], speakers.get(host), annotations))
+        problems.update(handshake_settings_problems(host, by_host[host], speakers.get(host), annotations))
         if default is None and not one.claims and falls(host, served):
             one = evolve(one, claims=(block(host, by_host[host]),))
         routes += host_routes(
@@ -121,11 +124,11 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         table=RouteTable(routes),
         backends=backends,
         certificates=certificates,
-        terms=TermsTable(
+        handshake_settings=HandshakeSettingsTable(
             {
-                host: host_terms(readings, guards[host].authentication, speakers.get(host))
-                for host, readings in by_host.items()
-                if readings
+                host: host_handshake_settings(all_parsed, guards[host].authentication, speakers.get(host))
+                for host, all_parsed in by_host.items()
+                if all_parsed
             }
         ),
         problems=tuple(sorted(problems)),

@@ -5,7 +5,7 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from ingress.certificates import DAMAGED, CertificateError, check_count
+from ingress.identity.certificates import DAMAGED, CertificateError, check_count
 from ingress.model.objects import Secret
 
 CA_KEY: Final = "ca.crt"

@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from ingress.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError, load_certificate
+from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError, load_certificate
 from ingress.model.objects import Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import TlsDemand, UpstreamTls
-from ingress.policy.annotations import AnnotationReader
+from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
-from ingress.translate.rules import IngressReading
+from ingress.translate.rules import ParsedIngress
 from ingress.translate.trust import CA_KEY, load_authorities
 
 
@@ -31,51 +31,51 @@ class TlsFault:
     message: str
 
 
-TlsLookup = Callable[[TlsDemand], UpstreamTls | TlsFault]
+TlsLookup = Callable[[UpstreamTlsRequest], UpstreamTls | TlsFault]
 """Completes a demand by its Secret, or says why not."""
 
 
 def lookup_in(state: ClusterState) -> TlsLookup:
     """Return the lookup that reads *state* each time it is asked."""
-    return lambda demand: complete(demand, state)
+    return lambda request: complete(request, state)
 
 
-def complete(demand: TlsDemand, state: ClusterState) -> UpstreamTls | TlsFault:
-    """Return all terms of TLS that *demand* comes to with the Secrets of *state*."""
-    if demand.secret is None:
-        return UpstreamTls(demand.terms)
+def complete(request: UpstreamTlsRequest, state: ClusterState) -> UpstreamTls | TlsFault:
+    """Return all settings of TLS that *request* comes to with the Secrets of *state*."""
+    if request.secret is None:
+        return UpstreamTls(request.tls_settings)
     try:
-        secret = secret_in(state, demand.secret)
+        secret = secret_in(state, request.secret)
         if secret is None:
-            return TlsFault(Reason.SECRET_NOT_FOUND, f"there is no Secret {demand.secret}")
-        return _completed(demand, secret)
+            return TlsFault(Reason.SECRET_NOT_FOUND, f"there is no Secret {request.secret}")
+        return _completed(request, secret)
     except CertificateError as error:
-        return TlsFault(error.reason, f"Secret {demand.secret}: {error.message}")
+        return TlsFault(error.reason, f"Secret {request.secret}: {error.message}")
 
 
-def _completed(demand: TlsDemand, secret: Secret) -> UpstreamTls:
+def _completed(request: UpstreamTlsRequest, secret: Secret) -> UpstreamTls:
     chain = key = authorities = b""
     if CA_KEY in secret.content:
         authorities = load_authorities(secret)
-    elif demand.terms.verify:
+    elif request.tls_settings.verify:
         raise CertificateError(f"{CA_KEY}: missing from the Secret, and proxy-ssl-verify is on")
     if CHAIN_KEY in secret.content or PRIVATE_KEY_KEY in secret.content:
         certificate = load_certificate(secret)
         chain, key = certificate.chain_pem, certificate.key_pem
     elif not authorities:
         raise CertificateError(f"neither {CA_KEY} nor {CHAIN_KEY} and {PRIVATE_KEY_KEY} are in the Secret")
-    return UpstreamTls(demand.terms, authorities, chain, key)
+    return UpstreamTls(request.tls_settings, authorities, chain, key)
 
 
 def upstream_problems(
-    reading: IngressReading, lookup: TlsLookup, annotations: AnnotationReader
+    parsed: ParsedIngress, lookup: TlsLookup, annotations: AnnotationReader
 ) -> tuple[Problem, ...]:
     """Tell an Ingress why TLS to its backends cannot be spoken."""
-    demand = reading.protocols.demand
-    found = None if demand is None else lookup(demand)
+    request = parsed.protocols.request
+    found = None if request is None else lookup(request)
     if not isinstance(found, TlsFault):
         return ()
-    key = reading.ingress.key
+    key = parsed.ingress.key
     message = f"proxy-ssl-secret: {found.message}; backends that are spoken to over TLS answer 503"
     field = annotations.field("proxy-ssl-secret")
     return (Problem("Ingress", key.namespace, key.name, found.reason, message, field),)

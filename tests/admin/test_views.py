@@ -8,13 +8,19 @@ from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
-from ingress.certificates import Certificate, CertificateTable
+from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
-from ingress.model.upstream_tls import LinkTerms, ProtocolAsked, TlsDemand, TlsTerms, UpstreamTls
-from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
+from ingress.model.upstream_tls import (
+    LinkSettings,
+    ProtocolAsked,
+    TlsSettings,
+    UpstreamTls,
+    UpstreamTlsRequest,
+)
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
@@ -67,12 +73,12 @@ class RoutesAsJSONTests(SynchronousTestCase):
     def test_over_tls(self) -> None:
         """How a backend is spoken to is part of its name, and nothing that a Secret holds shows."""
         chain, key = issue(make_authority(), ["x"], is_client=True)
-        demand = TlsDemand(TlsTerms(verify=True), ObjectKey("web", "upstream"))
+        demand = UpstreamTlsRequest(TlsSettings(verify=True), ObjectKey("web", "upstream"))
         over_tls = WEB._replace(protocol=ProtocolAsked(demand))
-        terms = LinkTerms(UpstreamTls(TlsTerms(verify=True), b"the authority", chain, key))
+        tls_settings = LinkSettings(UpstreamTls(TlsSettings(verify=True), b"the authority", chain, key))
         snapshot = Snapshot(
             RouteTable([Route("", "/", Match.PREFIX, SHOP, WEB, secure_backend=over_tls)]),
-            {WEB: BackendState(), over_tls: BackendState((Endpoint("10.0.0.1", 8443, terms),))},
+            {WEB: BackendState(), over_tls: BackendState((Endpoint("10.0.0.1", 8443, tls_settings),))},
         )
         page = "".join(routes_as_json(snapshot))
         [route] = json.loads(page)["routes"]
@@ -124,7 +130,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
     def test_http2(self) -> None:
         """A route shows the protocol of its endpoints, and its backend whether the Ingress asks for that."""
         asked = WEB._replace(protocol=ProtocolAsked(is_http2=True))
-        state = BackendState((Endpoint("10.0.0.1", 8080, LinkTerms(is_http2=True)),))
+        state = BackendState((Endpoint("10.0.0.1", 8080, LinkSettings(is_http2=True)),))
         snapshot = Snapshot(
             RouteTable(
                 [Route(host, "/", Match.PREFIX, SHOP, one) for host, one in (("a", WEB), ("b", asked))]

@@ -76,7 +76,7 @@ class EndOfStreamTests(SynchronousTestCase):
         head = called(
             "Stream.send_head",
             called("Budget.sent"),
-            called("Stream.write", called("Plane.mark")),
+            called("Stream.write", called("EpollSet.mark")),
             called("Stream.ended", called("Session.rest")),
         )
         trees = entries(calls_of(called("respond", head, called("tell_if_full")) + called("end_turn")))

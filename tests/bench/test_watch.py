@@ -7,8 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench.watch import objects
 from bench.watch.__main__ import GOALS, table, verdict
 from bench.watch.traffic import quantile
-from ingress.cluster.project import project
-from ingress.cluster.watch_events import Bookmark, ObjectEvent, event_from_json
+from ingress.cluster.projecting.project import project
+from ingress.cluster.watching.watch_events import Bookmark, ObjectEvent, event_from_json
 from ingress.model.objects import Kind
 
 

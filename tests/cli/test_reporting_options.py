@@ -3,8 +3,8 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cli.reporting_options import read_addresses, read_object_name, read_ttl
+from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
-from ingress.model.standing import Address
 from ingress.settings import Reporting
 from ingress.tap import Options
 

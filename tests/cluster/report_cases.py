@@ -170,7 +170,7 @@ class EventCases(ContractCase):
         self.assert_refused(self.client.send("POST", self.events, self.event()), 409, "AlreadyExists")
 
     def test_invalid_event(self) -> None:
-        """What the API demands of an Event it refuses without."""
+        """What the API requests of an Event it refuses without."""
         for changes in (
             {"eventTime": None},
             {"type": "Error"},

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Changes, Store
+from ingress.model.object_meta import Address, ObjectMeta
 from ingress.model.objects import (
     EndpointSlice,
     Ingress,
@@ -17,7 +18,6 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
-from ingress.model.standing import Address, Standing
 from tests.fakes.certificates import issue, make_authority
 
 NOW = datetime.now(UTC)
@@ -235,53 +235,53 @@ class LastGoodSecretTests(SynchronousTestCase):
         self.assertHeld()
 
 
-class StandingTests(SynchronousTestCase):
+class ObjectMetaTests(SynchronousTestCase):
     """What objects are and have beside their values."""
 
     def setUp(self) -> None:
         self.store = Store()
 
-    def put(self, standing: Standing, object_id: ObjectId = INGRESS, *problems: Problem) -> Changes:
+    def put(self, meta: ObjectMeta, object_id: ObjectId = INGRESS, *problems: Problem) -> Changes:
         value = Ingress(WEB) if object_id == INGRESS else None
-        return self.store.changed({object_id: Projection(value, problems, standing)})
+        return self.store.changed({object_id: Projection(value, problems, meta)})
 
     def test_no_object_changes(self) -> None:
-        """A change of the standing alone is no change of the object, so nothing is translated."""
-        self.put(Standing("u"))
-        changes = self.put(Standing("u", (Address("192.0.2.1"),)))
-        self.assertEqual(changes, Changes(standings=(INGRESS,)))
-        self.assertEqual(self.store.state().standings[INGRESS].addresses, (Address("192.0.2.1"),))
+        """A change of the metadata alone is no change of the object, so nothing is translated."""
+        self.put(ObjectMeta("u"))
+        changes = self.put(ObjectMeta("u", (Address("192.0.2.1"),)))
+        self.assertEqual(changes, Changes(metas=(INGRESS,)))
+        self.assertEqual(self.store.state().metas[INGRESS].addresses, (Address("192.0.2.1"),))
 
     def test_no_change(self) -> None:
         """The same standing again is no change at all."""
-        self.put(Standing("u"))
-        self.assertEqual(self.put(Standing("u")), Changes())
+        self.put(ObjectMeta("u"))
+        self.assertEqual(self.put(ObjectMeta("u")), Changes())
 
     def test_gone(self) -> None:
         """The standing goes with the object."""
-        self.put(Standing("u"))
-        self.assertEqual(self.store.changed({INGRESS: None}).standings, (INGRESS,))
-        self.assertEqual(self.store.state().standings, {})
+        self.put(ObjectMeta("u"))
+        self.assertEqual(self.store.changed({INGRESS: None}).metas, (INGRESS,))
+        self.assertEqual(self.store.state().metas, {})
 
     def test_nothing_to_keep(self) -> None:
         """Objects of manifests have no standing, and EndpointSlices are kept with a problem alone."""
-        self.put(Standing())
+        self.put(ObjectMeta())
         a_slice: ObjectId = (Kind.ENDPOINT_SLICE, ObjectKey("shop", "web-1"))
-        self.put(Standing("u"), a_slice)
-        self.assertEqual(self.store.state().standings, {})
-        self.put(Standing("u"), a_slice, PROBLEM)
-        self.assertEqual(self.store.state().standings, {a_slice: Standing("u")})
-        self.put(Standing("u"), a_slice)
-        self.assertEqual(self.store.state().standings, {})
+        self.put(ObjectMeta("u"), a_slice)
+        self.assertEqual(self.store.state().metas, {})
+        self.put(ObjectMeta("u"), a_slice, PROBLEM)
+        self.assertEqual(self.store.state().metas, {a_slice: ObjectMeta("u")})
+        self.put(ObjectMeta("u"), a_slice)
+        self.assertEqual(self.store.state().metas, {})
 
     def test_of_a_secret_that_became_bad(self) -> None:
-        """A Secret whose last good version stays in use has the standing of its present version."""
+        """A Secret whose last good version stays in use has the metadata of its present version."""
         good = Secret(
             WEB,
             "kubernetes.io/tls",
             dict(zip(("tls.crt", "tls.key"), issue(make_authority(), ["a.test"]), strict=True)),
         )
-        self.store.changed({SECRET: Projection(good, (), Standing("old"))})
-        self.store.changed({SECRET: Projection(Secret(WEB, "kubernetes.io/tls", {}), (), Standing("new"))})
+        self.store.changed({SECRET: Projection(good, (), ObjectMeta("old"))})
+        self.store.changed({SECRET: Projection(Secret(WEB, "kubernetes.io/tls", {}), (), ObjectMeta("new"))})
         state = self.store.state()
-        self.assertEqual((state.secrets[WEB], state.standings[SECRET]), (good, Standing("new")))
+        self.assertEqual((state.secrets[WEB], state.metas[SECRET]), (good, ObjectMeta("new")))

@@ -41,9 +41,9 @@ def routes() -> RouteTable:
 class Play:
     """A proxy and whoever answers behind it; cases are played on it, one after the other."""
 
-    def __init__(self, on_plane: bool = False) -> None:
+    def __init__(self, on_epoll: bool = False) -> None:
         # An end behind a request lets cases be short; whether its sender has left is not what they are about.
-        self._stage = Stage(on_plane=on_plane, limits=Limits(allow_half_close=True))
+        self._stage = Stage(on_epoll=on_epoll, limits=Limits(allow_half_close=True))
         self._stage.resource.publish(routes(), {BACKEND: BackendState((ONE,))})
         self._case: Case | None = None
         self._requests: list[Message] = []

@@ -10,11 +10,11 @@ from tests.corpus.topics import EVERY, TOPICS
 class CorpusTests(SynchronousTestCase):
     """Every case, in one piece."""
 
-    def play(self, on_plane: bool) -> None:
+    def play(self, on_epoll: bool) -> None:
         """Play all cases; tell of all that went wrong, not of the first alone."""
         wrong = []
         for name, case in EVERY:
-            play = Play(on_plane)
+            play = Play(on_epoll)
             try:
                 judge(case, play.run(case, [case.sent]))
             except WrongError as error:
@@ -25,11 +25,11 @@ class CorpusTests(SynchronousTestCase):
 
     def test_on_twisted(self) -> None:
         """Every case goes as it must on Twisted's transports."""
-        self.play(on_plane=False)
+        self.play(on_epoll=False)
 
-    def test_on_plane(self) -> None:
-        """Every case goes as it must on those of the plane."""
-        self.play(on_plane=True)
+    def test_on_epoll(self) -> None:
+        """Every case goes as it must on those of the epoll set."""
+        self.play(on_epoll=True)
 
 
 class ListTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""The corpus over real sockets, on both grounds, and a part of it over TLS."""
+"""The corpus over real sockets, on both networks, and a part of it over TLS."""
 
 from tests.corpus.topics import EVERY
 from tests.corpus.wires import CorpusCase
@@ -19,7 +19,7 @@ class TwistedTests(CorpusCase):
         await self.play_all(OVER_TLS, secure=True)
 
 
-class PlaneTests(TwistedTests):
-    """On the plane."""
+class EpollSetTests(TwistedTests):
+    """On the epoll set."""
 
-    use_plane = True
+    use_epoll = True

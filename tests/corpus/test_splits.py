@@ -32,11 +32,11 @@ class SplitTests(SynchronousTestCase):
     def compare(self, name: str, case: Case) -> int:
         """Play one case in all its cuts, on both kinds of transport by turns."""
         whole = Play().run(case, [case.sent]).told
-        plays = {on_plane: Play(on_plane) for on_plane in (False, True)}
+        plays = {on_epoll: Play(on_epoll) for on_epoll in (False, True)}
         count = 0
         for count, pieces in enumerate(cuts(case.sent), 1):
-            on_plane = bool(count % 2)
-            outcome = plays[on_plane].run(case, pieces, with_canary=False)
+            on_epoll = bool(count % 2)
+            outcome = plays[on_epoll].run(case, pieces, with_canary=False)
             try:
                 judge(case, outcome)
             except WrongError as error:

@@ -15,7 +15,7 @@ from twisted.internet.ssl import optionsForClientTLS
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.certificates import CertificateTable
+from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.limits import Limits
 from tests.corpus.cases import Case, get, got
@@ -24,7 +24,7 @@ from tests.corpus.memory import routes
 from tests.fakes.certificates import make_authority
 from tests.http.strict import Message
 from tests.proxy.playing import BACKEND
-from tests.proxy.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
 
 SECONDS = 10.0
 """How long one case may take."""

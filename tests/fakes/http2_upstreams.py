@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkTerms
+from ingress.model.upstream_tls import LinkSettings
 from tests.fakes.bodies import PIECE, piece_at
 
 Headers = list[tuple[str, str]]
@@ -210,7 +210,7 @@ class Http2Upstream(Factory):
     def endpoint(self) -> Endpoint:
         """Where it listens, in the clear."""
         assert self._port is not None, "listen() comes first"
-        return Endpoint("127.0.0.1", self._port.getHost().port, LinkTerms(is_http2=True))  # type: ignore[attr-defined]
+        return Endpoint("127.0.0.1", self._port.getHost().port, LinkSettings(is_http2=True))  # type: ignore[attr-defined]
 
     def stop(self) -> Deferred[None] | None:
         """Reset all connections and listen no more."""

@@ -9,8 +9,8 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.site import ProxySite
+from ingress.proxy.downstream.negotiating import SessionRules
+from ingress.proxy.listening.site import ProxySite
 
 
 @implementer(IHalfCloseableProtocol)

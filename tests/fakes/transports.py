@@ -1,6 +1,6 @@
 """Connections in memory: the proxy's own transports on sockets that a test plays.
 
-The transport is ``DirectServer`` or the plane's ``StreamTransport``, so writing,
+The transport is ``DirectServer`` or the epoll set's ``StreamTransport``, so writing,
 back-pressure by producers, half-close and abort are Twisted's own code and ours, not
 an imitation.  What is replaced is below: ``Peer`` stands for the socket and whoever
 is at its other end, ``MemoryEpoll`` for the kernel's readiness, and ``MemoryReactor``
@@ -26,9 +26,9 @@ from twisted.internet.task import Clock
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from ingress.proxy.plane.plane import Plane
-from ingress.proxy.plane.stream import StreamTransport
-from ingress.proxy.transports import DirectServer
+from ingress.proxy.transport.epoll.epoll_set import EpollSet
+from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.twisted_transports import DirectServer
 
 UNBOUNDED = 1 << 60
 MAX_TURNS = 10_000
@@ -204,7 +204,7 @@ class _Duplicate:
 
 
 class MemoryEpoll:
-    """The epoll set of a plane whose sockets are peers."""
+    """The epoll set of an epoll set whose sockets are peers."""
 
     def __init__(self) -> None:
         self.peers: dict[int, Peer] = {}
@@ -236,25 +236,25 @@ class MemoryEpoll:
 class MemoryReactor(Clock, _DisconnectSelectableMixin):
     """A clock that also lets descriptors read and write, as a reactor's turn does.
 
-    Connections are Twisted's, or those of a plane with *on_plane*.
+    Connections are Twisted's, or those of an epoll set with *on_epoll*.
     """
 
     log = Logger()
 
-    def __init__(self, on_plane: bool = False) -> None:
+    def __init__(self, on_epoll: bool = False) -> None:
         Clock.__init__(self)
         self._epoll = MemoryEpoll()
-        self._plane = self._make_plane() if on_plane else None
+        self._epoll_set = self._make_epoll_set() if on_epoll else None
         self._readers: dict[Any, None] = {}
         self._writers: dict[Any, None] = {}
         self._transports: list[DirectServer] = []
         self._settling = False
 
-    def _make_plane(self) -> Plane:
-        plane = Plane(self, can_splice=False)
-        plane._epoll.close()
-        plane._epoll = cast(select.epoll, self._epoll)
-        return plane
+    def _make_epoll_set(self) -> EpollSet:
+        epoll_set = EpollSet(self, can_splice=False)
+        epoll_set._epoll.close()
+        epoll_set._epoll = cast(select.epoll, self._epoll)
+        return epoll_set
 
     def addReader(self, reader: Any) -> None:
         self._readers[reader] = None
@@ -292,9 +292,9 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         peer = self._epoll.peers[number] = Peer(self, protocol, number)
         if window is not None:
             peer.window = window
-        if self._plane is not None:
+        if self._epoll_set is not None:
             address = IPv4Address("TCP", host, port)
-            StreamTransport(self._plane, cast(socket.socket, peer), protocol, address).start()
+            StreamTransport(self._epoll_set, cast(socket.socket, peer), protocol, address).start()
             self.settle()
             return peer
         transport = DirectServer(
@@ -335,9 +335,9 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
                 self.calls.remove(call)
                 call.called = 1
                 call.func(*call.args, **call.kw)
-        if self._plane is not None and self._epoll.poll():
+        if self._epoll_set is not None and self._epoll.poll():
             happened = True
-            self._plane.doRead()
+            self._epoll_set.doRead()
         for reader in [reader for reader in self._readers if reader.socket.is_readable]:
             if reader in self._readers:
                 happened = True

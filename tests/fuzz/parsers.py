@@ -33,7 +33,7 @@ FILLED_TABLE = b"\x82\x41\x09shop.test\x40\x01x\x01y\x7f\x00\x01z"
 def parse_one(octets: bytes) -> None:
     """Have every parser read *octets*; raises what is none of their own errors."""
     _request(octets)
-    _prefaces(octets)
+    _connection_starts(octets)
     try:
         parse_response_head(octets)
     except ResponseError:
@@ -58,7 +58,7 @@ def _request(octets: bytes) -> None:
         pass  # See above.
 
 
-def _prefaces(octets: bytes) -> None:
+def _connection_starts(octets: bytes) -> None:
     for begin in _BEGINNINGS:
         whole = _hello([begin + octets])
         if whole != _hello([begin, begin + octets[: len(octets) // 2], begin + octets]):

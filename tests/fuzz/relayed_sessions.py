@@ -11,8 +11,8 @@ from random import Random
 
 from ingress.http2.connection import CONNECTION_WINDOW
 from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkTerms
-from ingress.proxy.http2.upstream_session import UpstreamSession
+from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.upstream.h2_session import UpstreamSession
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import (
     END_STREAM,
@@ -31,7 +31,7 @@ from tests.fakes.http2_server import Http2Server
 from tests.fakes.transports import Peer
 from tests.fuzz.sessions import Playing, Told, acts_of, need
 
-ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8000, LinkTerms(is_http2=True)) for number in (1, 2))
+ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8000, LinkSettings(is_http2=True)) for number in (1, 2))
 USUAL = 65_535
 
 

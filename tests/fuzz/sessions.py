@@ -282,7 +282,7 @@ class Playing:
 
     def __init__(self, number: int, cuts: Random | None) -> None:
         self._cuts = cuts
-        self._stage = Http2Stage(on_plane=bool(number % 2))
+        self._stage = Http2Stage(on_epoll=bool(number % 2))
         self._heard: dict[Peer, bytes] = {}
         """What upstreams got, all of it."""
         self._asked: dict[Peer, None] = {}

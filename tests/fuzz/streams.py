@@ -44,7 +44,7 @@ def fuzz_one(seed: int) -> tuple[Case, Outcome]:
     """Play the conversation of *seed*; raises ``WrongError`` when anything about it is wrong."""
     random = Random(seed)
     case = conversation(random)
-    play = Play(on_plane=bool(seed % 2))
+    play = Play(on_epoll=bool(seed % 2))
     with nothing_logged():
         outcome = play.run(case, pieces(random, case.sent))
         left = play.end()

@@ -63,7 +63,7 @@ class BeginningTests(SynchronousTestCase):
         fields = headers(1, block(request_fields()))
         octets = PREFACE + settings((3, 100)) + fields
         for place in range(1, len(octets)):
-            stage = Http2Stage(on_plane=bool(place % 2))
+            stage = Http2Stage(on_epoll=bool(place % 2))
             client = stage.connect()
             client.send(octets[:place])
             client.send(octets[place:])

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.http2.session import DownstreamSession
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.downstream.negotiating import SessionRules
 from tests.corpus.judge import take_requests
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.transports import Peer
@@ -44,8 +44,8 @@ def may_be_whole(octets: bytes) -> bool:
 class Http2Stage(Stage):
     """A stage whose plain listener takes HTTP/2 by prior knowledge, with upstreams that answer."""
 
-    def __init__(self, on_plane: bool = False) -> None:
-        super().__init__(on_plane=on_plane)
+    def __init__(self, on_epoll: bool = False) -> None:
+        super().__init__(on_epoll=on_epoll)
         self.site.sessions = SessionRules(DownstreamSession, by_prior_knowledge=True)
         self.answer: Callable[[Message], bytes | None] = usual_answer
         self.requests: list[Message] = []

@@ -22,7 +22,7 @@ MOST_BYTES = 2 << 20
 
 def flood_proxy(case: SynchronousTestCase, flood: Flood) -> None:
     """Send *flood* to a proxy, and look at what comes of it."""
-    stage = Http2Stage(on_plane=True)
+    stage = Http2Stage(on_epoll=True)
     stage.client().wire.close()
     client = stage.client()
     pieces = flood.pieces(client)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ingress.proxy.limits import MEMO_SECONDS
+from ingress.proxy.contract.limits import MEMO_SECONDS
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     ACK,

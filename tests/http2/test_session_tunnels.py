@@ -6,7 +6,7 @@ from base64 import b64encode
 from hashlib import sha1
 
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
-from ingress.proxy.limits import TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
 from tests.fakes.http2_frames import (
     CANCEL,
     DATA,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http.work import REQUEST_WORK, TURN_WORK
-from ingress.proxy.sweep import NEVER
+from ingress.proxy.contract.deadlines import NEVER
 from tests.fakes.http2_frames import (
     DATA,
     HEADERS,
@@ -16,7 +16,7 @@ from tests.fakes.http2_frames import (
     reset,
 )
 from tests.http2.playing import BODY, Http2Stage, SessionCase
-from tests.proxy.turns import CountingQueue
+from tests.proxy.contract.turns import CountingQueue
 
 REQUESTS_AT_ONCE = TURN_WORK // REQUEST_WORK
 MANY = 40 * REQUESTS_AT_ONCE
@@ -27,11 +27,11 @@ PATIENCE = 10
 class TurnTests(SessionCase):
     """Clients that say thousands of things in one breath."""
 
-    on_plane = True
+    on_epoll = True
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage = Http2Stage(on_plane=self.on_plane)
+        self.stage = Http2Stage(on_epoll=self.on_epoll)
 
     def test_requests(self) -> None:
         """Whoever asks for much at once is answered in full, and another one does not wait until then."""
@@ -126,7 +126,7 @@ class TurnTests(SessionCase):
         def wait() -> None:
             rests.append(self.stage.session.rests_since())
             self.stage.reactor.rightNow += 100
-            self.stage.sweep.tick()
+            self.stage.deadlines.tick()
 
         queue.between = wait
         client.send(*[self.fields(stream) for stream in range(1, 61, 2)])
@@ -151,7 +151,7 @@ class TurnTests(SessionCase):
 class TwistedTurnTests(TurnTests):
     """The same on Twisted's transports."""
 
-    on_plane = False
+    on_epoll = False
 
 
 class AmidTests(SessionCase):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.proxy.transports import unsent
+from ingress.proxy.transport.twisted_transports import unsent
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import (
     CANCEL,
@@ -26,7 +26,7 @@ MOST_UNREAD = 256 * 1024
 class UnreadTests(SessionCase):
     """Clients that ask on, and read nothing of the answers."""
 
-    on_plane = True
+    on_epoll = True
 
     def unread(self) -> int:
         """Return what waits for the client."""
@@ -40,7 +40,7 @@ class UnreadTests(SessionCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage = Http2Stage(on_plane=self.on_plane)
+        self.stage = Http2Stage(on_epoll=self.on_epoll)
         self.client = self.stage.client()
         [self.peer] = [
             peer
@@ -115,19 +115,19 @@ class UnreadTests(SessionCase):
 class TwistedUnreadTests(UnreadTests):
     """The same on Twisted's transports."""
 
-    on_plane = False
+    on_epoll = False
 
 
 class HeldTests(SessionCase):
     """Answers that a client lets wait: a hundred at once, of 256 KiB each."""
 
-    on_plane = True
+    on_epoll = True
     STREAMS = range(1001, 1201, 2)
     SIZE = 1 << 18
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage = Http2Stage(on_plane=self.on_plane)
+        self.stage = Http2Stage(on_epoll=self.on_epoll)
         whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % self.SIZE + bytes(self.SIZE)
         self.stage.answer = lambda request: whole if request.start[1] == b"/large" else usual_answer(request)
         self.client = self.stage.client()
@@ -251,4 +251,4 @@ class HeldTests(SessionCase):
 class TwistedHeldTests(HeldTests):
     """The same on Twisted's transports."""
 
-    on_plane = False
+    on_epoll = False

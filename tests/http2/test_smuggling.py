@@ -21,7 +21,7 @@ class SmugglingTests(SynchronousTestCase):
         self, fields: list[tuple[bytes, bytes]], ended: bool, body: tuple[bytes, ...], what: object
     ) -> None:
         """Send one malformed request between two good ones; only these may reach an upstream."""
-        stage = Http2Stage(on_plane=True)
+        stage = Http2Stage(on_epoll=True)
         stage.publish((ONE,), host="")
         client = stage.client()
         client.send(client.request(1, path=b"/before"))

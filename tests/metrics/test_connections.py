@@ -27,8 +27,8 @@ class ConnectionMetricsTests(SynchronousTestCase):
     def test_refused(self) -> None:
         """Refused beginnings are counted by cause."""
         for cause in ("late", "late", "stranger"):
-            self.metrics.preface_refused(cause)
-        name = "ingress_prefaces_refused_total"
+            self.metrics.connection_start_refused(cause)
+        name = "ingress_connection_starts_refused_total"
         self.assertEqual(self.samples(), {(name, "late"): 2, (name, "stranger"): 1})
 
     def test_passthrough(self) -> None:

@@ -59,8 +59,8 @@ class WatchMetricsTests(SynchronousTestCase):
         self.metrics.handed_over(4)
         self.metrics.secrets_needed(5)
         self.metrics.secret_read("missing")
-        self.assertEqual(self.values("ingress_watch_handover_changes_count"), {(): 2})
-        self.assertEqual(self.values("ingress_watch_handover_changes_sum"), {(): 7})
+        self.assertEqual(self.values("ingress_watch_delta_queue_changes_count"), {(): 2})
+        self.assertEqual(self.values("ingress_watch_delta_queue_changes_sum"), {(): 7})
         self.assertEqual(self.values("ingress_secrets_needed"), {(): 5})
         self.assertEqual(
             self.values("ingress_secret_reads_total"), {("ok",): 0, ("missing",): 1, ("failed",): 0}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkTerms
-from ingress.proxy.http2.negotiating import SessionRules
-from ingress.proxy.http2.session import DownstreamSession
+from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.downstream.negotiating import SessionRules
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import RST_STREAM, block
 from tests.fakes.http2_server import Http2Server
 from tests.proxy.playing import ProxyCase
 
-HTTP_2 = LinkTerms(is_http2=True)
+HTTP_2 = LinkSettings(is_http2=True)
 ONE = Endpoint("10.0.0.1", 8000, HTTP_2)
 TWO = Endpoint("10.0.0.2", 8000, HTTP_2)
 
@@ -30,7 +30,7 @@ def codes(server: Http2Server) -> list[tuple[int, int]]:
 class Http2UpstreamCase(ProxyCase):
     """A stage whose endpoints speak HTTP/2."""
 
-    on_plane = True
+    on_epoll = True
 
     def setUp(self) -> None:
         super().setUp()

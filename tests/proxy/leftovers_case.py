@@ -16,11 +16,11 @@ from typing import Any
 
 from zope.interface.declarations import ProvidesClass
 
-from ingress.certificates import CertificateTable
+from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import Endpoint
-from ingress.proxy.plane.plane import CAN_SPLICE
+from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE
 from tests.fakes.certificates import make_authority
-from tests.proxy.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LAST_OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -232,13 +232,13 @@ def with_tls(module: dict[str, Any], *cases: type[LeftoversCase]) -> None:
         module[name] = type(name, (case,), {"secure": True, "__module__": case.__module__})
 
 
-def on_all_grounds(module: dict[str, Any]) -> None:
-    """Put a class into *module* for each case that is defined there, which plays the same on the plane."""
+def on_all_networks(module: dict[str, Any]) -> None:
+    """Put a class into *module* for each case that is defined there, which plays the same on the epoll set."""
     for name, case in list(module.items()):
         if (
             isinstance(case, type)
             and issubclass(case, LeftoversCase)
             and case.__module__ == module["__name__"]
         ):
-            more = {"use_plane": True, "can_splice": CAN_SPLICE, "__module__": case.__module__}
-            module[f"{name}OnPlane"] = type(f"{name}OnPlane", (case,), more)
+            more = {"use_epoll": True, "can_splice": CAN_SPLICE, "__module__": case.__module__}
+            module[f"{name}OnEpoll"] = type(f"{name}OnEpoll", (case,), more)

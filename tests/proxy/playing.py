@@ -19,13 +19,13 @@ from ingress.model.limits import AskedTimeouts, Limits
 from ingress.model.objects import ObjectKey
 from ingress.model.policy import Policy
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
-from ingress.proxy.access_log import AccessLog
-from ingress.proxy.pool import UpstreamPool
-from ingress.proxy.replies import Replies
-from ingress.proxy.resource import IngressProxyResource
-from ingress.proxy.rotation import Rotations
-from ingress.proxy.site import ProxySite
-from ingress.proxy.sweep import Sweep
+from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.upstream.pool import UpstreamPool
+from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.transports import MemoryReactor, Peer
@@ -119,16 +119,16 @@ class Stage:
     def __init__(
         self,
         not_found_page: bytes | None = None,
-        on_plane: bool = False,
+        on_epoll: bool = False,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
     ) -> None:
-        self.reactor = MemoryReactor(on_plane)
+        self.reactor = MemoryReactor(on_epoll)
         self.metrics = CountingMetrics()
-        self.sweep = Sweep(self.reactor, self.reactor.seconds)
-        self.sweep.start()
+        self.deadlines = Deadlines(self.reactor, self.reactor.seconds)
+        self.deadlines.start()
         self.connector = FakeConnector(self.reactor)
-        self.pool = UpstreamPool(self.connector.connect, self.sweep, self.metrics)
-        rotations = Rotations(self.reactor, self.sweep, self.metrics, Random(7))
+        self.pool = UpstreamPool(self.connector.connect, self.deadlines, self.metrics)
+        rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(7))
         self.resource = IngressProxyResource(self.reactor, rotations)
         self._log: list[bytes] = []
         self.access_log = AccessLog(
@@ -138,7 +138,7 @@ class Stage:
             self.reactor,
             self.resource,
             self.pool,
-            self.sweep,
+            self.deadlines,
             Replies(not_found_page),
             self.access_log,
             self.metrics,
@@ -187,12 +187,12 @@ class Stage:
 class ProxyCase(SynchronousTestCase):
     """A test with a stage, and short words for what happens on it."""
 
-    on_plane = False
-    """Whether connections are those of the plane, or else Twisted's."""
+    on_epoll = False
+    """Whether connections are those of the epoll set, or else Twisted's."""
     limits = Limits()
 
     def setUp(self) -> None:
-        self.stage = Stage(on_plane=self.on_plane, limits=self.limits)
+        self.stage = Stage(on_epoll=self.on_epoll, limits=self.limits)
         self.addCleanup(self.assert_one_line_each)
         self.reactor = self.stage.reactor
         self.connector = self.stage.connector

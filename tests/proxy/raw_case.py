@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 
-from ingress.certificates import CertificateTable
+from ingress.identity.certificates import CertificateTable
 from tests.fakes.certificates import make_authority
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.fakes.upstreams import OK
-from tests.proxy.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
 
 Wire = TypeVar("Wire", bound=RawWire)
 

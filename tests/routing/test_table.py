@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.transport_security import TransportSecurity
 from ingress.model.backends import BackendReference
-from ingress.policy.transport_security import TransportSecurity
 from ingress.routing.beginnings import literal_beginnings
 from ingress.routing.paths import PathError, normal_path
 from ingress.routing.route import Match, Route

@@ -16,9 +16,9 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import Clock
 
-from ingress.cluster.api_client import ApiRequest
-from ingress.cluster.api_status import UNREACHABLE
-from ingress.cluster.api_thread import Outcome
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import UNREACHABLE
+from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectKey

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ingress.cluster.api_client import ApiRequest
-from ingress.cluster.api_thread import Outcome
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
 
 DONE: Mapping[str, Any] = {}

@@ -4,8 +4,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectKey, Service
-from ingress.model.standing import NO_STANDING, Address, Standing
 from ingress.model.state import ClusterState
 from ingress.settings import Reporting
 from ingress.status.addresses import (
@@ -24,20 +24,18 @@ US = "txingress/ours/ingress-leader"
 class ServiceTests(SynchronousTestCase):
     """What is published for a Service of each type: the same as ingress-nginx does."""
 
-    def check(self, expected: tuple[Address, ...], standing: Standing = NO_STANDING, **fields: Any) -> None:
-        self.assertEqual(service_addresses(Service(KEY, **fields), standing), expected)
+    def check(self, expected: tuple[Address, ...], meta: ObjectMeta = NO_META, **fields: Any) -> None:
+        self.assertEqual(service_addresses(Service(KEY, **fields), meta), expected)
 
     def test_load_balancer(self) -> None:
         """A load balancer gives the addresses of its status, then its external ones, each once."""
-        standing = Standing("u", (TWO, NAME, Address("192.0.2.3", "both.test")), ("192.0.2.1", "192.0.2.2"))
-        self.check(
-            (ONE, TWO, Address("192.0.2.3"), NAME), standing, type="LoadBalancer", cluster_ip="10.0.0.1"
-        )
+        meta = ObjectMeta("u", (TWO, NAME, Address("192.0.2.3", "both.test")), ("192.0.2.1", "192.0.2.2"))
+        self.check((ONE, TWO, Address("192.0.2.3"), NAME), meta, type="LoadBalancer", cluster_ip="10.0.0.1")
 
     def test_capital_letters(self) -> None:
         """A name that a cloud spells with capital letters is shown in the spelling that the API takes."""
-        standing = Standing("u", (Address("", "LB-1.Cloud.test"),))
-        self.check((Address("", "lb-1.cloud.test"),), standing, type="LoadBalancer")
+        meta = ObjectMeta("u", (Address("", "LB-1.Cloud.test"),))
+        self.check((Address("", "lb-1.cloud.test"),), meta, type="LoadBalancer")
 
     def test_pending_load_balancer(self) -> None:
         """A load balancer that has no address yet gives none, never its cluster IP."""
@@ -46,14 +44,17 @@ class ServiceTests(SynchronousTestCase):
     def test_node_port(self) -> None:
         """A NodePort Service gives its external IPs, or else its cluster IP."""
         self.check(
-            (ONE, TWO), Standing("u", (), ("192.0.2.2", "192.0.2.1")), type="NodePort", cluster_ip="10.0.0.1"
+            (ONE, TWO),
+            ObjectMeta("u", (), ("192.0.2.2", "192.0.2.1")),
+            type="NodePort",
+            cluster_ip="10.0.0.1",
         )
         self.check((Address("10.0.0.1"),), type="NodePort", cluster_ip="10.0.0.1")
 
     def test_cluster_ip(self) -> None:
         """A ClusterIP Service gives its cluster IP, even with external ones."""
-        standing = Standing("u", (), ("192.0.2.2",))
-        self.check((Address("10.0.0.1"),), standing, type="ClusterIP", cluster_ip="10.0.0.1")
+        meta = ObjectMeta("u", (), ("192.0.2.2",))
+        self.check((Address("10.0.0.1"),), meta, type="ClusterIP", cluster_ip="10.0.0.1")
 
     def test_external_name(self) -> None:
         """An ExternalName Service gives its name, in the spelling that the API takes."""
@@ -65,7 +66,7 @@ class ServiceTests(SynchronousTestCase):
         self.check((), type="ClusterIP", cluster_ip="None")
         self.check((), type="ClusterIP", cluster_ip="")
         self.check((), type="ExternalName", external_name="under_score.test")
-        self.check((), Standing("u", (Address("fe80::1%eth0"),)), type="LoadBalancer")
+        self.check((), ObjectMeta("u", (Address("fe80::1%eth0"),)), type="LoadBalancer")
 
 
 class PublishedTests(SynchronousTestCase):
@@ -73,7 +74,7 @@ class PublishedTests(SynchronousTestCase):
 
     def state(self) -> ClusterState:
         service = Service(KEY, "LoadBalancer")
-        return ClusterState(services={KEY: service}, standings={(Kind.SERVICE, KEY): Standing("u", (ONE,))})
+        return ClusterState(services={KEY: service}, metas={(Kind.SERVICE, KEY): ObjectMeta("u", (ONE,))})
 
     def test_option_first(self) -> None:
         """Addresses that were given come before those of a Service."""
@@ -102,8 +103,8 @@ class DecisionTests(SynchronousTestCase):
         is_ours: bool = True,
         was_ours: bool = True,
     ) -> tuple[Address, ...] | None:
-        standing = Standing("u", current, (), writer)
-        return addresses_to_write(standing, published, US, is_ours=is_ours, was_ours=was_ours)
+        meta = ObjectMeta("u", current, (), writer)
+        return addresses_to_write(meta, published, US, is_ours=is_ours, was_ours=was_ours)
 
     def test_different(self) -> None:
         """An Ingress of ours with other addresses, or none, gets all of ours, whoever wrote it."""

@@ -21,7 +21,7 @@ def raw(holder: str, renewed: str = NOW, duration: int = 15, version: str = "1")
     return lease_object(Lease(holder, duration, EARLIER, renewed, 4), KEY, {"metadata": metadata})
 
 
-class TermsTests(SynchronousTestCase):
+class HandshakeSettingsTests(SynchronousTestCase):
     """Times that can work."""
 
     def test_proportions(self) -> None:

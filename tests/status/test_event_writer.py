@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.standing import Standing
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status import event_writer
 from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, EventWriter
@@ -33,14 +33,14 @@ class EventWriterTests(SynchronousTestCase):
         self.clock = Clock()
         self.questions = Questions()
         self.present: list[Problem] = []
-        self.standings: dict[ObjectId, Standing] = {}
+        self.metas: dict[ObjectId, ObjectMeta] = {}
         self.metrics = StatusMetrics()
         self.metrics.began()
         self.writer = EventWriter(
             self.clock,
             self.questions.ask,
             lambda: self.present,
-            lambda: self.standings,
+            lambda: self.metas,
             "pod_1",
             timeouts=(2.0, 3.0),
             steady=self.clock.seconds,
@@ -82,7 +82,7 @@ class EventWriterTests(SynchronousTestCase):
 
     def test_request(self) -> None:
         """An Event is created in the namespace of its object, in bounded time, with the uid that is known."""
-        self.standings[Kind.INGRESS, ObjectKey("shop", "web")] = Standing("u-1")
+        self.metas[Kind.INGRESS, ObjectKey("shop", "web")] = ObjectMeta("u-1")
         self.present = [problem("web")]
         self.writer.lead()
         self.clock.advance(0)

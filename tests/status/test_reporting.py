@@ -14,18 +14,18 @@ from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api_server import ApiServerSource
+from ingress.cluster.api.api_server import ApiServerSource
 from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, LEASES
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
+from ingress.model.object_meta import Address
 from ingress.model.objects import Kind, ObjectKey
-from ingress.model.standing import Address
 from ingress.settings import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from tests.cluster.api_server_case import ApiServerTestCase, reactor
+from tests.cluster.api.api_server_case import ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import grants_from_manifests
 from tests.fakes.apiserver.faults import Answer, Hang
 from tests.fakes.objects import ingress_object, service_object
@@ -187,7 +187,7 @@ class LeaderTests(ReportingCase):
         replica = await self.start()
         before = replica.snapshot
         object_id = (Kind.INGRESS, ObjectKey("shop", "app"))
-        await self.until(lambda: replica.store.state().standings[object_id].addresses)
+        await self.until(lambda: replica.store.state().metas[object_id].addresses)
         await deferLater(reactor, 0.05)
         self.assertIs(replica.snapshot, before)
 

@@ -7,8 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.store import Store
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import Address, ObjectMeta
 from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
-from ingress.model.standing import Address, Standing
 from ingress.settings import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, WRITES_UNDER_WAY, StatusWriter
@@ -65,13 +65,13 @@ class WriterCase(SynchronousTestCase):
     ) -> None:
         """Let the watch show an Ingress."""
         where = ObjectKey(namespace, name)
-        standing = Standing(f"uid-of-{name}", addresses, (), writer)
-        projection = Projection(Ingress(where, class_name=class_name), (), standing)
+        meta = ObjectMeta(f"uid-of-{name}", addresses, (), writer)
+        projection = Projection(Ingress(where, class_name=class_name), (), meta)
         self.writer.objects_changed(self.store.changed({(Kind.INGRESS, where): projection}))
 
-    def put_service(self, standing: Standing) -> None:
+    def put_service(self, meta: ObjectMeta) -> None:
         value = Service(SERVICE, "LoadBalancer")
-        changes = self.store.changed({(Kind.SERVICE, SERVICE): Projection(value, (), standing)})
+        changes = self.store.changed({(Kind.SERVICE, SERVICE): Projection(value, (), meta)})
         self.writer.objects_changed(changes)
 
     def turn(self, seconds: float = 0.0) -> None:
@@ -149,7 +149,7 @@ class WritingTests(WriterCase):
         self.assertEqual(len(self.questions.asked), 2)  # a new leader trusts nobody
         self.questions.answer()
         changed = Ingress(key("web"), class_name="nginx", annotations={"a": "b"})
-        projection = Projection(changed, (), Standing("uid-of-web"))
+        projection = Projection(changed, (), ObjectMeta("uid-of-web"))
         self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): projection}))
         self.turn(600)
         self.assertEqual(len(self.questions.asked), 2)
@@ -295,22 +295,22 @@ class ServiceTests(WriterCase):
         self.assertEqual(len(events), 1)
         self.assertIn("there is no Service ours/txingress", formatEvent(events[0]))
         self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("more")): None}))
-        self.put_service(Standing("u", (ONE,)))
+        self.put_service(ObjectMeta("u", (ONE,)))
         self.answer_all()
         self.put("web", ONE)
         self.turn(10)
-        self.put_service(Standing("u", (ONE, TWO)))
+        self.put_service(ObjectMeta("u", (ONE, TWO)))
         self.answer_all()
         self.put("web", ONE, TWO)
         self.turn(10)
-        self.put_service(Standing("u"))
+        self.put_service(ObjectMeta("u"))
         self.answer_all()
         expected = [("web", ["192.0.2.1"]), ("web", ["192.0.2.1", "192.0.2.2"]), ("web", None)]
         self.assertEqual(self.written(), expected)
 
     def test_service_deleted(self) -> None:
         """When the Service is gone, what the Ingresses show stays."""
-        self.put_service(Standing("u", (ONE,)))
+        self.put_service(ObjectMeta("u", (ONE,)))
         self.writer.lead()
         self.put("web", ONE)
         self.writer.objects_changed(self.store.changed({(Kind.SERVICE, SERVICE): None}))
@@ -325,7 +325,7 @@ class ServiceTests(WriterCase):
         for number in range(1, 9):
             address = Address(f"192.0.2.{number}")
             expected.append(("web", [address.ip]))
-            self.put_service(Standing("u", (address,)))
+            self.put_service(ObjectMeta("u", (address,)))
             self.turn(0.5)
             self.turn(1)
             self.answer_all()
@@ -335,7 +335,7 @@ class ServiceTests(WriterCase):
     def test_other_addresses_during_a_dispute(self) -> None:
         """What rests, because another controller writes it too, is shown new addresses all the same."""
         self.writer.lead()
-        self.put_service(Standing("u", (ONE,)))
+        self.put_service(ObjectMeta("u", (ONE,)))
         for _ in range(60):
             self.put("web", TWO, writer="them")
             self.turn(1)
@@ -343,7 +343,7 @@ class ServiceTests(WriterCase):
                 self.questions.answer()
         before = len(self.questions.asked)
         new = Address("192.0.2.9")
-        self.put_service(Standing("u", (new,)))
+        self.put_service(ObjectMeta("u", (new,)))
         self.turn(1)
         self.assertEqual(self.written()[before:], [("web", [new.ip])])
 

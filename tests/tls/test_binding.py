@@ -7,7 +7,7 @@ from pathlib import Path
 from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.plane.sockets import reset_on_close
+from ingress.proxy.transport.epoll.sockets import reset_on_close
 from ingress.tls.binding import forget_errors
 from ingress.tls.generated import generate_certificate
 

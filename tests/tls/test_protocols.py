@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.certificates import CertificateTable
+from ingress.identity.certificates import CertificateTable
+from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import ObjectKey
-from ingress.server_names import HandshakeTerms, TermsTable
 from ingress.tls.binding import first_offered
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts
@@ -108,12 +108,12 @@ class HostsTests(SynchronousTestCase):
     def setUp(self) -> None:
         asks = ClientAuthentication(ObjectKey("shop", "ca"), AUTHORITY.pem)
         self.certificates = CertificateTable({"own.test": (certificate("own.test"),)})
-        self.terms = TermsTable(
+        self.handshake_settings = HandshakeSettingsTable(
             {
-                "plain.test": HandshakeTerms(),
-                "few.test": HandshakeTerms(ciphers=(TLS_1_2_SUITES[4], TLS_1_2_SUITES[5])),
-                "ours.test": HandshakeTerms(prefers_server_ciphers=True),
-                "asks.test": HandshakeTerms(client_authentication=asks),
+                "plain.test": HandshakeSettings(),
+                "few.test": HandshakeSettings(ciphers=(TLS_1_2_SUITES[4], TLS_1_2_SUITES[5])),
+                "ours.test": HandshakeSettings(prefers_server_ciphers=True),
+                "asks.test": HandshakeSettings(client_authentication=asks),
             }
         )
 
@@ -122,7 +122,7 @@ class HostsTests(SynchronousTestCase):
         for http2, expected in ((True, b"h2"), (False, b"http/1.1")):
             for strict in (False, True):
                 contexts = ServerContexts(OWN, http2=http2, strict_sni=strict)
-                contexts.publish(self.certificates, self.terms)
+                contexts.publish(self.certificates, self.handshake_settings)
                 for name in ("own.test", "plain.test", "few.test", "ours.test", "asks.test"):
                     for version in VERSIONS:
                         found = agreed(contexts, [b"http/1.1", b"h2"], version, name.encode())

@@ -11,7 +11,7 @@ from twisted.internet.error import ConnectionLost
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkTerms, TlsTerms, TlsVersion, UpstreamTls
+from ingress.model.upstream_tls import LinkSettings, TlsSettings, TlsVersion, UpstreamTls
 from ingress.tls import upstream
 from ingress.tls.binding import is_resumed, restrict_groups
 from ingress.tls.profile import GROUPS, known_groups, new_server_context
@@ -19,20 +19,23 @@ from ingress.tls.upstream import UpstreamContexts, words_of_error
 from tests.fakes.certificates import PrivateKey, issue, make_authority, make_rsa_key
 
 AUTHORITY = make_authority()
-VERIFIED = TlsTerms(verify=True, name="app.internal")
+VERIFIED = TlsSettings(verify=True, name="app.internal")
 
 
 def over(
-    terms: TlsTerms, address: str = "10.0.0.1", is_external: bool = False, ca_pem: bytes = AUTHORITY.pem
+    tls_settings: TlsSettings,
+    address: str = "10.0.0.1",
+    is_external: bool = False,
+    ca_pem: bytes = AUTHORITY.pem,
 ) -> Endpoint:
-    """An endpoint with these terms."""
-    return Endpoint(address, 443, LinkTerms(UpstreamTls(terms, ca_pem), is_external))
+    """An endpoint with these settings."""
+    return Endpoint(address, 443, LinkSettings(UpstreamTls(tls_settings, ca_pem), is_external))
 
 
 def over_http2(endpoint: Endpoint) -> Endpoint:
     """The same endpoint, where HTTP/2 is spoken."""
-    assert endpoint.terms is not None
-    return endpoint._replace(terms=evolve(endpoint.terms, is_http2=True))
+    assert endpoint.link_settings is not None
+    return endpoint._replace(link_settings=evolve(endpoint.link_settings, is_http2=True))
 
 
 def server_of(
@@ -114,13 +117,13 @@ class JudgementTests(SynchronousTestCase):
         return Conversation(self.contexts, endpoint, server).shake_hands()
 
     def test_names(self) -> None:
-        """The name of the terms decides, or else the address, each with the wildcards that RFC 9525 allows."""
+        """The name of the settings decides, or else the address, each with the wildcards that RFC 9525 allows."""
         server = server_of("app.internal", "*.apps.internal", "10.0.0.1", "fd00::1")
         for name in ("app.internal", "one.apps.internal", "10.0.0.1", "fd00::1"):
-            self.assertEqual(self.judge(over(TlsTerms(verify=True, name=name)), server), "", name)
-            self.assertEqual(self.judge(over(TlsTerms(verify=True), name), server), "", name)
+            self.assertEqual(self.judge(over(TlsSettings(verify=True, name=name)), server), "", name)
+            self.assertEqual(self.judge(over(TlsSettings(verify=True), name), server), "", name)
         for name in ("apps.internal", "a.b.apps.internal", "internal", "10.0.0.2", "fd00::2"):
-            fault = self.judge(over(TlsTerms(verify=True, name=name)), server)
+            fault = self.judge(over(TlsSettings(verify=True, name=name)), server)
             self.assertIn(f"not for {name}", fault)
             self.assertIn('"app.internal", "*.apps.internal", 10.0.0.1, fd00::1', fault)
 
@@ -185,7 +188,7 @@ class JudgementTests(SynchronousTestCase):
 
     def test_not_verified(self) -> None:
         """Without verification nothing is asked."""
-        self.assertEqual(self.judge(over(TlsTerms(), ca_pem=b""), server_of()), "")
+        self.assertEqual(self.judge(over(TlsSettings(), ca_pem=b""), server_of()), "")
 
     def test_protocol(self) -> None:
         """HTTP/1.1 is what we offer, and nothing else."""
@@ -196,7 +199,7 @@ class JudgementTests(SynchronousTestCase):
     def test_http2(self) -> None:
         """HTTP/2 alone is offered where it is to be spoken, and an endpoint that does not take it is of no use."""
         for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
-            for endpoint in (over(VERIFIED), over(TlsTerms())):
+            for endpoint in (over(VERIFIED), over(TlsSettings())):
                 fine = server_of("app.internal", version=version, protocols=(b"http/1.1", b"h2"))
                 talk = Conversation(self.contexts, over_http2(endpoint), fine)
                 self.assertEqual(talk.shake_hands(), "")
@@ -222,23 +225,23 @@ class JudgementTests(SynchronousTestCase):
         self.assertIn("not for app.internal", self.judge(over_http2(over(VERIFIED)), server))
 
     def test_versions(self) -> None:
-        """TLS 1.2 and 1.3 are spoken, and of these only what the terms say."""
+        """TLS 1.2 and 1.3 are spoken, and of these only what the settings say."""
         for version, spoken in (
             (TlsVersion.TLS_1_2, SSL.TLS1_2_VERSION),
             (TlsVersion.TLS_1_3, SSL.TLS1_3_VERSION),
         ):
-            terms = TlsTerms(versions=(version,))
+            tls_settings = TlsSettings(versions=(version,))
             for offered in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
-                fault = self.judge(over(terms), server_of("a", version=offered))
+                fault = self.judge(over(tls_settings), server_of("a", version=offered))
                 self.assertEqual(fault == "", offered == spoken, fault)
 
     def test_ciphers(self) -> None:
-        """The ciphers of the terms are offered for TLS 1.2; without any, those with forward secrecy."""
+        """The ciphers of the settings are offered for TLS 1.2; without any, those with forward secrecy."""
         server = server_of("app.internal", version=SSL.TLS1_2_VERSION)
-        talk = Conversation(self.contexts, over(TlsTerms(ciphers="ECDHE-ECDSA-AES256-GCM-SHA384")), server)
+        talk = Conversation(self.contexts, over(TlsSettings(ciphers="ECDHE-ECDSA-AES256-GCM-SHA384")), server)
         self.assertEqual(talk.shake_hands(), "")
         self.assertEqual(talk.client.get_cipher_name(), "ECDHE-ECDSA-AES256-GCM-SHA384")
-        talk = Conversation(self.contexts, over(TlsTerms()), server)
+        talk = Conversation(self.contexts, over(TlsSettings()), server)
         offered = talk.client.get_cipher_list()
         self.assertTrue(all(one.startswith(("ECDHE-", "TLS_")) for one in offered), offered)
 
@@ -256,13 +259,13 @@ class ServerNameTests(SynchronousTestCase):
     def test_sent(self) -> None:
         """A name is told where that is asked for, and where it is a tenant's; an address never is."""
         cases: tuple[tuple[Endpoint, bytes | None], ...] = (
-            (over(TlsTerms(name="a.test")), None),
-            (over(TlsTerms(name="a.test", send_name=True)), b"a.test"),
-            (over(TlsTerms(send_name=True)), None),
-            (over(TlsTerms(name="10.0.0.9", send_name=True)), None),
-            (over(TlsTerms(), "db.example.org", is_external=True), b"db.example.org"),
-            (over(TlsTerms(name="a.test"), "db.example.org", is_external=True), b"a.test"),
-            (over(TlsTerms(send_name=False), "db.example.org", is_external=True), None),
+            (over(TlsSettings(name="a.test")), None),
+            (over(TlsSettings(name="a.test", send_name=True)), b"a.test"),
+            (over(TlsSettings(send_name=True)), None),
+            (over(TlsSettings(name="10.0.0.9", send_name=True)), None),
+            (over(TlsSettings(), "db.example.org", is_external=True), b"db.example.org"),
+            (over(TlsSettings(name="a.test"), "db.example.org", is_external=True), b"a.test"),
+            (over(TlsSettings(send_name=False), "db.example.org", is_external=True), None),
         )
         for endpoint, name in cases:
             talk = Conversation(UpstreamContexts(), endpoint, server_of("a.test"))
@@ -289,7 +292,7 @@ class KeepingTests(SynchronousTestCase):
         """The next connection to an endpoint goes on with its last session, again and again."""
         for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
             self.server = server_of("app.internal", version=version)
-            endpoint = over(TlsTerms(verify=True, name="app.internal"), f"10.0.0.{version % 256}")
+            endpoint = over(TlsSettings(verify=True, name="app.internal"), f"10.0.0.{version % 256}")
             self.assertEqual([self.resumes(endpoint) for _ in range(3)], [False, True, True])
 
     def test_sessions_of_others(self) -> None:
@@ -299,8 +302,8 @@ class KeepingTests(SynchronousTestCase):
         for endpoint in (
             over(VERIFIED, "10.0.0.2"),
             over(VERIFIED)._replace(port=444),
-            over(TlsTerms()),
-            over(TlsTerms(verify=True, name="app.internal", send_name=True)),
+            over(TlsSettings()),
+            over(TlsSettings(verify=True, name="app.internal", send_name=True)),
             over(VERIFIED, ca_pem=again),
         ):
             self.assertFalse(self.resumes(endpoint), endpoint)
@@ -326,18 +329,18 @@ class KeepingTests(SynchronousTestCase):
         self.contexts = UpstreamContexts()
         talk = Conversation(self.contexts, over(VERIFIED), self.server)
         talk.shake_hands()
-        self.assertFalse(self.resumes(over(TlsTerms())))
+        self.assertFalse(self.resumes(over(TlsSettings())))
         talk.receive()
         self.assertEqual(repr(self.contexts), "<UpstreamContexts of 1 identities>")
         self.assertFalse(self.resumes(over(VERIFIED)))
 
     def test_terms_that_openssl_refuses(self) -> None:
         """Terms that no context can be made of are told by an error of a known kind."""
-        error = self.assertRaises(ValueError, self.contexts.begin, over(TlsTerms(ciphers="NOSUCH")))
+        error = self.assertRaises(ValueError, self.contexts.begin, over(TlsSettings(ciphers="NOSUCH")))
         self.assertEqual(str(error), "TLS: no cipher match")
         _, key = issue(AUTHORITY, ["x"])
         chain, _ = issue(AUTHORITY, ["x"])
-        mixed = Endpoint("10.0.0.1", 443, LinkTerms(UpstreamTls(TlsTerms(), b"", chain, key)))
+        mixed = Endpoint("10.0.0.1", 443, LinkSettings(UpstreamTls(TlsSettings(), b"", chain, key)))
         self.assertRaises(ValueError, self.contexts.begin, mixed)
         self.assertRaises(ValueError, self.contexts.begin, Endpoint("10.0.0.1", 80))
 
@@ -345,7 +348,7 @@ class KeepingTests(SynchronousTestCase):
         """No representation of what is kept shows a key or a certificate."""
         chain, key = issue(AUTHORITY, ["x"], is_client=True)
         tls = UpstreamTls(VERIFIED, AUTHORITY.pem, chain, key)
-        endpoint = Endpoint("10.0.0.1", 443, LinkTerms(tls))
+        endpoint = Endpoint("10.0.0.1", 443, LinkSettings(tls))
         self.contexts.begin(endpoint)
         for shown in (repr(endpoint), str(endpoint), repr(tls), repr(self.contexts)):
             self.assertNotIn("BEGIN", shown)

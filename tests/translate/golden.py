@@ -22,8 +22,14 @@ from urllib.parse import urlsplit
 import yaml
 from attrs import asdict, evolve, frozen
 
-from ingress.certificates import Certificate
-from ingress.cluster.project import kind_of, project
+from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.transport_security import TransportSecurity
+from ingress.cluster.projecting.project import kind_of, project
+from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
@@ -43,13 +49,7 @@ from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import TlsTerms
-from ingress.policy.client_check import ClientCertificateFields, ClientCheck, HostClosed
-from ingress.policy.guards import GuardMissing
-from ingress.policy.passthrough import NotTerminatedHere
-from ingress.policy.redirects import CertifiedHosts, HttpsRedirect
-from ingress.policy.regexes import RegexMissing
-from ingress.policy.transport_security import TransportSecurity
+from ingress.model.upstream_tls import TlsSettings
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
@@ -179,8 +179,8 @@ def read_options(written: dict[str, Any]) -> TranslateOptions:
     if "default_backend_service" in written:
         written["default_backend_service"] = _reference(written["default_backend_service"])
     if "strict_transport" in written:
-        terms = written["strict_transport"]
-        written["strict_transport"] = StrictTransport(**terms) if terms else None
+        tls_settings = written["strict_transport"]
+        written["strict_transport"] = StrictTransport(**tls_settings) if tls_settings else None
     if "default_ssl_certificate" in written:
         written["default_ssl_certificate"] = ObjectKey(*written["default_ssl_certificate"].split("/"))
     if "manual_endpoints" in written:
@@ -252,15 +252,15 @@ def _balancing(balancing: Balancing) -> str:
 
 
 def _endpoint(endpoint: Endpoint) -> str:
-    """Return where it is, and the terms of connections to it where there are any."""
-    terms = endpoint.terms
-    if terms is None:
+    """Return where it is, and the settings of connections to it where there are any."""
+    tls_settings = endpoint.link_settings
+    if tls_settings is None:
         return str(endpoint)
-    said = ["an external name"] if terms.is_external else []
-    said += ["HTTP/2"] if terms.is_http2 else []
-    if terms.tls is not None:
-        tls, asked = terms.tls, terms.tls.terms
-        said.append("TLS" if asked == TlsTerms() else f"TLS by {asked}")
+    said = ["an external name"] if tls_settings.is_external else []
+    said += ["HTTP/2"] if tls_settings.is_http2 else []
+    if tls_settings.tls is not None:
+        tls, asked = tls_settings.tls, tls_settings.tls.tls_settings
+        said.append("TLS" if asked == TlsSettings() else f"TLS by {asked}")
         said += ["our certificate"] if tls.chain_pem else []
         said += ["their authority"] if tls.ca_pem else []
     return f"{endpoint}, {', '.join(said)}"
@@ -324,10 +324,10 @@ def _certificates(snapshot: Snapshot) -> dict[str, str]:
 
 def _suites(snapshot: Snapshot) -> dict[str, str]:
     shown = {}
-    for host, terms in sorted(snapshot.terms.by_host.items()):
-        if terms.ciphers or terms.prefers_server_ciphers:
-            whose = "in our order" if terms.prefers_server_ciphers else "in the client's order"
-            shown[host] = f"{':'.join(terms.ciphers) or 'those of the profile'}, {whose}"
+    for host, tls_settings in sorted(snapshot.handshake_settings.by_host.items()):
+        if tls_settings.ciphers or tls_settings.prefers_server_ciphers:
+            whose = "in our order" if tls_settings.prefers_server_ciphers else "in the client's order"
+            shown[host] = f"{':'.join(tls_settings.ciphers) or 'those of the profile'}, {whose}"
     return shown
 
 

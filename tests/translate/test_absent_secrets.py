@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.secret_rights import forbidden_problem
+from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.model.objects import Ingress, IngressTLS, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

@@ -1,4 +1,4 @@
-"""Drafts, the index, and the ledger of problems."""
+"""Drafts, the index, and the index of problems."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
-from ingress.translate.bookkeeping import Draft, Index, ProblemLedger, Timetable
+from ingress.translate.bookkeeping import Draft, Index, ProblemIndex, Timetable
 
 FIRST = Problem("Ingress", "web", "a", Reason.INVALID_HOST, "no")
 SECOND = Problem("Ingress", "web", "b", Reason.INVALID_PATH, "no")
@@ -97,31 +97,33 @@ class IndexTests(SynchronousTestCase):
         self.assertEqual(list(index), ["b", "c"])
 
 
-class ProblemLedgerTests(SynchronousTestCase):
-    """``ProblemLedger``."""
+class ProblemIndexTests(SynchronousTestCase):
+    """``ProblemIndex``."""
 
     def test_news(self) -> None:
         """A problem is news when it comes and when it goes, and not when both happened since the last look."""
-        ledger = ProblemLedger()
-        ledger.put("a", (FIRST,))
-        self.assertEqual(ledger.news(), ((FIRST,), ()))
-        ledger.put("a", ())
-        ledger.put("b", (FIRST, SECOND))
-        self.assertEqual(ledger.news(), ((SECOND,), ()))
-        ledger.put("c", (SECOND,))
-        ledger.put("b", ())
-        self.assertEqual(ledger.news(), ((), (FIRST,)))
-        self.assertEqual(ledger.by_reason(), {SECOND.reason: 1})
+        problem_index = ProblemIndex()
+        problem_index.put("a", (FIRST,))
+        self.assertEqual(problem_index.news(), ((FIRST,), ()))
+        problem_index.put("a", ())
+        problem_index.put("b", (FIRST, SECOND))
+        self.assertEqual(problem_index.news(), ((SECOND,), ()))
+        problem_index.put("c", (SECOND,))
+        problem_index.put("b", ())
+        self.assertEqual(problem_index.news(), ((), (FIRST,)))
+        self.assertEqual(problem_index.by_reason(), {SECOND.reason: 1})
 
     @given(st.lists(st.tuples(few, st.lists(st.sampled_from([FIRST, SECOND]), max_size=3)), max_size=8))
     def test_counts(self, history: list[tuple[int, list[Problem]]]) -> None:
         """Problems are counted once, however many sources have them."""
-        ledger = ProblemLedger()
+        problem_index = ProblemIndex()
         expected: dict[int, tuple[Problem, ...]] = {}
         for source, problems in history:
-            ledger.put(source, tuple(problems))
+            problem_index.put(source, tuple(problems))
             expected[source] = tuple(problems)
         present = {problem for problems in expected.values() for problem in problems}
-        self.assertEqual(ledger.by_reason(), Counter(problem.reason for problem in present))
-        self.assertEqual(dict(ledger.by_source()), {key: some for key, some in expected.items() if some})
-        self.assertEqual(set(ledger.news()[0]), present)
+        self.assertEqual(problem_index.by_reason(), Counter(problem.reason for problem in present))
+        self.assertEqual(
+            dict(problem_index.by_source()), {key: some for key, some in expected.items() if some}
+        )
+        self.assertEqual(set(problem_index.news()[0]), present)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.certificates import Certificate
+from ingress.identity.certificates import Certificate
 from ingress.model.objects import Ingress, IngressRule, IngressTLS, ObjectKey, Secret
 from ingress.translate.certificates import TLSReading, load, read_tls
 from tests.translate.golden import NOW, generated

@@ -6,7 +6,8 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.views import problems_as_json, routes_as_json
-from ingress.certificates import CertificateError
+from ingress.annotations.client_check import ClientCheck, HostClosed
+from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
 from ingress.model.objects import (
     ClusterObject,
@@ -19,7 +20,6 @@ from ingress.model.objects import (
     ServicePortReference,
 )
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
-from ingress.policy.client_check import ClientCheck, HostClosed
 from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
 from ingress.translate.options import TranslateOptions
 from ingress.translate.references import secret_needs
@@ -98,8 +98,8 @@ class DecisionTests(SynchronousTestCase):
             secret(ca_crt=PEOPLE.pem, ca_crl=crl),
         )
         asked = ClientAuthentication(CA, PEOPLE.pem, crl, VerifyClient.REQUIRED, 3)
-        self.assertEqual(found.terms.find("a.test").client_authentication, asked)
-        self.assertIsNone(found.terms.find("b.test").client_authentication)
+        self.assertEqual(found.handshake_settings.find("a.test").client_authentication, asked)
+        self.assertIsNone(found.handshake_settings.find("b.test").client_authentication)
         self.assertEqual([route.policies for route in found.table.routes], [(ClientCheck(asked),)] * 2)
 
     def test_closed(self) -> None:
@@ -109,7 +109,7 @@ class DecisionTests(SynchronousTestCase):
             ingress("bb", "/b", auth_tls_secret="demo/people"),
             secret(ca_crt=PEOPLE.pem),
         )
-        self.assertIsNone(found.terms.find("a.test").client_authentication)
+        self.assertIsNone(found.handshake_settings.find("a.test").client_authentication)
         self.assertEqual([route.policies for route in found.table.routes], [(HostClosed(),)] * 2)
 
     def test_wildcards_stand_apart(self) -> None:
@@ -123,7 +123,7 @@ class DecisionTests(SynchronousTestCase):
             route = found.table.find(host, b"/")
             assert route is not None
             self.assertEqual(bool(route.policies), is_guarded)
-            asked = found.terms.find(host.decode()).client_authentication
+            asked = found.handshake_settings.find(host.decode()).client_authentication
             self.assertEqual(asked is not None, is_guarded)
 
     def test_challenges(self) -> None:

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.regexes import RegexMissing
 from ingress.model.objects import (
     Ingress,
     IngressBackend,
@@ -15,8 +17,6 @@ from ingress.model.objects import (
     ObjectKey,
     ServicePortReference,
 )
-from ingress.policy.guards import GuardMissing
-from ingress.policy.regexes import RegexMissing
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Match

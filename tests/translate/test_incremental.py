@@ -525,7 +525,7 @@ class ConcernTests(SynchronousTestCase):
         ):
             found = self.change(changed)
             self.assertEqual(found.certificates.exact["a.test"][0].secret.namespace, owner)
-            self.assertEqual(bool(found.terms.by_host["a.test"].ciphers), owner == "other")
+            self.assertEqual(bool(found.handshake_settings.by_host["a.test"].ciphers), owner == "other")
             conflicts = [one for one in found.problems if one.reason is Reason.HOST_CONFLICT]
             self.assertEqual({one.name for one in conflicts}, told)
 

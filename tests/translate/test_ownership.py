@@ -2,16 +2,16 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.model.objects import Ingress, IngressBackend, IngressRule, ObjectKey, ServicePortReference
-from ingress.policy.annotations import AnnotationReader
 from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
-from ingress.translate.rules import IngressReading, read_ingress
+from ingress.translate.rules import ParsedIngress, read_ingress
 
 READER = AnnotationReader("nginx.ingress.kubernetes.io")
 BACKEND = IngressBackend("web", ServicePortReference(number=80))
 
 
-def reading(namespace: str, *hosts: str, has_default: bool = True) -> IngressReading:
+def parsed(namespace: str, *hosts: str, has_default: bool = True) -> ParsedIngress:
     """An Ingress with rules for these hosts, and a default backend."""
     rules = tuple(IngressRule(host, ()) for host in hosts)
     default = BACKEND if has_default else None
@@ -24,13 +24,13 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_oldest(self) -> None:
         """A host belongs to the first of those that have a rule for it, and to nobody without any."""
-        old, young = reading("old", "a.test"), reading("young", "a.test")
+        old, young = parsed("old", "a.test"), parsed("young", "a.test")
         self.assertEqual(owner_of("a.test", [old, young]), old.ingress.key)
         self.assertIsNone(owner_of("a.test", []))
 
     def test_hosts_that_no_rule_names(self) -> None:
         """Rules without host come before default backends, whatever their age."""
-        backend, rule = reading("old", "a.test"), reading("young", "")
+        backend, rule = parsed("old", "a.test"), parsed("young", "")
         self.assertEqual(owner_of("", [backend, rule]), rule.ingress.key)
         self.assertEqual(owner_of("", [backend]), backend.ingress.key)
 
@@ -56,7 +56,7 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_stranger(self) -> None:
         """Ingresses of one namespace are no strangers to each other, and nobody is where nobody owns."""
-        ingress = reading("demo").ingress
+        ingress = parsed("demo").ingress
         self.assertFalse(is_stranger(ingress, ObjectKey("demo", "other")))
         self.assertTrue(is_stranger(ingress, ObjectKey("bank", "site")))
         self.assertFalse(is_stranger(ingress, None))
@@ -64,7 +64,7 @@ class OwnershipTests(SynchronousTestCase):
     def test_told(self) -> None:
         """Who has no say is told whose the host is, by which Ingress, and by which option that would be another matter."""
         problem = told(
-            reading("demo").ingress, "spec.tls[0]", "spec.tls is void", "a.test", ObjectKey("bank", "site")
+            parsed("demo").ingress, "spec.tls[0]", "spec.tls is void", "a.test", ObjectKey("bank", "site")
         )
         self.assertEqual((problem.kind, problem.namespace, problem.name), ("Ingress", "demo", "site"))
         for text in ("a.test", "namespace bank", "Ingress bank/site", "spec.tls is void", "--shared-hosts"):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.project import project
+from ingress.cluster.projecting.project import project
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.objects import (
     ClusterObject,
@@ -362,7 +362,7 @@ class TranslateProperties(SynchronousTestCase):
             at = (route.host, route.path, route.match)
             self.assertEqual(found.get(at), (route.ingress, route.backend))
         for host, certificates in before.certificates.exact.items():
-            if before.terms.has(host) or not after.terms.has(host):
+            if before.handshake_settings.has(host) or not after.handshake_settings.has(host):
                 # A younger Ingress may add a key of another type, and takes nothing away.
                 self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
 
@@ -371,18 +371,18 @@ class TranslateProperties(SynchronousTestCase):
     def test_a_younger_stranger_changes_nothing_for_hosts_of_others(
         self, objects: list[ClusterObject], added: Ingress, secret: Secret, options: TranslateOptions
     ) -> None:
-        """No Ingress of another namespace that comes last changes certificate, terms or policies of a host with a rule."""
+        """No Ingress of another namespace that comes last changes certificate, settings or policies of a host with a rule."""
         last = evolve(added, key=ObjectKey("zzz", "zzz"), created="2030-01-01T00:00:00Z", class_name="nginx")
         owned = evolve(secret, key=ObjectKey("zzz", secret.key.name))
         options = evolve(options, shared_hosts=False)
         before = translate(state_of(objects), options, NOW)
         after = translate(state_of([*objects, last, owned]), options, NOW)
         routes = {(one.host, one.path, one.match): one for one in after.table.routes}
-        for host, terms in before.terms.by_host.items():
+        for host, link_settings in before.handshake_settings.by_host.items():
             # Nothing names this one host below the wildcard.
             name = host.replace("*", "unnamed")
             if host:
-                self.assertEqual(after.terms.by_host[host], terms)
+                self.assertEqual(after.handshake_settings.by_host[host], link_settings)
                 self.assertEqual(after.certificates.find(name), before.certificates.find(name))
         for route in before.table.routes:
             found = routes.get((route.host, route.path, route.match))

@@ -21,7 +21,7 @@ from ingress.model.objects import (
     ServicePortReference,
     SlicePort,
 )
-from ingress.model.upstream_tls import LinkTerms, TlsTerms, UpstreamTls
+from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.settings import ManualEndpoint
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
@@ -31,7 +31,7 @@ from tests.translate.test_incremental import Follower, batch
 ANNOTATION = "nginx.ingress.kubernetes.io/backend-protocol"
 WEB = ObjectKey("demo", "web")
 ADDRESS = ("10.0.0.1", 8080)
-IN_THE_CLEAR = LinkTerms(is_http2=True)
+IN_THE_CLEAR = LinkSettings(is_http2=True)
 
 
 def ingress(name: str, protocol: str = "") -> Ingress:
@@ -72,19 +72,19 @@ class UpstreamProtocolTests(SynchronousTestCase):
         return endpoint
 
     def test_terms(self) -> None:
-        """One address on other terms is another endpoint; on equal terms, asked for by whom it may be, the same."""
+        """One address on other settings is another endpoint; on equal settings, asked for by whom it may be, the same."""
         asking = {"a": "", "b": "HTTP", "c": "GRPC", "d": "HTTPS", "e": "GRPCS"}
         self.begin(service(), SLICE, *(ingress(name, protocol) for name, protocol in asking.items()))
         endpoints = {name: self.endpoint(f"{name}.test") for name in asking}
         self.assertEqual({endpoint[:2] for endpoint in endpoints.values()}, {ADDRESS})
         self.assertEqual(
-            [endpoint.terms for endpoint in endpoints.values()],
+            [endpoint.link_settings for endpoint in endpoints.values()],
             [
                 None,
                 None,
                 IN_THE_CLEAR,
-                LinkTerms(UpstreamTls(TlsTerms())),
-                LinkTerms(UpstreamTls(TlsTerms()), is_http2=True),
+                LinkSettings(UpstreamTls(TlsSettings())),
+                LinkSettings(UpstreamTls(TlsSettings()), is_http2=True),
             ],
         )
         self.assertEqual(len(set(endpoints.values())), 4)
@@ -94,8 +94,8 @@ class UpstreamProtocolTests(SynchronousTestCase):
     def test_service_changes(self) -> None:
         """A change of ``appProtocol`` alone is published, and changes nothing where the Ingress says something."""
         self.begin(service(), SLICE, ingress("a"), ingress("b", "HTTP"), ingress("c", "GRPC"))
-        self.assertIsNone(self.endpoint().terms)
-        for app_protocol, terms in (
+        self.assertIsNone(self.endpoint().link_settings)
+        for app_protocol, link_settings in (
             (HTTP2_IN_THE_CLEAR, IN_THE_CLEAR),
             ("kubernetes.io/ws", None),
             (HTTP2_IN_THE_CLEAR, IN_THE_CLEAR),
@@ -103,13 +103,13 @@ class UpstreamProtocolTests(SynchronousTestCase):
         ):
             before = self.follower.settle()
             self.follower.change(batch(service(app_protocol)))
-            self.assertEqual(self.endpoint().terms, terms)
+            self.assertEqual(self.endpoint().link_settings, link_settings)
             self.assertIsNot(self.follower.settle(), before)
-            self.assertIsNone(self.endpoint("b.test").terms)
-            self.assertEqual(self.endpoint("c.test").terms, IN_THE_CLEAR)
+            self.assertIsNone(self.endpoint("b.test").link_settings)
+            self.assertEqual(self.endpoint("c.test").link_settings, IN_THE_CLEAR)
 
     def test_endpoints_change(self) -> None:
-        """Endpoints that come outside of a round are on the same terms."""
+        """Endpoints that come outside of a round are on the same settings."""
         self.begin(service(HTTP2_IN_THE_CLEAR), SLICE, ingress("a"))
         self.endpoint()
         moved = evolve(SLICE, ready=("10.0.0.2",))
@@ -124,33 +124,33 @@ class UpstreamProtocolTests(SynchronousTestCase):
         name = "api.example.org"
         options = TranslateOptions(allow_external_name=True)
         self.begin(service("", name), ingress("a"), ingress("b", "GRPCS"), options=options)
-        self.assertEqual(self.endpoint().terms, LinkTerms(is_external=True))
-        over_tls = LinkTerms(UpstreamTls(TlsTerms()), is_external=True, is_http2=True)
-        self.assertEqual(self.endpoint("b.test").terms, over_tls)
+        self.assertEqual(self.endpoint().link_settings, LinkSettings(is_external=True))
+        over_tls = LinkSettings(UpstreamTls(TlsSettings()), is_external=True, is_http2=True)
+        self.assertEqual(self.endpoint("b.test").link_settings, over_tls)
         self.follower.change(batch(service(HTTP2_IN_THE_CLEAR, name)))
-        self.assertEqual(self.endpoint().terms, LinkTerms(is_external=True, is_http2=True))
+        self.assertEqual(self.endpoint().link_settings, LinkSettings(is_external=True, is_http2=True))
 
     def test_manual_endpoint(self) -> None:
         """An endpoint of the command line is spoken to as the Ingress says, or the port, if there is a Service."""
         manual = ManualEndpoint(None, "", Endpoint("127.0.0.1", 9000))
         options = TranslateOptions(from_manifests=True, manual_endpoints=(manual,))
         self.begin(ingress("a"), ingress("b", "GRPC"), options=options)
-        self.assertIsNone(self.endpoint().terms)
+        self.assertIsNone(self.endpoint().link_settings)
         self.assertEqual(self.endpoint("b.test"), Endpoint("127.0.0.1", 9000, IN_THE_CLEAR))
         self.follower.change(batch(service(HTTP2_IN_THE_CLEAR)))
         self.assertEqual(self.endpoint(), Endpoint("127.0.0.1", 9000, IN_THE_CLEAR))
         self.follower.change({(Kind.SERVICE, WEB): None})
-        self.assertIsNone(self.endpoint().terms)
+        self.assertIsNone(self.endpoint().link_settings)
 
     def test_passthrough(self) -> None:
-        """TLS that passes through goes to the address; the terms ask for no TLS of ours around it."""
+        """TLS that passes through goes to the address; the settings ask for no TLS of ours around it."""
         passing = evolve(
             ingress("a", "GRPCS"),
             annotations={ANNOTATION: "GRPCS", "nginx.ingress.kubernetes.io/ssl-passthrough": "true"},
         )
         self.begin(service(), SLICE, passing, options=TranslateOptions(ssl_passthrough=True))
         over_tls = self.endpoint()
-        assert over_tls.terms is not None and over_tls.terms.tls is not None
+        assert over_tls.link_settings is not None and over_tls.link_settings.tls is not None
         snapshot = self.follower.settle()
         route = snapshot.table.find(b"a.test", b"/")
         assert route is not None and route.passthrough is not None

@@ -1,4 +1,4 @@
-"""TLS to endpoints in translation: terms by annotation and Secret, along changes of both."""
+"""TLS to endpoints in translation: settings by annotation and Secret, along changes of both."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ class UpstreamTlsTests(SynchronousTestCase):
         return state.endpoints[0]
 
     def tls(self, host: str = "a.test") -> UpstreamTls:
-        """Return the terms of TLS to the endpoint of *host*."""
-        terms = self.endpoint(host).terms
-        assert terms is not None and terms.tls is not None
-        return terms.tls
+        """Return the settings of TLS to the endpoint of *host*."""
+        link_settings = self.endpoint(host).link_settings
+        assert link_settings is not None and link_settings.tls is not None
+        return link_settings.tls
 
     def problems(self) -> list[str]:
         return [f"{one.kind} {one.name}: {one.reason}" for one in self.snapshot().problems]
@@ -99,7 +99,7 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.follower.change(batch(*objects))
 
     def test_same_service_on_other_terms(self) -> None:
-        """Ingresses that name one Service on different terms have different endpoints; on equal ones, equal."""
+        """Ingresses that name one Service on different settings have different endpoints; on equal ones, equal."""
         self.begin(
             ingress("a"),
             ingress("b", backend_protocol="HTTPS"),
@@ -115,7 +115,7 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.assertEqual({endpoint[:2] for endpoint in endpoints.values()}, {("10.0.0.1", 8443)})
 
     def test_secret_changes(self) -> None:
-        """What the Secret holds is in the terms from its change on, and in those of no other Ingress."""
+        """What the Secret holds is in the settings from its change on, and in those of no other Ingress."""
         self.begin(ingress("a", **VERIFYING), ingress("b", backend_protocol="HTTPS"), secret())
         self.assertEqual((self.tls().ca_pem, self.tls().chain_pem), (CA, b""))
         before = self.tls("b.test")
@@ -164,43 +164,45 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.assertEqual((self.tls().ca_pem, self.problems()), (CA, []))
 
     def test_annotations_change(self) -> None:
-        """Another protocol or other terms are there with the round that reads them."""
+        """Another protocol or other settings are there with the round that reads them."""
         self.begin(ingress("a"), secret())
-        self.assertIsNone(self.endpoint().terms)
+        self.assertIsNone(self.endpoint().link_settings)
         self.change(ingress("a", **VERIFYING))
-        self.assertTrue(self.tls().terms.verify)
+        self.assertTrue(self.tls().tls_settings.verify)
         self.change(ingress("a", **VERIFYING, proxy_ssl_name="web.svc"))
-        self.assertEqual(self.tls().terms.name, "web.svc")
+        self.assertEqual(self.tls().tls_settings.name, "web.svc")
         self.change(ingress("a", backend_protocol="FCGI"))
         self.assertEqual(self.state().endpoints, ())
         self.change(ingress("a"))
-        self.assertEqual((self.endpoint().terms, self.problems()), (None, []))
+        self.assertEqual((self.endpoint().link_settings, self.problems()), (None, []))
 
     def test_endpoints_change(self) -> None:
-        """Endpoints that come outside of a round have the terms, too."""
+        """Endpoints that come outside of a round have the settings, too."""
         self.begin(ingress("a", **VERIFYING), secret())
-        terms = self.endpoint().terms
+        link_settings = self.endpoint().link_settings
         moved = evolve(SLICE, ready=("10.0.0.2",))
         self.follower.change({(Kind.ENDPOINT_SLICE, SLICE.key): Projection(moved)})
         assert self.follower.translation.snapshot is not None
         states = self.follower.translation.snapshot.backends.values()
-        self.assertEqual([state.endpoints for state in states], [(Endpoint("10.0.0.2", 8443, terms),)])
+        self.assertEqual(
+            [state.endpoints for state in states], [(Endpoint("10.0.0.2", 8443, link_settings),)]
+        )
         self.snapshot()
 
     def test_auto_http(self) -> None:
         """What came over TLS goes on over TLS; if that cannot be, it alone is closed."""
         auto = {**VERIFYING, "backend_protocol": "AUTO_HTTP"}
         self.begin(ingress("a", **auto), secret())
-        self.assertIsNone(self.endpoint().terms)
-        self.assertIsNotNone(self.endpoint(secure=True).terms)
+        self.assertIsNone(self.endpoint().link_settings)
+        self.assertIsNotNone(self.endpoint(secure=True).link_settings)
         self.follower.change({(Kind.SECRET, TRUST): None})
-        self.assertIsNone(self.endpoint().terms)
+        self.assertIsNone(self.endpoint().link_settings)
         self.assertEqual(self.state(secure=True).endpoints, ())
         self.change(ingress("a"))
         self.assertEqual(len(self.snapshot().backends), 1)
 
     def test_nothing_is_left(self) -> None:
-        """When nobody speaks TLS any more, nothing of the Secret is kept in the books."""
+        """When nobody speaks TLS any more, nothing of the Secret is kept in the caches."""
         self.begin(ingress("a", **VERIFYING), ingress("b", **VERIFYING), secret())
         self.snapshot()
         book = self.follower.translation._backends

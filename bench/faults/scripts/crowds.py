@@ -41,17 +41,17 @@ async def silent_clients(stage: Stage) -> None:
     (pod,) = await stage.pods(1)
     proxy = await stage.proxy(pod.port)
     count = min(_SILENT, more_files() - _SPARE_FILES)
-    await _crowd(stage, proxy, proxy.http, count, _BYTES_PER_SILENT)
+    await _connection_limit(stage, proxy, proxy.http, count, _BYTES_PER_SILENT)
 
 
 async def silent_handshakes(stage: Stage) -> None:
     """2,000 connections are opened to the HTTPS port and never begin their handshake, while another client goes on asking."""
     (pod,) = await stage.pods(1)
     proxy = await stage.proxy(pod.port)
-    await _crowd(stage, proxy, proxy.site.https, _SILENT_HANDSHAKES, _BYTES_PER_HANDSHAKE)
+    await _connection_limit(stage, proxy, proxy.site.https, _SILENT_HANDSHAKES, _BYTES_PER_HANDSHAKE)
 
 
-async def _crowd(stage: Stage, proxy: Proxy, port: int, count: int, bytes_of_each: int) -> None:
+async def _connection_limit(stage: Stage, proxy: Proxy, port: int, count: int, bytes_of_each: int) -> None:
     idle = await Probe(proxy.http).run(2)
     resident, files = proxy.resident_kib(), proxy.open_files()
     probe = Probe(proxy.http)

@@ -16,7 +16,7 @@ from bench.faults.trend import slope
 from bench.faults.visitors import Visitor, get
 from bench.processes import HOST
 from ingress.http2.frames import field_block_frames
-from ingress.proxy.limits import MAX_UPSTREAM_IDLE
+from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE
 
 _RATE = 100
 """Connections a second."""

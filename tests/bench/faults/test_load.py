@@ -143,7 +143,7 @@ class LoadTests(SynchronousTestCase):
         self.assertEqual(len(backend.seen), 3)
 
     def test_books(self) -> None:
-        """A request that got lost in the books is an error of the benchmark."""
+        """A request that got lost in the caches is an error of the benchmark."""
         tally = Tally(sent=2)
         tally.answered[200] = 1
         self.assertRaises(BenchError, tally.check)

@@ -24,9 +24,9 @@ class TableTests(SynchronousTestCase):
         )
 
 
-def play(row: Row, on_plane: bool) -> None:
+def play(row: Row, on_epoll: bool) -> None:
     """Play *row*; nothing may be left of the connection once its client is gone."""
-    stage = Http2Stage(on_plane)
+    stage = Http2Stage(on_epoll)
     client = stage.connect()
     judge(row, client, strict=True)
     client.wire.close()
@@ -35,11 +35,11 @@ def play(row: Row, on_plane: bool) -> None:
     assert " 0 busy" in repr(stage.pool), stage.pool
 
 
-def testing(row: Row, on_plane: bool) -> Callable[[SynchronousTestCase], None]:
+def testing(row: Row, on_epoll: bool) -> Callable[[SynchronousTestCase], None]:
     """Return the test of one row."""
 
     def test(self: SynchronousTestCase) -> None:
-        play(row, on_plane)
+        play(row, on_epoll)
 
     test.__doc__ = f"RFC 9113 section {row.section}: {row.what}."
     return test
@@ -49,10 +49,10 @@ class ConformanceTests(SynchronousTestCase):
     """One test for each row, on Twisted's transports."""
 
 
-class PlaneConformanceTests(SynchronousTestCase):
-    """The same on the plane."""
+class EpollConformanceTests(SynchronousTestCase):
+    """The same on the epoll set."""
 
 
 for _row in ROWS + MORE:
     setattr(ConformanceTests, f"test_{_row.name}", testing(_row, False))
-    setattr(PlaneConformanceTests, f"test_{_row.name}", testing(_row, True))
+    setattr(EpollConformanceTests, f"test_{_row.name}", testing(_row, True))

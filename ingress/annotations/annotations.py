@@ -1,0 +1,153 @@
+"""The annotation reader: the one table of the annotations that are honored.
+
+Each family brings its part of the table.  A value that a family does not accept is
+refused with a ``Problem`` that names object, annotation, value and reason, and the
+default stays in force, or what the family says where that would be less safe.  A name
+below our prefix that no family knows gets a ``Problem`` too: whoever wrote it believes
+that it works; and where it would keep requests out, the Ingress is not served at all
+(``ingress.annotations.guards``).  A family is added by adding it to ``FAMILIES`` and its settings to ``AnnotationSettings``.
+"""
+
+from typing import Final
+
+from attrs import Factory, evolve, frozen
+
+from ingress.annotations import canaries, passthrough
+from ingress.annotations.balancing import BALANCING, BalancingSettings
+from ingress.annotations.bodies import BODIES, BodySettings
+from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
+from ingress.annotations.ciphers import CIPHERS, CipherSettings
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, ClientCertificateSettings
+from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
+from ingress.annotations.passthrough import PASSTHROUGH, PassthroughSettings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.regexes import REGEXES, RegexSettings
+from ingress.annotations.retries import RETRIES, RetrySettings
+from ingress.annotations.timeouts import TIMEOUTS, TimeoutSettings
+from ingress.annotations.upstreams import UPSTREAMS, UpstreamSettings
+from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
+from ingress.model.objects import Ingress
+from ingress.model.problems import Problem, Reason
+
+FAMILIES: Final[tuple[Family, ...]] = (
+    REDIRECTS,
+    BODIES,
+    CIPHERS,
+    UPSTREAMS,
+    CLIENT_CERTIFICATES,
+    PASSTHROUGH,
+    BALANCING,
+    RETRIES,
+    TIMEOUTS,
+    CANARIES,
+    REGEXES,
+)
+
+
+@frozen
+class AnnotationSettings:
+    """What the annotations of one Ingress ask for, family by family.  They hold for all of its paths."""
+
+    redirects: RedirectSettings = Factory(RedirectSettings)
+    bodies: BodySettings = Factory(BodySettings)
+    ciphers: CipherSettings = Factory(CipherSettings)
+    upstreams: UpstreamSettings = Factory(UpstreamSettings)
+    client_certificates: ClientCertificateSettings = Factory(ClientCertificateSettings)
+    passthrough: PassthroughSettings = Factory(PassthroughSettings)
+    balancing: BalancingSettings = Factory(BalancingSettings)
+    retries: RetrySettings = Factory(RetrySettings)
+    timeouts: TimeoutSettings = Factory(TimeoutSettings)
+    canaries: CanarySettings = Factory(CanarySettings)
+    regexes: RegexSettings = Factory(RegexSettings)
+    lacks_guard: bool = False
+    """Whether it asks for a guard that is not honored; nobody may be let in then."""
+    guards_hosts: bool = False
+    """Whether that guard is one of its hosts, so that it stands before the paths of others, too."""
+
+
+DEFAULTS: Final = AnnotationSettings()
+_NOT_HONORED: Final = "is not honored by this controller"
+_CANARY: Final = AnnotationSettings(canaries=CanarySettings(is_canary=True))
+
+
+class AnnotationReader:
+    """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash).
+
+    With *passes_tls*, the operator turned on what ``ssl-passthrough`` asks for.
+    """
+
+    def __init__(self, prefix: str, *, passes_tls: bool = False) -> None:
+        self._passes_tls = passes_tls
+        self._below = prefix + "/"
+        self._table: dict[str, tuple[str, Annotation]] = {
+            name: (family.name, annotation)
+            for family in FAMILIES
+            for name, annotation in family.annotations.items()
+        }
+
+    def field(self, name: str) -> str:
+        """Return the field of the annotation *name*, for a problem."""
+        return f"metadata.annotations[{self._below}{name}]"
+
+    def read(self, ingress: Ingress) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
+        """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
+        asked: dict[str, dict[str, object]] = {}
+        problems: list[Problem] = []
+        lacks_guard = guards_hosts = False
+        for full_name, value in ingress.annotations.items():
+            if not full_name.startswith(self._below):
+                continue
+            name = full_name.removeprefix(self._below)
+            known = self._table.get(name)
+            if known is None:
+                if name in SHARES:
+                    message = f"{name} {NO_CANARY}"
+                    problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
+                    continue
+                guards = keeps_requests_out(name, value)
+                instead = "the Ingress is served without it"
+                if guards:
+                    lacks_guard = True
+                    instead = "the Ingress answers 503 rather than be open"
+                if guards and name == HOST_SNIPPET:
+                    guards_hosts = True
+                    instead += ", and so do the paths of its namespace on its hosts, or all paths of those that belong to it"
+                message = f"{_shown(name)} {_NOT_HONORED}; {instead}"
+                problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
+                continue
+            family, annotation = known
+            try:
+                found = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+                if annotation.unhonored and found:
+                    message = f"{name} {_NOT_HONORED}; {annotation.unhonored}"
+                    problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
+            except ValueRefused as refusal:
+                message = f"{name}: {quoted(value)} {refusal}; {annotation.instead}"
+                problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
+                if annotation.refused is not None:
+                    asked.setdefault(family, {})[annotation.setting] = annotation.refused
+        if asked.get(CANARIES.name, {}).get("is_canary"):
+            # What it says besides is about an Ingress that is not served.
+            field = self._below + canaries.ANNOTATION
+            return _CANARY, (_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, CLAIMS_NOTHING),)
+        if not self._passes_tls and asked.get(PASSTHROUGH.name, {}).pop("passes_tls", False):
+            message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
+            field = self._below + passthrough.ANNOTATION
+            problems.append(_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, message))
+        if not asked and not lacks_guard:
+            return DEFAULTS, tuple(problems)
+        families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
+        settings = evolve(DEFAULTS, lacks_guard=lacks_guard, guards_hosts=guards_hosts, **families)
+        return settings, tuple(problems)
+
+
+def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:
+    key = ingress.key
+    field = f"metadata.annotations[{_shown(name)}]"
+    return Problem("Ingress", key.namespace, key.name, reason, message, field)
+
+
+def _shown(name: str) -> str:
+    """Return the name of an annotation for a message: as it is, unless that could spoil a log line."""
+    shown = quoted(name)
+    return name if shown == f'"{name}"' else shown

@@ -1,0 +1,159 @@
+"""The check of client certificates: which requests pass to the routes of a host, and what upstream is told.
+
+The handshake asked for the certificate and judged it; this obeys its judgment, and trusts
+nothing but evidence of a handshake with this host's own settings.  A connection that was made
+for another host, or for none, has other evidence, and gets no further.  Answers are nginx's:
+400 for a certificate that is missing or bad, 403 for one of the wrong name.
+"""
+
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+from attrs import field, frozen
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from ingress.annotations.common_names import CommonNames
+from ingress.annotations.distinguished_names import common_names, line_of
+from ingress.model.client_authentication import (
+    UNKNOWN_ISSUER,
+    VERIFIED,
+    ClientAuthentication,
+    ClientEvidence,
+    VerifyClient,
+)
+from ingress.model.policy import Reply, RequestFacts
+
+MAX_CERTIFICATE_BYTES: Final = 16 * 1024
+"""Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""
+
+_TEXT: Final = ((b"Content-Type", b"text/plain; charset=utf-8"),)
+_NONE_SENT: Final = Reply(400, _TEXT, b"400 Bad Request\nNo required SSL certificate was sent.\n")
+_NOT_ACCEPTED: Final = Reply(400, _TEXT, b"400 Bad Request\nThe SSL certificate error.\n")
+_WRONG_NAME: Final = Reply(
+    403, _TEXT, b"403 Forbidden\nThe name of the client certificate is not accepted.\n"
+)
+_ONLY_TLS: Final = Reply(403, _TEXT, b"403 Forbidden\nThis site needs HTTPS and a client certificate.\n")
+_OTHER_CONNECTION: Final = Reply(
+    421, _TEXT, b"421 Misdirected Request\nThis site needs a connection of its own.\n"
+)
+_CLOSED: Final = Reply(403, _TEXT, b"403 Forbidden\n")
+
+
+@frozen
+class ShownCertificate:
+    """What is read out of a client's certificate; ``read_certificate`` makes it."""
+
+    subject: bytes
+    issuer: bytes
+    common_names: tuple[str, ...]
+    escaped_pem: bytes = field(repr=False)
+
+
+@lru_cache(maxsize=256)
+def read_certificate(der: bytes) -> ShownCertificate | None:
+    """Read the certificate *der*; None for one that is too long, or that cannot be read."""
+    if len(der) > MAX_CERTIFICATE_BYTES:
+        return None
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        return ShownCertificate(
+            line_of(certificate.subject),
+            line_of(certificate.issuer),
+            common_names(certificate.subject),
+            quote(certificate.public_bytes(Encoding.PEM), safe="").encode("ascii"),
+        )
+    except (ValueError, x509.InvalidVersion):
+        return None
+
+
+@frozen
+class ClientCheck:
+    """Lets pass who showed what *authentication* asks for, with one of the *names* if there are any.
+
+    *serves_challenges* is for the route of an ACME challenge (RFC 8555 section 8.3), which an
+    authority asks for over plain HTTP.
+    """
+
+    authentication: ClientAuthentication
+    names: CommonNames | None = None
+    error_page: bytes = b""
+    serves_challenges: bool = False
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Refuse *request* unless its connection is evidence enough."""
+        evidence = request.client_evidence
+        if evidence is None:
+            return self._judge_plain()
+        if evidence.authentication != self.authentication:
+            return _OTHER_CONNECTION
+        if not evidence.certificate:
+            if self.authentication.mode is VerifyClient.REQUIRED:
+                return self._refused(_NONE_SENT)
+            return None if self.names is None else _WRONG_NAME
+        if evidence.error != VERIFIED and not self._tolerates(evidence.error):
+            return self._refused(_NOT_ACCEPTED)
+        shown = read_certificate(evidence.certificate)
+        if shown is None:
+            return self._refused(_NOT_ACCEPTED)
+        if self.names is not None and not any(name in self.names for name in shown.common_names):
+            return _WRONG_NAME
+        return None
+
+    def _judge_plain(self) -> Reply | None:
+        if self.serves_challenges:
+            return None
+        is_open = self.authentication.mode is not VerifyClient.REQUIRED and self.names is None
+        return None if is_open else _ONLY_TLS
+
+    def _tolerates(self, error: int) -> bool:
+        return self.authentication.mode is VerifyClient.OPTIONAL_NO_CA and error in UNKNOWN_ISSUER
+
+    def _refused(self, reply: Reply) -> Reply:
+        return Reply(302, (*_TEXT, (b"Location", self.error_page)), reply.body) if self.error_page else reply
+
+
+@frozen
+class HostClosed:
+    """Answers 403: the host asks for client certificates, and nothing can tell good ones from bad ones."""
+
+    serves_challenges: bool = False
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Let nothing pass, but for ACME challenges over plain HTTP where this is their route."""
+        return None if self.serves_challenges and request.client_evidence is None else _CLOSED
+
+
+@frozen
+class ClientCertificateFields:
+    """Tells upstream what a client showed, in the fields that ingress-nginx sends.
+
+    What the client itself says under these names never gets here: it is dropped with the
+    other fields that are ours to set (``ingress.http.request_head``).
+    """
+
+    passes_certificate: bool = False
+
+    def render(self, request: RequestFacts) -> bytes:
+        """Render the field lines for *request*, which has passed the check."""
+        return _rendered(request.client_evidence, self.passes_certificate)
+
+
+def _rendered(evidence: ClientEvidence | None, passes_certificate: bool) -> bytes:
+    if evidence is None or not evidence.certificate:
+        return b"ssl-client-verify: NONE\r\n"
+    shown = read_certificate(evidence.certificate)
+    assert shown is not None
+    verdict = b"SUCCESS"
+    if evidence.error != VERIFIED:
+        reason = "".join(one for one in evidence.reason if " " <= one <= "~")
+        verdict = b"FAILED:" + reason.encode("ascii")
+    lines = [
+        b"ssl-client-verify: %b\r\n" % verdict,
+        b"ssl-client-subject-dn: %b\r\n" % shown.subject,
+        b"ssl-client-issuer-dn: %b\r\n" % shown.issuer,
+    ]
+    if passes_certificate:
+        lines.append(b"ssl-client-cert: %b\r\n" % shown.escaped_pem)
+    return b"".join(lines)

@@ -1,0 +1,128 @@
+"""Annotations that keep requests out, while this controller does not honor them yet.
+
+An Ingress that asks for a password or an address range must not be served to everybody
+because its controller cannot ask for them: its routes answer 503 until the guard is honored
+or the annotation removed.  A snippet is never executed, but read for directives that would keep
+somebody out.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.values import ValueRefused, parse_boolean
+from ingress.model.policy import Reply, RequestFacts
+
+_ASKING: Final = frozenset({"auth-secret", "auth-type", "auth-url"})
+_ALLOWING: Final = frozenset({"allowlist-source-range", "whitelist-source-range"})
+_DENYING: Final = "denylist-source-range"
+_SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
+_RULES: Final = "modsecurity-snippet"
+HOST_SNIPPET: Final = "server-snippet"
+"""The snippet that stands before all paths of a host, those of other Ingresses included."""
+_SNIPPETS: Final = frozenset({"auth-snippet", "configuration-snippet", HOST_SNIPPET})
+GUARDS: Final = _ASKING | _ALLOWING | _SWITCHES | _SNIPPETS | {_DENYING, _RULES}
+
+_EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
+_REPLY: Final = Reply(503, ((b"Content-Type", b"text/plain; charset=utf-8"),), b"503 Service Unavailable\n")
+
+# The words of nginx's configuration: quoted or not, with braces only in variables; comments begin words only.
+_WORDS: Final = re.compile(
+    r"""
+    \s+ | \#[^\n]*
+    | (?P<sign>[;{}])
+    | "(?P<double>(?:[^"\\]|\\.)*)(?:"|\\?\Z)
+    | '(?P<single>(?:[^'\\]|\\.)*)(?:'|\\?\Z)
+    | (?P<plain>(?:\\.|\$\{|(?<=\$)\{|[^\s;{}\\])+|\\)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KEEPING_OUT: Final = frozenset({"allow", "deny", "internal", "limit_except", "satisfy"})
+_KEEPING_OUT_FAMILIES: Final = ("access_by_lua", "auth_", "modsecurity")
+# Without any of these there is nothing to read; of a longer text only the beginnings of statements are looked at.
+_TELLING: Final = (*sorted(_KEEPING_OUT), *_KEEPING_OUT_FAMILIES, "return")
+_RETURNS_OTHERS: Final = re.compile(r"return[\s\"']+[^4]")
+_BETWEEN: Final = re.compile(r"[;{}\n]")
+_MOST_CHARACTERS: Final = 8192
+_CLIENT_ERROR: Final = re.compile(r"4[0-9][0-9]")
+
+
+def keeps_requests_out(name: str, value: str) -> bool:
+    """Whether the annotation *name*, without its prefix, guards anything with *value*.
+
+    An empty value guards nothing, nor does an allowed range that everybody is in, nor a snippet
+    without any directive that keeps somebody out.
+    """
+    if name not in GUARDS or not value.strip():
+        return False
+    if name in _SNIPPETS:
+        return snippet_keeps_requests_out(value)
+    if name in _SWITCHES:
+        return _is_on(value)
+    if name in _ALLOWING:
+        return not any(member.strip() in _EVERYBODY for member in value.split(","))
+    return True
+
+
+def snippet_keeps_requests_out(text: str) -> bool:
+    """Whether *text*, written for nginx, has a directive that refuses requests, in whatever block.
+
+    These are ``allow``, ``deny``, ``satisfy``, ``auth_...`` and others of nginx's access phase, and
+    ``return`` with a status of 400 to 499.  What is switched ``off``, and ``allow all``, refuse nothing;
+    comments and the arguments of other directives are no directives.  Of a text of above 8,192 characters
+    nothing but the words are read that statements and lines begin with, and what one of these may mean counts.
+    """
+    lowered = text.lower()
+    if not any(word in lowered for word in _TELLING):
+        return False
+    if len(text) > _MOST_CHARACTERS:
+        return any(map(_may_refuse, _BETWEEN.split(lowered)))
+    return any(_refuses(statement) for statement in _statements(text))
+
+
+def _may_refuse(lowered: str) -> bool:
+    statement = lowered.lstrip(" \t\r\f\v\"'")
+    return statement.startswith(_TELLING) and _RETURNS_OTHERS.match(statement) is None
+
+
+def _refuses(statement: list[str]) -> bool:
+    directive, arguments = statement[0].lower(), statement[1:]
+    if directive == "return":
+        return bool(arguments) and _CLIENT_ERROR.fullmatch(arguments[0]) is not None
+    if directive in _KEEPING_OUT:
+        return statement != ["allow", "all"]
+    return directive.startswith(_KEEPING_OUT_FAMILIES) and arguments != ["off"]
+
+
+def _statements(text: str) -> Iterator[list[str]]:
+    """Yield the statements of *text*, each as its words; a block is one statement up to its brace."""
+    words: list[str] = []
+    for word in _WORDS.finditer(text):
+        kind = word.lastgroup
+        if kind == "sign":
+            if words:
+                yield words
+            words = []
+        elif kind is not None:
+            words.append(word.group(kind))
+    if words:
+        yield words
+
+
+def _is_on(value: str) -> bool:
+    """Whether a switch is on; what cannot be read as a boolean is meant to be something."""
+    try:
+        return parse_boolean(value)
+    except ValueRefused:
+        return True
+
+
+@frozen
+class GuardMissing:
+    """Answers 503: the guard that the Ingress asks for is not there."""
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Let nothing pass."""
+        return _REPLY

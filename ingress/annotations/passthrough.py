@@ -1,0 +1,45 @@
+"""TLS that is not terminated here: ``ssl-passthrough``.
+
+No other annotation has a say about a connection that passes through: nothing of it can be
+read here.  The operator has to turn it on, since it looks at every TLS connection before OpenSSL does.
+
+A request for such a host that was decrypted here all the same came over a connection that was made for
+another host, or for none.  Its client meant to speak to the backend alone, so it is not passed on.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.values import Annotation, Family, parse_boolean
+from ingress.model.policy import Reply, RequestFacts
+
+ANNOTATION: Final = "ssl-passthrough"
+OPTION: Final = "--enable-ssl-passthrough"
+
+
+@frozen
+class PassthroughSettings:
+    """What the annotations of one Ingress say about who terminates TLS."""
+
+    passes_tls: bool = False
+
+
+PASSTHROUGH: Final = Family(
+    name="passthrough", annotations={ANNOTATION: Annotation("passes_tls", parse_boolean)}
+)
+
+_REPLY: Final = Reply(
+    421,
+    ((b"Content-Type", b"text/plain; charset=utf-8"),),
+    b"421 Misdirected Request\nTLS for this site is not terminated here.\n",
+)
+
+
+@frozen
+class NotTerminatedHere:
+    """Answers 421 to what came over TLS of ours (RFC 9110 section 15.5.20)."""
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Let plain HTTP pass."""
+        return None if request.client_evidence is None else _REPLY

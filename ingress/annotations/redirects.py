@@ -1,0 +1,104 @@
+"""The redirect from HTTP to HTTPS: ``ssl-redirect``, ``force-ssl-redirect``, ``preserve-trailing-slash``.
+
+``ssl-redirect`` is on unless an Ingress turns it off, and holds for hosts that ``spec.tls``
+speaks for.  ``force-ssl-redirect`` is off unless an Ingress turns it on, and holds for all
+hosts.  The operator may have both the other way around; an Ingress that says something has
+the last word.  Which hosts ``spec.tls`` speaks for is known when a route is built, so the
+route of any other host carries no policy.
+
+As in ingress-nginx, the slash at the end of a path is not repeated in the location,
+unless ``preserve-trailing-slash`` says so.  Where a query follows the path, all of the
+target is repeated: ingress-nginx would cut a slash off the end of the query.
+
+ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them over
+HTTP at the very time when a host has no good certificate yet.
+"""
+
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.values import Annotation, Family, parse_boolean
+from ingress.model.policy import Reply, RequestFacts
+
+HTTPS_PORT: Final = 443
+ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"
+
+_BODY: Final = b"This site is served over HTTPS.\n"
+_NO_HOST: Final = b"The request names no host.\n"
+
+
+@frozen
+class RedirectSettings:
+    """What the annotations of one Ingress say about redirects; None for what they do not mention."""
+
+    ssl_redirect: bool | None = None
+    force_ssl_redirect: bool | None = None
+    preserve_trailing_slash: bool = False
+
+
+REDIRECTS: Final = Family(
+    name="redirects",
+    annotations={
+        "ssl-redirect": Annotation("ssl_redirect", parse_boolean),
+        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean),
+        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean),
+    },
+)
+
+
+@frozen(cache_hash=True)
+class CertifiedHosts:
+    """Hosts that are to be visited over HTTPS, for a route that takes more hosts than those.
+
+    *suffixes* are those of wildcards: ``.example.com`` stands for one label more, never for
+    two; *excepted* are hosts that a suffix does not stand for.
+    """
+
+    names: frozenset[bytes] = frozenset()
+    suffixes: frozenset[bytes] = frozenset()
+    excepted: frozenset[bytes] = frozenset()
+
+    def __contains__(self, host: bytes) -> bool:
+        if host in self.names:
+            return True
+        dot = host.find(b".")
+        return dot > 0 and host[dot:] in self.suffixes and host not in self.excepted
+
+
+@frozen
+class HttpsRedirect:
+    """Answers plain HTTP with 308 to the same host and target over HTTPS.
+
+    308 keeps method and body (RFC 9110 section 15.4.9).  *port* is where browsers
+    reach our HTTPS; *hosts* None means every host of the route.
+    """
+
+    port: int = HTTPS_PORT
+    hosts: CertifiedHosts | None = None
+    keeps_slash: bool = False
+
+    def judge(self, request: RequestFacts) -> Reply | None:
+        """Redirect *request* if it came in the clear and its host can do better.
+
+        The host has passed the grammar of hosts and the target that of targets, so
+        neither can hold what would end a header field; the target begins with a
+        slash, or is empty, and so cannot change the authority it is put behind.
+        """
+        if request.scheme != b"http" or request.path.startswith(ACME_CHALLENGES):
+            return None
+        host = request.host
+        if self.hosts is not None and host not in self.hosts:
+            return None
+        if not host:
+            return Reply(400, ((b"Content-Type", b"text/plain"),), _NO_HOST)
+        target = request.target
+        if not target.startswith(b"/"):
+            target = b"/"
+        if not self.keeps_slash and target.endswith(b"/") and b"?" not in target:
+            target = target[:-1]
+        if b":" in host and not host.startswith(b"["):
+            host = b"[%b]" % host
+        port = b"" if self.port == HTTPS_PORT else b":%d" % self.port
+        location = b"https://%b%b%b" % (host, port, target)
+        return Reply(308, ((b"Location", location), (b"Content-Type", b"text/plain")), _BODY)

@@ -1,0 +1,52 @@
+"""How long endpoints may take: ``proxy-connect-timeout``, ``proxy-read-timeout`` and ``proxy-send-timeout``.
+
+Whole seconds without a unit, as ingress-nginx reads them.  What is not asked for is as the
+operator set it for all.
+"""
+
+import re
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.model.limits import AskedTimeouts
+
+MAX_SECONDS: Final = 31_536_000
+"""A year; what is meant to be endless is often written as some such number."""
+
+_match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
+
+
+def parse_timeout(text: str) -> float:
+    """Read a whole number of seconds, at least 1."""
+    if _match_number(text.strip()) is None or not 1 <= int(text) <= MAX_SECONDS:
+        raise ValueRefused(f'is not a number of seconds from 1 to {MAX_SECONDS}; write "60", without a unit')
+    return float(int(text))
+
+
+@frozen
+class TimeoutSettings:
+    """What the annotations of one Ingress say."""
+
+    connect_seconds: float | None = None
+    read_seconds: float | None = None
+    send_seconds: float | None = None
+
+    def asked(self) -> AskedTimeouts | None:
+        """Return what is asked for; None for nothing."""
+        if self == _NOTHING:
+            return None
+        return AskedTimeouts(self.connect_seconds, self.read_seconds, self.send_seconds)
+
+
+_NOTHING: Final = TimeoutSettings()
+
+TIMEOUTS: Final = Family(
+    name="timeouts",
+    annotations={
+        "proxy-connect-timeout": Annotation("connect_seconds", parse_timeout),
+        "proxy-read-timeout": Annotation("read_seconds", parse_timeout),
+        "proxy-send-timeout": Annotation("send_seconds", parse_timeout),
+    },
+)

@@ -1,0 +1,37 @@
+"""``Strict-Transport-Security``: telling browsers that a host is to be asked over HTTPS only (RFC 6797).
+
+As in ingress-nginx it is said by default for hosts that redirect by ``spec.tls``, on all
+answers over TLS, errors and our own replies included; never over plain HTTP, where it would
+mean nothing (section 8.1).  What upstream says in its place is dropped: the field must not
+come twice (section 7.1), and who runs the controller decides for the whole host.  Unlike there, a
+host without a valid certificate for it says nothing: browsers would let nobody past it (section 8.4).
+"""
+
+from attrs import frozen
+
+from ingress.annotations.redirects import CertifiedHosts
+from ingress.settings import StrictTransport
+
+
+def transport_security_line(strict: StrictTransport | None) -> bytes:
+    """Render the field line with its CRLF, empty where nothing is to be said."""
+    if strict is None:
+        return b""
+    value = f"max-age={strict.max_age_seconds}"
+    if strict.includes_subdomains:
+        value += "; includeSubDomains"
+    if strict.preload:
+        value += "; preload"
+    return f"Strict-Transport-Security: {value}\r\n".encode("ascii")
+
+
+@frozen(cache_hash=True)
+class TransportSecurity:
+    """What the answers of a route say over TLS; *hosts* None means every host of the route."""
+
+    line: bytes
+    hosts: CertifiedHosts | None = None
+
+    def line_for(self, host: bytes) -> bytes:
+        """Return the field line for *host*, empty where nothing is to be said."""
+        return self.line if self.hosts is None or host in self.hosts else b""

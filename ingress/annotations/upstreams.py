@@ -1,0 +1,172 @@
+"""How backends are spoken to: ``backend-protocol``, ``secure-backends`` and ``proxy-ssl-*``.
+
+What these annotations ask for is secrecy, and the certainty of who is at the other end.  So
+a value that cannot be read never gives less of either: verification that is asked for in
+words that nobody knows is on, and a Secret that cannot be named closes the backends that
+are spoken to over TLS.  Like ingress-nginx, TLS is not verified unless that is asked for.
+"""
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Final
+
+from attrs import frozen
+from OpenSSL import SSL
+
+from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
+from ingress.model.objects import ObjectKey
+from ingress.model.secrets import is_secret_name
+from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
+
+UNREADABLE_SECRET: Final = ObjectKey("", "")
+"""Stands where ``proxy-ssl-secret`` names none: something was asked for, and nobody knows what."""
+
+_MAX_DEPTH: Final = 100
+_MAX_CIPHERS_CHARACTERS: Final = 2048
+_MAX_HOST_CHARACTERS: Final = 253
+
+_match_host = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
+_match_namespace = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
+_match_ciphers = re.compile(r"[A-Za-z0-9:+!_, -]+").fullmatch
+_match_number_at_end = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)").fullmatch
+
+_VERSIONS: Final = {"TLSv1.2": TlsVersion.TLS_1_2, "TLSv1.3": TlsVersion.TLS_1_3}
+_OLD_VERSIONS: Final = frozenset({"SSLv2", "SSLv3", "TLSv1", "TLSv1.1"})
+
+
+class BackendProtocol(StrEnum):
+    """The values of ``backend-protocol``."""
+
+    HTTP = "HTTP"
+    HTTPS = "HTTPS"
+    AUTO_HTTP = "AUTO_HTTP"
+    """Over TLS what came over TLS, and in the clear what came in the clear."""
+    GRPC = "GRPC"
+    """HTTP/2 in the clear, be it gRPC or not."""
+    GRPCS = "GRPCS"
+    """HTTP/2 over TLS."""
+    FCGI = "FCGI"
+
+
+def parse_protocol(text: str) -> BackendProtocol:
+    """Read ``backend-protocol``, in any case, as ingress-nginx does."""
+    try:
+        return BackendProtocol(text.strip().upper())
+    except ValueError:
+        raise ValueRefused("is not HTTP, HTTPS, AUTO_HTTP, GRPC, GRPCS or FCGI") from None
+
+
+def parse_switch(text: str) -> bool:
+    """Read a switch as nginx writes them."""
+    if text not in ("on", "off"):
+        raise ValueRefused('is not "on" or "off"')
+    return text == "on"
+
+
+def parse_secret(text: str) -> ObjectKey:
+    """Read ``NAMESPACE/NAME``."""
+    namespace, slash, name = text.strip().partition("/")
+    if not slash or _match_namespace(namespace) is None or not is_secret_name(name):
+        raise ValueRefused("does not name a Secret; write NAMESPACE/NAME")
+    return ObjectKey(namespace, name)
+
+
+def parse_depth(text: str) -> int:
+    """Read how many intermediate certificates there may be."""
+    if re.fullmatch(r"[0-9]{1,3}", text) is None or int(text) > _MAX_DEPTH:
+        raise ValueRefused(f"is not a number from 0 to {_MAX_DEPTH}")
+    return int(text)
+
+
+def parse_name(text: str) -> str:
+    """Read the name that a certificate must be for: a DNS name, or an IP address in its one spelling."""
+    name = text.strip().lower().removesuffix(".")
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        pass
+    if len(name) > _MAX_HOST_CHARACTERS or _match_host(name) is None or _match_number_at_end(name):
+        raise ValueRefused("is neither a DNS name nor an IP address")
+    return name
+
+
+def parse_versions(text: str) -> tuple[TlsVersion, ...]:
+    """Read the versions of TLS, separated by spaces.  None that is older than 1.2 is ever spoken."""
+    words = text.split()
+    if not words or any(word not in _VERSIONS and word not in _OLD_VERSIONS for word in words):
+        raise ValueRefused('is not a list of versions; write "TLSv1.2 TLSv1.3"')
+    if not _OLD_VERSIONS.isdisjoint(words):
+        raise ValueRefused("names a version older than TLSv1.2, and none of these is spoken")
+    return tuple(sorted({_VERSIONS[word] for word in words}))
+
+
+def parse_ciphers(text: str) -> str:
+    """Read a list of ciphers as OpenSSL does, but for those without secrecy or identity, and those over finite fields.
+
+    With the latter a server chooses numbers of up to 10,000 bits, with which a handshake takes tenths of a second.
+    """
+    if len(text) > _MAX_CIPHERS_CHARACTERS or _match_ciphers(text) is None:
+        raise ValueRefused("is not a list of ciphers in OpenSSL's notation")
+    ciphers = f"{text.strip()}:!aNULL:!eNULL:!DHE"
+    if not _selects_any(ciphers):
+        raise ValueRefused(
+            "names no cipher that OpenSSL has, apart from those with DHE, which are not spoken"
+        )
+    return ciphers
+
+
+@lru_cache(maxsize=256)
+def _selects_any(ciphers: str) -> bool:
+    try:
+        SSL.Context(SSL.TLS_CLIENT_METHOD).set_cipher_list(ciphers.encode("ascii"))
+    except SSL.Error:
+        return False
+    return True
+
+
+@frozen
+class UpstreamSettings:
+    """What the annotations of one Ingress say about the protocol of its backends."""
+
+    protocol: BackendProtocol | None = None
+    secure_backends: bool = False
+    """The old spelling of HTTPS; the new one has the last word."""
+    secret: ObjectKey | None = None
+    verify: bool = False
+    depth: int = DEFAULT_DEPTH
+    name: str = ""
+    send_name: bool | None = None
+    versions: tuple[TlsVersion, ...] = TlsSettings().versions
+    ciphers: str = ""
+
+    @property
+    def asked(self) -> BackendProtocol | None:
+        """The protocol that is asked for; None where nothing is said."""
+        if self.protocol is None and self.secure_backends:
+            return BackendProtocol.HTTPS
+        return self.protocol
+
+    @property
+    def tls_settings(self) -> TlsSettings:
+        """What is asked of TLS, apart from what the Secret holds."""
+        return TlsSettings(self.verify, self.depth, self.name, self.send_name, self.versions, self.ciphers)
+
+
+UPSTREAMS: Final = Family(
+    name="upstreams",
+    annotations={
+        "backend-protocol": Annotation("protocol", parse_protocol),
+        "secure-backends": Annotation("secure_backends", parse_boolean, True, "HTTPS is spoken"),
+        "proxy-ssl-secret": Annotation(
+            "secret", parse_secret, UNREADABLE_SECRET, "backends that are spoken to over TLS answer 503"
+        ),
+        "proxy-ssl-verify": Annotation("verify", parse_switch, True, "certificates are verified"),
+        "proxy-ssl-verify-depth": Annotation("depth", parse_depth),
+        "proxy-ssl-name": Annotation("name", parse_name),
+        "proxy-ssl-server-name": Annotation("send_name", parse_switch),
+        "proxy-ssl-protocols": Annotation("versions", parse_versions),
+        "proxy-ssl-ciphers": Annotation("ciphers", parse_ciphers),
+    },
+)

@@ -1,0 +1,291 @@
+"""The API server over HTTP, by way of the ``kubernetes`` package.
+
+Only this module and ``credentials``, which loads the configuration, touch that package.  Used
+of it here: ``ApiClient`` with ``param_serialize`` and ``call_api``, for credentials, TLS,
+proxies and the connection pool.  Its watch, informer and retries are not used; who calls here
+decides what an error means.
+
+Everything here blocks, and belongs into threads of our own.  The package is slow to import,
+so it is imported when the configuration is loaded.  What fails is a ``StartError`` while
+loading, and a ``KubernetesError`` afterwards.
+"""
+
+import http.client
+import json
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import urllib3
+from attrs import frozen
+from twisted.logger import Logger
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, ReadTimeoutError
+
+from ingress.cluster.api.api_status import (
+    BROKEN,
+    NO_CREDENTIALS,
+    SILENT,
+    UNREACHABLE,
+    error_from_status,
+    one_line,
+)
+from ingress.cluster.api.credentials import CredentialSource
+from ingress.cluster.api.interruption import Interruption, pool_classes
+from ingress.errors import KubernetesError, StartError
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient, Configuration
+    from kubernetes.client.api_client import RequestSerialized
+
+log = Logger()
+
+_CHUNK_BYTES = 64 * 1024
+_RENEWAL_PAUSE_SECONDS = 10.0
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+"""A patch in which null removes a field and a list replaces a list (RFC 7396)."""
+
+
+def user_agent() -> str:
+    """The ``User-Agent`` of our requests; without a version when run from bare sources."""
+    try:
+        return f"txingress/{version('txingress')}"
+    except PackageNotFoundError:
+        return "txingress"
+
+
+@frozen
+class ApiRequest:
+    """One request; *body* is JSON of the media type *content_type*.
+
+    *timeouts* are the seconds for connecting and for each silence; None for those of the access.
+    *wants_answer* says that the object is of interest that comes back, and not only that it came.
+    """
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: Mapping[str, Any] | None = None
+    content_type: str = JSON
+    timeouts: tuple[float, float] | None = None
+    wants_answer: bool = True
+
+
+class ApiAccess:
+    """Address and credentials of one API server, shared by all threads that talk to it.
+
+    *connect_seconds* bounds connecting, *read_seconds* the silence before and between bytes
+    of an answer: a healthy watch sends a bookmark about every 60 s, so one that is silent for
+    75 s is dead, whatever its socket says.
+    """
+
+    def __init__(
+        self,
+        credentials: CredentialSource,
+        *,
+        connect_seconds: float = 5.0,
+        read_seconds: float = 75.0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._credentials = credentials
+        self.timeouts = (connect_seconds, read_seconds)
+        self._clock = clock
+        self._lock = Lock()
+        self._configuration: Configuration | None = None
+        self._generation = 0
+        self._renewed = 0.0
+        self.namespace = ""
+        """The namespace that we are in, or that the kubeconfig names; known once loaded."""
+
+    def load(self) -> str:
+        """Load the configuration; return the API server's address.  Raises ``StartError``."""
+        with self._lock:
+            configuration = self._read()
+            self.namespace = self._credentials.namespace()
+            if not configuration.verify_ssl:
+                log.warn("the certificate of the API server {host} is not verified", host=configuration.host)
+                urllib3.disable_warnings(InsecureRequestWarning)
+        return str(configuration.host)
+
+    def renew(self, generation: int) -> None:
+        """Load credentials anew, because those of *generation* were refused.
+
+        Does nothing when another thread did so already, or when the last time is not long ago.
+        """
+        with self._lock:
+            now = self._clock()
+            if generation != self._generation or now - self._renewed < _RENEWAL_PAUSE_SECONDS:
+                return
+            try:
+                self._read()
+            except StartError as error:
+                self._renewed = now
+                log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
+
+    def client(self, generation: int) -> "tuple[int, ApiClient] | None":
+        """A client with the present credentials, or None when *generation* has them."""
+        with self._lock:
+            if generation == self._generation:
+                return None
+            from kubernetes.client import ApiClient
+
+            return self._generation, ApiClient(self._configuration)
+
+    def prepare(self, client: "ApiClient", request: ApiRequest) -> "RequestSerialized":
+        """Give *request* its credentials, which may be read anew here, or by a plugin."""
+        headers = {"Accept": JSON}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        with self._lock:
+            return client.param_serialize(
+                request.method,
+                request.path,
+                query_params=list(request.query),
+                header_params=headers,
+                body=request.body,
+                auth_settings=["BearerToken"],
+            )
+
+    def _read(self) -> "Configuration":
+        self._configuration = self._credentials.load(again=self._configuration is not None)
+        self._generation += 1
+        self._renewed = self._clock()
+        return self._configuration
+
+
+class ApiConnection:
+    """Requests of one thread, one at a time, over connections of its own."""
+
+    def __init__(self, access: ApiAccess) -> None:
+        self._access = access
+        self._interruption = Interruption()
+        self._generation = 0
+        self._client: ApiClient | None = None
+
+    def get(self, path: str, query: list[tuple[str, str]]) -> "ApiResponse":
+        """Ask for *path*, as ``send`` does."""
+        return self.send(ApiRequest("GET", path, tuple(query)))
+
+    def send(self, request: ApiRequest) -> "ApiResponse":
+        """Send *request*; return the answer when its head is there and says success.
+
+        The caller closes the answer.  Raises ``KubernetesError``.  Nothing is repeated: whether
+        a write that failed was done all the same is for the caller to find out.
+        """
+        if self._interruption.is_interrupted:
+            raise KubernetesError(0, BROKEN, "interrupted")
+        client = self._present_client()
+        try:
+            prepared = self._access.prepare(client, request)
+        except Exception as error:
+            # The loaders of the package raise whatever an unreadable file or a bad plugin brings up.
+            raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
+        timeouts = request.timeouts or self._access.timeouts
+        try:
+            answer = client.call_api(*prepared, _request_timeout=timeouts).response
+        except ReadTimeoutError:
+            raise KubernetesError(0, UNREACHABLE, "no answer in time") from None
+        except Exception as error:
+            # Apart from urllib3's errors: ApiException for TLS, ValueError for a token with a line end.
+            raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
+        response = ApiResponse(answer)
+        if not 200 <= answer.status <= 299:
+            raise response.refusal(request.path)
+        return response
+
+    def renew_credentials(self) -> None:
+        """Ask for other credentials than those used last."""
+        self._access.renew(self._generation)
+
+    def interrupt(self) -> None:
+        """Break off what is going on, now and for good.  Any thread."""
+        self._interruption.interrupt()
+
+    def close(self) -> None:
+        """Close idle connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+            self._generation = 0
+
+    def _present_client(self) -> "ApiClient":
+        new = self._access.client(self._generation)
+        if new is not None:
+            self.close()
+            self._generation, self._client = new
+            self._client.user_agent = user_agent()
+            self._client.rest_client.pool_manager.pool_classes_by_scheme = pool_classes(self._interruption)
+        assert self._client is not None, "load() comes before send()"
+        return self._client
+
+
+class ApiResponse:
+    """The body of an answer, read in chunks as they arrive or as a whole."""
+
+    def __init__(self, response: urllib3.HTTPResponse) -> None:
+        self._response = response
+
+    def read_chunk(self) -> bytes:
+        """The bytes that are there, at least one; empty at the proper end.
+
+        Raises ``KubernetesError`` with the reason ``Silent`` or ``Broken``.
+        """
+        return self._read(lambda: self._response.read1(_CHUNK_BYTES))
+
+    def read_all(self) -> bytes:
+        """The whole rest.  Raises ``KubernetesError``."""
+        return self._read(self._response.read)
+
+    def refusal(self, path: str) -> KubernetesError:
+        """Read the answer as the refusal of a request for *path*, and close it."""
+        status: object
+        try:
+            body = self._read(lambda: self._response.read(_CHUNK_BYTES))
+            status = json.loads(body)
+        except (KubernetesError, ValueError):
+            # Not in the words of an API server; its HTTP status has to do.
+            status = None
+        if self._response.status == 404 and not _names_object(status):
+            # What an API server says of a kind that it does not know is a Status, or plain text.
+            status = {"reason": "NotFound", "message": f"it does not serve {path}, as Kubernetes 1.25 does"}
+        self.close()
+        return error_from_status(
+            status,
+            self._response.status,
+            self._response.reason or "",
+            self._response.headers.get("Retry-After"),
+        )
+
+    def close(self) -> None:
+        """Close the connection, unless the answer was read to its end."""
+        self._response.close()
+
+    def _read(self, read: Callable[[], bytes]) -> bytes:
+        try:
+            return read()
+        except ReadTimeoutError:
+            raise KubernetesError(0, SILENT, "no byte in time") from None
+        except (HTTPError, OSError, http.client.HTTPException, ValueError) as error:
+            raise KubernetesError(0, BROKEN, _reason(error, "the answer broke off")) from None
+
+
+def _names_object(status: object) -> bool:
+    details = status.get("details") if isinstance(status, dict) else None
+    return isinstance(details, dict) and bool(details.get("name"))
+
+
+def _reason(error: BaseException, otherwise: str = "") -> str:
+    """Why a request failed, in words without addresses of Python objects.
+
+    What the system or TLS says counts most; *otherwise* stands for what only a parser says.
+    """
+    innermost = error
+    while (inner := innermost.__cause__ or innermost.__context__) is not None:
+        innermost = inner
+    if isinstance(innermost, OSError):
+        text = getattr(innermost, "verify_message", None) or innermost.strerror or str(innermost)
+        return one_line(f"{text}: {innermost.filename}" if innermost.filename else text)
+    return otherwise or one_line(str(innermost)) or type(innermost).__name__

@@ -1,0 +1,292 @@
+"""The API server as a source of objects: one reflector thread for each kind and namespace.
+
+The reactor thread only starts and stops threads here.  Loading the configuration may read
+files and run a plugin, so it has a thread too, as has waiting for the threads to end.
+
+Secrets come last: which of them are needed is known when all Ingresses and classes are, and
+no others are kept (``ingress.cluster.secrets.needed_secrets``).
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Set
+from random import random as random_number
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.cluster.api.api_client import ApiAccess, ApiConnection
+from ingress.cluster.api.credentials import CredentialSource
+from ingress.cluster.api.outage import Outage
+from ingress.cluster.api.server_addresses import addresses_of, port_of
+from ingress.cluster.delta_queue import DeltaQueue
+from ingress.cluster.kinds import KINDS, KindRead
+from ingress.cluster.secrets.needed_secrets import ReferencedSecrets
+from ingress.cluster.secrets.secret_reader import REFRESH_SECONDS, SecretReader
+from ingress.cluster.secrets.secret_references import SecretReferences
+from ingress.cluster.secrets.secret_rights import rights_awaited
+from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.source import Sink
+from ingress.cluster.watching.reflector import Reflector, reflector_name
+from ingress.metrics.watch import WatchMetrics
+from ingress.model.objects import Kind, ObjectKey
+from ingress.process.yielding import YieldToTraffic
+from ingress.translate.options import TranslateOptions
+from ingress.translate.references import needs_of_options
+
+log = Logger()
+
+_STOP_SECONDS = 1.0
+
+_Scope = tuple[KindRead, str]
+
+
+class ApiServerSource:
+    """Reads all kinds from one API server, in all *namespaces* when none are given.
+
+    IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
+    *options* decide which Ingresses are ours, and so which Secrets are needed.
+    *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
+    selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
+    is.  *reactor* has ``callFromThread`` and
+    ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
+    are those of ``ingress.cluster.api.api_client.ApiAccess``, *backoff_seconds* is the wait after a
+    first error, *refresh_seconds* that of ``ingress.cluster.secrets.secret_reader``.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        *,
+        kubeconfig: str | None,
+        context: str | None,
+        server: str | None,
+        namespaces: tuple[str, ...],
+        options: TranslateOptions,
+        watch_secrets: bool = True,
+        secret_selector: str = KINDS[Kind.SECRET].field_selector,
+        single_service: ObjectKey | None = None,
+        metrics: WatchMetrics | None = None,
+        environ: Mapping[str, str] = os.environ,
+        connect_seconds: float = 5.0,
+        read_seconds: float = 75.0,
+        backoff_seconds: float = 0.8,
+        refresh_seconds: float = REFRESH_SECONDS,
+        clock: Callable[[], float] = monotonic,
+        random: Callable[[], float] = random_number,
+    ) -> None:
+        self._reactor = reactor
+        self._access = ApiAccess(
+            CredentialSource(kubeconfig, context, server, environ),
+            connect_seconds=connect_seconds,
+            read_seconds=read_seconds,
+            clock=clock,
+        )
+        reads = {**KINDS, Kind.SECRET: evolve(KINDS[Kind.SECRET], field_selector=secret_selector)}
+        self._scopes: list[_Scope] = []
+        self._secret_scopes: list[_Scope] = []
+        for read in reads.values():
+            if read.kind is not Kind.SECRET:
+                self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
+            elif watch_secrets:
+                self._secret_scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
+        if single_service is not None and namespaces and single_service.namespace not in namespaces:
+            named = f"metadata.name={single_service.name}"
+            read = evolve(KINDS[Kind.SERVICE], field_selector=named, optional=True)
+            self._scopes.append((read, single_service.namespace))
+        self._namespaces = namespaces
+        self._options = options
+        self._metrics = metrics or WatchMetrics()
+        self._backoff_seconds = backoff_seconds
+        self._refresh_seconds = refresh_seconds
+        self._clock = clock
+        self._random = random
+        self.outage = Outage(clock)
+        """What all who ask this API server say together when it is away."""
+        self.yielding = YieldToTraffic()
+        """What the threads hold while they decode."""
+        self._watched = WatchedSecrets()
+        self._delta_queue: DeltaQueue | None = None
+        self._secrets: ReferencedSecrets | None = None
+        self._reader: SecretReader | None = None
+        self._reflectors: dict[str, Reflector] = {}
+        self._addresses: frozenset[str] = frozenset()
+        self._port = 0
+        self._secrets_have_begun = False
+        self._is_stopping = False
+
+    def start(self, sink: Sink) -> Deferred[None]:
+        """Load the configuration and begin to read.  Fails with ``StartError``.
+
+        When ``stop`` comes before the configuration is loaded, it fires with None all the same.
+        """
+        started: Deferred[None] = Deferred()
+        references = SecretReferences(self._options)
+        self._secrets = ReferencedSecrets(sink, references, self._watched, self._metrics)
+        self._reader = self._make_reader(self._secrets)
+        self._delta_queue = DeltaQueue(
+            self._reactor.callFromThread,
+            self._secrets,
+            (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
+            self._progressed,
+            soon=lambda deliver: self._reactor.callLater(0, deliver),
+        )
+        Thread(target=self._load, args=(started,), name="ingress credentials", daemon=True).start()
+        return started
+
+    def stop(self) -> Deferred[None]:
+        """Stop the threads; fires when they ended, or after a second without those that did not.
+
+        They are daemon threads: one that is still connecting does not keep the process.
+        """
+        stopped: Deferred[None] = Deferred()
+        self._is_stopping = True
+        if self._delta_queue is not None:
+            self._delta_queue.stop()
+        if self._reader is not None:
+            self._reader.stop()
+        for reflector in self._reflectors.values():
+            reflector.stop()
+        Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
+        return stopped
+
+    def addresses(self) -> frozenset[str]:
+        """The IP addresses of the API server, as far as they are known."""
+        return self._addresses
+
+    def endpoints(self) -> frozenset[tuple[str, int]]:
+        """The IP addresses and the port of the API server, as far as they are known."""
+        return frozenset((address, self._port) for address in self._addresses)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that we are in, once started."""
+        return self._access.namespace
+
+    def connection(self) -> ApiConnection:
+        """Make a connection to the same API server with the same credentials, once started."""
+        return ApiConnection(self._access)
+
+    def rouse(self) -> None:
+        """Let all reflectors try again that wait for the API server, since it answers.  Any thread."""
+        for reflector in tuple(self._reflectors.values()):
+            reflector.rouse()
+
+    def missing(self) -> tuple[str, ...]:
+        """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""
+        if self._delta_queue is None or self._secrets is None:
+            return tuple(reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes))
+        lists = []
+        for name in self._delta_queue.missing():
+            reflector = self._reflectors.get(name)
+            trouble = reflector.trouble if reflector is not None else ""
+            lists.append(f"{name}: {trouble}" if trouble else name)
+        return (*lists, *self._secrets.missing())
+
+    def _load(self, started: Deferred[None]) -> None:
+        """Thread: load the configuration, and let the reactor go on."""
+        try:
+            url = self._access.load()
+        except Exception:
+            # StartError, or a bug; either way the one who waits must learn of it.
+            self._reactor.callFromThread(started.errback, Failure())
+        else:
+            self._reactor.callFromThread(self._begin, started)
+            # Nobody waits for this: the objects that it is needed for come later.
+            self._port = port_of(url)
+            self._addresses = addresses_of(url)
+
+    def _begin(self, started: Deferred[None]) -> None:
+        if not self._is_stopping:
+            self._reflect(self._scopes)
+        started.callback(None)
+
+    def _progressed(self) -> None:
+        """See whether it is the turn of the Secrets: when all that decides about them is known."""
+        assert self._delta_queue is not None and self._secrets is not None
+        if self._secrets_have_begun:
+            # A list of Secrets that was refused may have come.
+            self._secrets.read_changed()
+            return
+        missing = self._delta_queue.missing()
+        deciding = (Kind.INGRESS, Kind.INGRESS_CLASS)
+        if any(reflector_name(*scope) in missing for scope in self._scopes if scope[0].kind in deciding):
+            return
+        self._secrets_have_begun = True
+        self._secrets.begin(list_follows=bool(self._secret_scopes))
+        self._reflect(self._secret_scopes)
+
+    def _reflect(self, scopes: "list[_Scope]") -> None:
+        assert self._delta_queue is not None
+        for read, namespace in scopes:
+            name = reflector_name(read, namespace)
+            self._reflectors[name] = Reflector(
+                read,
+                namespace,
+                ApiConnection(self._access),
+                self._delta_queue,
+                self._options.annotations_prefix,
+                decoding=self.yielding,
+                clock=self._clock,
+                random=self._random,
+                backoff_seconds=self._backoff_seconds,
+                selection=self._watched if read.kind is Kind.SECRET else None,
+                counts=self._metrics.reflector(read.kind, namespace, self._clock),
+                regained=self.rouse,
+                outage=self.outage,
+                # With Roles alone nobody may read what belongs to no namespace.
+                is_dispensable=bool(self._namespaces) and not read.namespaced,
+            )
+            self._reflectors[name].start()
+
+    def _make_reader(self, secrets: ReferencedSecrets) -> SecretReader:
+        reader = SecretReader(
+            self._reactor,
+            lambda: ApiConnection(self._access),
+            KINDS[Kind.SECRET],
+            self._watched,
+            deliver=secrets.deliver,
+            changed=secrets.read_changed,
+            decoding=self.yielding,
+            clock=self._clock,
+            random=self._random,
+            backoff_seconds=self._backoff_seconds,
+            refresh_seconds=self._refresh_seconds,
+            metrics=self._metrics,
+            outage=self.outage,
+        )
+        secrets.attach(reader, self._rights_awaited)
+        return reader
+
+    def _rights_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
+        refused = {
+            namespace
+            for read, namespace in self._secret_scopes
+            if (reflector := self._reflectors.get(reflector_name(read, namespace))) is not None
+            and reflector.is_refused
+        }
+        return rights_awaited(
+            needed,
+            forbidden,
+            operators=needs_of_options(self._options),
+            namespaces=self._namespaces,
+            refused_lists=refused if self._secret_scopes else None,
+        )
+
+    def _join(self, stopped: Deferred[None]) -> None:
+        """Thread: wait for the reflectors."""
+        deadline = monotonic() + _STOP_SECONDS
+        late = [
+            name
+            for name, reflector in self._reflectors.items()
+            if not reflector.join(max(0.0, deadline - monotonic()))
+        ]
+        if self._reader is not None and not self._reader.join(max(0.0, deadline - monotonic())):
+            late.append("single Secrets")
+        if late:
+            log.info("not waiting for the threads of {names}", names=", ".join(late))
+        self._reactor.callFromThread(stopped.callback, None)

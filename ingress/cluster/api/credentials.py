@@ -1,0 +1,206 @@
+"""Where the address and the credentials of the API server are found.
+
+In this order: the kubeconfig that was named, the ones that ``KUBECONFIG`` names, the service
+account of the pod we run in, ``~/.kube/config``, and a bare server URL without credentials.
+Loading blocks, and may run a credential plugin; it belongs into a thread.
+
+Error messages never quote a kubeconfig: it holds keys and tokens.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import yaml
+from attrs import frozen
+from twisted.logger import Logger
+
+from ingress.cluster.api.api_status import one_line
+from ingress.errors import StartError
+
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
+
+log = Logger()
+
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@frozen
+class CredentialSource:
+    """What the operator said about the API server; None leaves it to the environment.
+
+    *server* is a URL that replaces the configured one.  *environ* stands for ``os.environ``.
+    """
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    server: str | None = None
+    environ: Mapping[str, str] = os.environ
+    service_account_directory: Path = SERVICE_ACCOUNT_DIRECTORY
+
+    def load(self, *, again: bool = False) -> "Configuration":
+        """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
+
+        Raises ``StartError``.
+        """
+        from kubernetes.client import Configuration
+
+        configuration = Configuration()
+        if self.server is not None:
+            _check_url("--server", self.server)
+        origin = self._fill(configuration)
+        configuration.retries = False
+        configuration.keep_alive = True
+        _refine(configuration, self.server)
+        _check_url(origin, configuration.host)
+        if not again:
+            log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
+            _log_proxy(configuration)
+        return configuration
+
+    def namespace(self) -> str:
+        """The namespace that we are in: by ``POD_NAMESPACE``, else by where the credentials come from.
+
+        A service account says it in a file, a kubeconfig in its context; ``default`` when nobody does.
+        """
+        named = self.environ.get("POD_NAMESPACE", "")
+        files = self._kubeconfig_files()
+        try:
+            if not named and files:
+                named = _namespace_of_context(files, self.context)
+            elif not named and self._is_in_pod():
+                named = (self.service_account_directory / "namespace").read_text(encoding="utf-8").strip()
+        except Exception as error:
+            # A file that is not of the shape of a kubeconfig makes this stumble anywhere.
+            log.warn("the namespace we are in cannot be read: {reason}", reason=type(error).__name__)
+        return named if _NAMESPACE.fullmatch(named) else "default"
+
+    def _kubeconfig_files(self) -> str:
+        """The kubeconfig to use, several with colons between them; empty for none."""
+        files = self.kubeconfig or self.environ.get("KUBECONFIG")
+        home = self.environ.get("HOME")
+        if files or self._is_in_pod() or not home:
+            return files or ""
+        at_home = Path(home) / ".kube" / "config"
+        return str(at_home) if at_home.is_file() else ""
+
+    def _is_in_pod(self) -> bool:
+        return self.context is None and bool(self.environ.get("KUBERNETES_SERVICE_HOST"))
+
+    def _fill(self, configuration: "Configuration") -> str:
+        """Load from the first place that there is; return what to call it."""
+        files = self._kubeconfig_files()
+        if files:
+            return self._fill_from_kubeconfig(configuration, files)
+        if self._is_in_pod():
+            return self._fill_from_service_account(configuration)
+        if self.server is not None and self.context is None:
+            configuration.host = self.server
+            return "without credentials"
+        raise StartError(
+            "no API server to read from: name a kubeconfig, or run in a pod with a service account,"
+            " or read manifests instead"
+        )
+
+    def _fill_from_kubeconfig(self, configuration: "Configuration", files: str) -> str:
+        from kubernetes.config import ConfigException, load_kube_config
+
+        origin = f"kubeconfig {files}"
+        if not any(Path(file).expanduser().is_file() for file in files.split(os.pathsep) if file):
+            raise StartError(f"{origin}: no such file")
+        # The package's default, which must not be taken for an address that the file gives.
+        configuration.host = ""
+        try:
+            load_kube_config(files, self.context, configuration, persist_config=False)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f" in line {mark.line + 1}" if mark is not None else ""
+            raise StartError(f"{origin}: not YAML{where}") from None
+        except OSError as error:
+            file = f" {error.filename}" if error.filename else ""
+            raise StartError(f"{origin}: {error.strerror or 'cannot be read'}{file}") from None
+        except ConfigException as error:
+            # What follows " in " is a path within the file, and that quotes whole entries.
+            raise StartError(f"{origin}: {one_line(str(error).split(' in ', 1)[0])}") from None
+        except Exception as error:
+            # The loader trusts the shape of the file; a list for a mapping makes it stumble anywhere.
+            raise StartError(f"{origin}: not the shape of a kubeconfig ({type(error).__name__})") from None
+        if not configuration.host:
+            raise StartError(f"{origin}: the cluster has no server")
+        return f"{origin}, context {self.context}" if self.context else origin
+
+    def _fill_from_service_account(self, configuration: "Configuration") -> str:
+        from kubernetes.config import ConfigException
+        from kubernetes.config.incluster_config import InClusterConfigLoader
+
+        token = self.service_account_directory / "token"
+        authority = self.service_account_directory / "ca.crt"
+        try:
+            InClusterConfigLoader(str(token), str(authority), environ=self.environ).load_and_set(
+                configuration
+            )
+        except (ConfigException, OSError) as error:
+            raise StartError(f"service account of the pod: {one_line(str(error))}") from None
+        return "service account of the pod"
+
+
+def _namespace_of_context(files: str, context: str | None) -> str:
+    """The namespace of a context of a kubeconfig, by default of its current one; empty when it has none.
+
+    Of several files the first one counts that says it, as for everything else.
+    """
+    contexts: dict[str, Any] = {}
+    for file in files.split(os.pathsep):
+        path = Path(file).expanduser()
+        if not file or not path.is_file():
+            continue
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        context = context or config.get("current-context")
+        for entry in config.get("contexts") or ():
+            contexts.setdefault(entry["name"], entry["context"])
+    return str(contexts.get(context or "", {}).get("namespace") or "")
+
+
+def _refine(configuration: "Configuration", server: str | None) -> None:
+    """Make *server*, and a token without a line end, hold against the loaders.
+
+    A loader leaves a hook that writes its address and token into the configuration before
+    each request, and that puts itself back in place; so ours does the same behind it.
+    """
+    loaders_hook: Callable[[Any], None] | None = configuration.refresh_api_key_hook
+
+    def refine(configuration: Any) -> None:
+        if loaders_hook is not None:
+            loaders_hook(configuration)
+            configuration.refresh_api_key_hook = refine
+        if server is not None:
+            configuration.host = server.rstrip("/")
+        token = configuration.api_key.get("BearerToken")
+        if token is not None:
+            configuration.api_key["BearerToken"] = token.strip()
+
+    refine(configuration)
+
+
+def _check_url(origin: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise StartError(f"{origin}: {one_line(url)} is not an http or https URL")
+
+
+def _log_proxy(configuration: "Configuration") -> None:
+    """Say that a proxy is used, since the environment may have named it; without its password."""
+    from kubernetes.client.rest import should_bypass_proxies
+
+    if configuration.proxy and not should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+        proxy = urlsplit(configuration.proxy).hostname
+        log.info("the API server is reached through the proxy {proxy}", proxy=proxy)

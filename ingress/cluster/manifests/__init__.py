@@ -1,0 +1,1 @@
+"""Manifests on disk as a source of objects."""

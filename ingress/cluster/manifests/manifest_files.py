@@ -1,0 +1,187 @@
+"""The content of a manifest file: from its text to projections of the objects in it.
+
+Pure: it opens no file and knows no directory.  Objects of kinds that are not read
+are passed over in silence, for most real files are full of Deployments.  What looks
+like an object of ours and is not becomes a problem of the file, with its line.
+"""
+
+from attrs import evolve, frozen
+
+from ingress.cluster.manifests.documents import Document, DocumentError, read_json, read_yaml
+from ingress.cluster.projecting.fields import RawObject, is_object, shape_of
+from ingress.cluster.projecting.project import SERVICE_NAME_LABEL, kind_of, project
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection, Secret
+from ingress.model.problems import Problem, Reason
+from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
+
+DEFAULT_NAMESPACE = "default"
+"""Where an object of a manifest belongs that names no namespace, as for ``kubectl apply``."""
+
+MAX_LIST_DEPTH = 8
+"""How deep lists of objects may stand in lists."""
+
+_SECRET_KEYS = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
+_OUR_KINDS = frozenset(kind.value for kind in Kind if kind not in (Kind.MANIFEST, Kind.WATCH))
+_OUR_GROUPS = frozenset(("", "extensions", "networking.k8s.io", "discovery.k8s.io"))
+
+
+@frozen
+class ManifestObject:
+    """An object of a manifest: where it stands, and what it gave."""
+
+    id: ObjectId
+    projection: Projection
+    line: int
+
+
+@frozen
+class ManifestContent:
+    """What a manifest file says.
+
+    *objects* are in file order and may name one object twice.  *is_broken* says that the
+    text could not be read to its end: then there are no objects, and *problems* say why.
+    """
+
+    objects: tuple[ManifestObject, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    is_broken: bool = False
+
+
+def broken_content(source_name: str, message: str) -> ManifestContent:
+    """Return the content of a file that cannot be read, with the reason why."""
+    return ManifestContent((), (_problem(source_name, message, Reason.MALFORMED_MANIFEST),), True)
+
+
+def read_manifest(content: bytes, source_name: str, annotations_prefix: str) -> ManifestContent:
+    """Read the bytes of a manifest file, UTF-8 text; never raises."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return broken_content(source_name, f"line {line}: is not UTF-8 text")
+    return read_manifest_text(text, source_name, annotations_prefix)
+
+
+def read_manifest_text(text: str, source_name: str, annotations_prefix: str) -> ManifestContent:
+    """Read the text of a manifest file, YAML or JSON; *source_name* is for messages.  Never raises."""
+    try:
+        documents = _documents(text, source_name)
+    except DocumentError as error:
+        return broken_content(source_name, f"line {error.line}: {error.reason}{_template_hint(text)}")
+    reading = _Reading(source_name, annotations_prefix)
+    for document in documents:
+        reading.document(document)
+    return ManifestContent(tuple(reading.objects), tuple(reading.problems))
+
+
+def _documents(text: str, source_name: str) -> list[Document]:
+    # JSON is YAML too, but its own decoder is many times faster.
+    if not text.lstrip().startswith(("{", "[")):
+        return read_yaml(text)
+    try:
+        return read_json(text)
+    except DocumentError:
+        if source_name.lower().endswith(".json"):
+            raise
+        return read_yaml(text)
+
+
+def _template_hint(text: str) -> str:
+    position = text.find("{{")
+    if position < 0:
+        return ""
+    line = text.count("\n", 0, position) + 1
+    return f"; line {line} holds {{{{: a template must be rendered first, as with 'helm template'"
+
+
+def _project(kind: Kind, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
+    """Project an object; of a Secret all keys that anybody might need, for nobody has said yet which."""
+    key, projection = project(kind, raw, annotations_prefix, _SECRET_KEYS)
+    if isinstance(projection.value, Secret):
+        projection = evolve(projection, value=evolve(projection.value, asked=TLS_KEYS))
+    return key, projection
+
+
+def _problem(source_name: str, message: str, reason: Reason, field: str = "") -> Problem:
+    return Problem(Kind.MANIFEST.value, "", source_name, reason, message, field)
+
+
+class _Reading:
+    """Gathers the objects and problems of one file."""
+
+    def __init__(self, source_name: str, annotations_prefix: str) -> None:
+        self._source_name = source_name
+        self._annotations_prefix = annotations_prefix
+        self.objects: list[ManifestObject] = []
+        self.problems: list[Problem] = []
+
+    def document(self, document: Document) -> None:
+        if document.value is None:
+            return
+        known = len(self.objects) + len(self.problems)
+        self._object(document.value, document, 0)
+        if len(self.objects) + len(self.problems) > known:
+            for line, name in document.repeated:
+                self._report(line, f"the field {name!r} stands twice; its last value is used")
+
+    def _report(self, line: int, message: str, field: str = "") -> None:
+        message = f"line {line}: {message}"
+        self.problems.append(_problem(self._source_name, message, Reason.MALFORMED_OBJECT, field))
+
+    def _object(self, raw: object, document: Document, depth: int) -> None:
+        line = document.line_of(raw)
+        if not is_object(raw):
+            self._report(line, f"an object is wanted, but this is {shape_of(raw)}")
+            return
+        version, kind_name = raw.get("apiVersion"), raw.get("kind")
+        if not isinstance(version, str) or not isinstance(kind_name, str):
+            self._report(line, "is no Kubernetes object: apiVersion and kind must both be there, as text")
+            return
+        kind = kind_of(version, kind_name)
+        if kind is not None:
+            self._projected(kind, raw, line)
+        elif kind_name.endswith("List"):
+            entry_kind = kind_name.removesuffix("List")
+            if (version, kind_name) == ("v1", "List") or kind_of(version, entry_kind) is not None:
+                self._list(raw, version, entry_kind, document, depth)
+        elif kind_name in _OUR_KINDS and version.rpartition("/")[0] in _OUR_GROUPS:
+            self._report(
+                line, f"apiVersion {version!r} has no kind {kind_name} that can be read", "apiVersion"
+            )
+
+    def _list(self, raw: RawObject, version: str, entry_kind: str, document: Document, depth: int) -> None:
+        entries = raw.get("items")
+        if entries is None:
+            return
+        if not isinstance(entries, list):
+            self._report(document.line_of(raw), f"must be a list, but is {shape_of(entries)}", "items")
+            return
+        if depth >= MAX_LIST_DEPTH:
+            self._report(document.line_of(raw), "lists stand too deep in lists", "items")
+            return
+        for entry in entries:
+            if entry_kind and is_object(entry) and "kind" not in entry and "apiVersion" not in entry:
+                # The objects of a typed list leave out what the list says for all of them.
+                kind = kind_of(version, entry_kind)
+                if kind is not None:
+                    self._projected(kind, {**entry, "apiVersion": version}, document.line_of(entry))
+                    continue
+            self._object(entry, document, depth + 1)
+
+    def _projected(self, kind: Kind, raw: RawObject, line: int) -> None:
+        metadata = raw.get("metadata")
+        if is_object(metadata) and metadata.get("namespace") in (None, ""):
+            raw = {**raw, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
+        key, projection = _project(kind, raw, self._annotations_prefix)
+        if key is None:
+            for problem in projection.problems:
+                name = f" {problem.name}" if problem.name else ""
+                where = f"{problem.field} " if problem.field else ""
+                self._report(line, f"{kind}{name}: {where}{problem.message}")
+            return
+        if kind is Kind.ENDPOINT_SLICE and projection.value is None and not projection.problems:
+            message = f"has no label {SERVICE_NAME_LABEL}, so it belongs to no Service"
+            reason = Reason.MALFORMED_OBJECT
+            problem = Problem(kind.value, key.namespace, key.name, reason, message, "metadata.labels")
+            projection = evolve(projection, problems=(problem,))
+        self.objects.append(ManifestObject((kind, key), projection, line))

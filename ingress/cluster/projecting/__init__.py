@@ -1,0 +1,1 @@
+"""Objects of the API to the small frozen values that are kept of them."""

@@ -1,0 +1,309 @@
+"""The projection of raw cluster objects to the small values that this controller keeps.
+
+``project`` is total: for whatever a JSON or YAML decoder gave it returns a value,
+or none, and the problems met.  Values are kept as they were written; only what is
+not of the API's shape is lost, with a ``Problem`` that names the field.  Whether a
+host, a path or a port makes sense is for ``ingress.translate`` to judge.
+
+It runs in the sources' threads and touches nothing but its arguments.
+
+Sources: ``networking.k8s.io/v1``, ``discovery.k8s.io/v1`` and core ``v1``, and the
+``v1beta1`` versions of the first two.
+"""
+
+import binascii
+import re
+from functools import lru_cache
+from sys import intern
+
+from ingress.cluster.projecting.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
+from ingress.cluster.projecting.object_meta import meta_of
+from ingress.cluster.projecting.project_ingress import project_ingress
+from ingress.model.objects import (
+    ClusterObject,
+    EndpointSlice,
+    IngressClass,
+    Kind,
+    ObjectKey,
+    Projection,
+    Secret,
+    Service,
+    ServicePort,
+    SlicePort,
+)
+from ingress.model.problems import Reason
+from ingress.model.secrets import TLS_KEYS
+
+SERVICE_NAME_LABEL = "kubernetes.io/service-name"
+DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
+
+_CONDITIONS = ("ready", "serving", "terminating")
+_FLAGS = frozenset((bool, type(None)))
+
+MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
+"""The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
+
+_KINDS = {
+    ("networking.k8s.io/v1", "Ingress"): Kind.INGRESS,
+    ("networking.k8s.io/v1beta1", "Ingress"): Kind.INGRESS,
+    ("extensions/v1beta1", "Ingress"): Kind.INGRESS,
+    ("networking.k8s.io/v1", "IngressClass"): Kind.INGRESS_CLASS,
+    ("networking.k8s.io/v1beta1", "IngressClass"): Kind.INGRESS_CLASS,
+    ("discovery.k8s.io/v1", "EndpointSlice"): Kind.ENDPOINT_SLICE,
+    ("discovery.k8s.io/v1beta1", "EndpointSlice"): Kind.ENDPOINT_SLICE,
+    ("v1", "Service"): Kind.SERVICE,
+    ("v1", "Secret"): Kind.SECRET,
+}
+_DEPRECATED = frozenset(version for version, _ in _KINDS if version.endswith("beta1"))
+
+# What can stand in a key without ambiguity.  The API is stricter (lower case, no
+# underscores); a manifest that it would refuse can still be tried out.
+_MOST_CHARACTERS = 253
+_OBJECT_NAME = re.compile(rf"[-A-Za-z0-9._]{{1,{_MOST_CHARACTERS}}}")
+
+
+def kind_of(api_version: str, kind: str) -> Kind | None:
+    """Return the kind that *api_version* and *kind* of an object name, None if it is not read."""
+    return _KINDS.get((api_version, kind))
+
+
+def project(
+    kind: Kind,
+    raw: object,
+    annotations_prefix: str,
+    secret_keys: frozenset[str] = TLS_KEYS,
+    known_as: ObjectKey | None = None,
+) -> tuple[ObjectKey | None, Projection]:
+    """Project *raw*, an object of *kind*; never raises.
+
+    Of a Secret, only the content of *secret_keys* is kept.  *known_as* is the key that the caller keeps
+    already: if it is that of the object, no other is made.
+
+    *raw* without ``apiVersion``, as in the lists of an API server, is taken for the
+    present version.  The key is None when the object does not say its name, or its
+    namespace if its kind has namespaces.
+    """
+    reader = FieldReader(kind, ObjectKey("", ""))
+    metadata = _metadata(raw, reader)
+    if metadata is None or not is_object(raw):
+        return None, Projection(None, tuple(reader.problems))
+    key = _key(metadata, reader)
+    if key is None:
+        return None, Projection(None, tuple(reader.problems))
+    reader.key = key = known_as if key == known_as else key
+    version = raw.get("apiVersion")
+    old = isinstance(version, str) and version in _DEPRECATED
+    if old:
+        group = "discovery.k8s.io" if kind is Kind.ENDPOINT_SLICE else "networking.k8s.io"
+        message = f"{version} is an old version that clusters no longer serve; write {group}/v1"
+        reader.report("apiVersion", message, Reason.DEPRECATED_VERSION)
+    value: ClusterObject | None = None
+    if kind is Kind.INGRESS:
+        value = project_ingress(raw, metadata, reader, annotations_prefix, old)
+    elif kind is Kind.SERVICE:
+        value = _service(raw, reader)
+    elif kind is Kind.ENDPOINT_SLICE:
+        value = _endpoint_slice(raw, metadata, reader)
+    elif kind is Kind.SECRET:
+        value = _secret(raw, reader, secret_keys)
+    elif kind is Kind.INGRESS_CLASS:
+        value = _ingress_class(raw, metadata, reader)
+    else:
+        reader.report("kind", f"{kind} is not a kind of cluster objects")
+    return key, Projection(value, tuple(reader.problems), meta_of(kind, raw, metadata))
+
+
+def _metadata(raw: object, reader: FieldReader) -> RawObject | None:
+    if is_object(raw):
+        return reader.mapping(raw, "metadata", "")
+    reader.report("", f"must be an object, but is {shape_of(raw)}")
+    return None
+
+
+def _key(metadata: RawObject, reader: FieldReader) -> ObjectKey | None:
+    """Return the key of the object; the problem of a bad one names what can be named."""
+    name = _name(metadata, "name", reader)
+    if reader.kind is Kind.INGRESS_CLASS:
+        return None if name is None else ObjectKey("", name)
+    namespace = metadata.get("namespace")
+    if type(namespace) is not str or len(namespace) > _MOST_CHARACTERS or not _is_name(namespace):
+        reader.key = ObjectKey("", name or "")
+        namespace = _name(metadata, "namespace", reader)
+    if name is None or namespace is None:
+        return None
+    # Others name a Service, so that text is there already.
+    return ObjectKey(intern(namespace), intern(name) if reader.kind is Kind.SERVICE else name)
+
+
+@lru_cache(maxsize=4096)
+def _is_name(text: str) -> bool:
+    return _OBJECT_NAME.fullmatch(text) is not None
+
+
+def _name(metadata: RawObject, field: str, reader: FieldReader) -> str | None:
+    name = metadata.get(field)
+    if type(name) is str and _OBJECT_NAME.fullmatch(name) is not None:
+        return name
+    name = reader.text(metadata, field, "metadata")
+    if name is None:
+        return None
+    if not name:
+        reader.report(f"metadata.{field}", "is missing")
+        return None
+    if _OBJECT_NAME.fullmatch(name) is None:
+        reader.report(f"metadata.{field}", f"{name[:80]!r} is not a name that Kubernetes allows")
+        return None
+    return name
+
+
+def _ingress_class(raw: RawObject, metadata: RawObject, reader: FieldReader) -> IngressClass:
+    # A class whose controller cannot be read is kept: nobody serves it, and it is no
+    # missing class, which would be judged by its name alone.
+    spec = reader.mapping(raw, "spec", "") or {}
+    controller = reader.text(spec, "controller", "spec") or ""
+    annotations = reader.mapping(metadata, "annotations", "metadata") or {}
+    is_default = annotations.get(DEFAULT_CLASS_ANNOTATION)
+    if is_default is not None and not isinstance(is_default, str):
+        field = f"metadata.annotations[{DEFAULT_CLASS_ANNOTATION}]"
+        reader.report(field, "must be text; write the value in quotes", Reason.INVALID_ANNOTATION)
+    return IngressClass(reader.key, controller, is_default == "true")
+
+
+def _service(raw: RawObject, reader: FieldReader) -> Service | None:
+    spec = reader.mapping(raw, "spec", "")
+    if spec is None:
+        return None
+    if not spec:
+        reader.report("spec", "is missing or empty")
+        return None
+    ports: list[ServicePort] = []
+    for at, entry in reader.objects(spec, "ports", "spec"):
+        name = reader.word(entry, "name", at)
+        number = reader.port(entry, "port", at)
+        protocol = reader.word(entry, "protocol", at, "TCP")
+        if entry.get("port") is None:
+            reader.report(f"{at}.port", "is missing")
+        elif name is not None and number is not None and protocol is not None:
+            target = reader.port_or_name(entry, "targetPort", at)
+            app_protocol = reader.word(entry, "appProtocol", at) or ""
+            ports.append(_service_port(name, number, target, protocol, app_protocol))
+    cluster_ips = reader.texts(spec, "clusterIPs", "spec")
+    return Service(
+        key=reader.key,
+        type=reader.word(spec, "type", "spec", "ClusterIP") or "ClusterIP",
+        cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
+        external_name=reader.text(spec, "externalName", "spec") or "",
+        ports=_service_ports(*ports),
+    )
+
+
+# Most Services have the same ports as many others, and so have most slices: one copy is kept.
+_service_port = lru_cache(maxsize=1024)(ServicePort)
+_slice_port = lru_cache(maxsize=1024)(SlicePort)
+
+
+@lru_cache(maxsize=1024)
+def _service_ports(*ports: ServicePort) -> tuple[ServicePort, ...]:
+    return ports
+
+
+@lru_cache(maxsize=1024)
+def _slice_ports(*ports: SlicePort) -> tuple[SlicePort, ...]:
+    return ports
+
+
+def _endpoint_slice(raw: RawObject, metadata: RawObject, reader: FieldReader) -> EndpointSlice | None:
+    """Project a slice; None, without a problem, for one that belongs to no Service."""
+    labels = reader.mapping(metadata, "labels", "metadata")
+    service = labels and reader.word(labels, SERVICE_NAME_LABEL, "metadata.labels")
+    if not service:
+        return None
+    ports: list[SlicePort] = []
+    for at, entry in reader.objects(raw, "ports", ""):
+        name = reader.word(entry, "name", at)
+        number = reader.port(entry, "port", at)
+        protocol = reader.word(entry, "protocol", at, "TCP")
+        if name is not None and number is not None and protocol is not None:
+            ports.append(_slice_port(name, None if entry.get("port") is None else number, protocol))
+    ready: list[str] = []
+    draining: list[str] = []
+    unready: list[str] = []
+    for index, one in enumerate(reader.entries(raw, "endpoints", "")):
+        endpoint = _slice_endpoint(one, index, reader)
+        if endpoint is not None:
+            address, is_ready, is_draining = endpoint
+            (ready if is_ready else draining if is_draining else unready).append(address)
+    return EndpointSlice(
+        key=reader.key,
+        service=ObjectKey(reader.key.namespace, service),
+        address_type=reader.word(raw, "addressType", "", "IPv4") or "IPv4",
+        ports=_slice_ports(*ports),
+        ready=tuple(ready),
+        draining=tuple(draining),
+        unready=tuple(unready),
+    )
+
+
+def _slice_endpoint(raw: object, index: int, reader: FieldReader) -> tuple[str, bool, bool] | None:
+    """Return the address of an endpoint, whether it is ready, and whether it terminates and still serves.
+
+    None for one whose address or conditions cannot be read: it gets no traffic.
+    """
+    if isinstance(raw, dict):
+        addresses, conditions = raw.get("addresses"), raw.get("conditions")
+        if isinstance(addresses, list) and len(addresses) == 1 and isinstance(conditions, dict):
+            # The usual shape.  What follows reads it the same way, and also knows what is wrong with others.
+            address = addresses[0]
+            if (
+                conditions.get("ready") is True
+                and is_text(address)
+                and _FLAGS.issuperset((type(conditions.get("serving")), type(conditions.get("terminating"))))
+            ):
+                return address, True, False
+    return _unusual_endpoint(raw, entry_path("", "endpoints", index), reader)
+
+
+def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, bool, bool] | None:
+    if not is_object(raw):
+        reader.wrong_shape(at, "an object", raw)
+        return None
+    addresses = reader.texts(raw, "addresses", at)
+    conditions = reader.mapping(raw, "conditions", at)
+    if conditions is None or not addresses:
+        return None
+    for name in _CONDITIONS:
+        value = conditions.get(name)
+        if value is not None and value is not True and value is not False:
+            reader.wrong_shape(f"{at}.conditions.{name}", "a boolean", value)
+            return None
+    if conditions.get("ready") is not False:
+        return addresses[0], True, False
+    return addresses[0], False, bool(conditions.get("serving") and conditions.get("terminating"))
+
+
+def _secret(raw: RawObject, reader: FieldReader, keys: frozenset[str]) -> Secret:
+    content: dict[str, bytes] = {}
+    encoded = reader.mapping(raw, "data", "") or {}
+    plain = reader.mapping(raw, "stringData", "") or {}
+    for name in sorted(keys):
+        # ``stringData`` wins, as when it is written to an API server.
+        field, value = ("stringData", plain.get(name)) if name in plain else ("data", encoded.get(name))
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            reader.wrong_shape(f"{field}[{name}]", "text", value)
+        elif len(value) > MAX_SECRET_CHARACTERS:
+            reader.report(f"{field}[{name}]", "is longer than a Secret may be")
+        else:
+            try:
+                # ``ValueError`` is what not-ASCII text, bad base64 and half a surrogate pair raise.
+                content[name] = value.encode() if field == "stringData" else _decoded(value)
+            except ValueError:
+                what = "UTF-8" if field == "stringData" else "base64"
+                reader.report(f"{field}[{name}]", f"is not {what}")
+    return Secret(reader.key, reader.word(raw, "type", "", "Opaque") or "Opaque", content, keys)
+
+
+def _decoded(value: str) -> bytes:
+    # Line ends are allowed inside, as the API server allows them; nothing else is.
+    return binascii.a2b_base64(value.replace("\r", "").replace("\n", ""), strict_mode=True)

@@ -1,0 +1,1 @@
+"""Which Secrets are needed, and how they are had without reading all."""

@@ -1,0 +1,172 @@
+"""Keeps the Secrets that are referred to, and no others.
+
+It stands between the delta queue and the sink, in the reactor thread: it learns from the Ingresses
+that pass which Secrets are needed, has those read that no watch brings, and lets no other pass.
+The sink is synced when every Secret that is needed was asked for, so that the first snapshot
+has all its certificates, and when no right is missing that these cannot do without
+(``ingress.cluster.secrets.secret_rights``).  After that nothing waits for a Secret: one that was not read
+yet is not there yet.
+
+Two ways lead here from ``begin``, which is called when all Ingresses and classes are known.
+Where Secrets are watched their list follows, and ``synced`` comes after it; what it did not
+bring is read by name: a Secret that the watch's selector hides, or all when lists are forbidden.
+Otherwise everything needed is read by name.
+"""
+
+from collections.abc import Callable, Iterable, Set
+
+from twisted.logger import Logger
+
+from ingress.cluster.secrets.secret_reader import SecretReader
+from ingress.cluster.secrets.secret_references import NeedChanges, SecretReferences
+from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.source import Sink
+from ingress.metrics.watch import WatchMetrics
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
+
+log = Logger()
+
+RightsAwaited = Callable[[Iterable[ObjectKey], Set[ObjectKey]], tuple[str, ...]]
+"""Says, of the Secrets that are needed and those of them that are forbidden, which rights the sync waits for."""
+
+
+class ReferencedSecrets:
+    """A sink in front of *sink*; ``attach`` comes before everything else."""
+
+    def __init__(
+        self, sink: Sink, references: SecretReferences, watched: WatchedSecrets, metrics: WatchMetrics
+    ) -> None:
+        self._sink = sink
+        self._references = references
+        self._watched = watched
+        self._metrics = metrics
+        self._reader: SecretReader | None = None
+        self._rights_awaited: RightsAwaited = lambda needed, forbidden: ()
+        self._rights_told: tuple[str, ...] = ()
+        self._has_begun = False
+        # Whether what is needed is read by name, and not left to a list that comes.
+        self._is_reading = False
+        self._lists_are_complete = False
+        self._is_synced = False
+        # The Secrets that the sink has.
+        self._given: set[ObjectKey] = set()
+
+    def attach(self, reader: SecretReader, rights_awaited: RightsAwaited) -> None:
+        """Have Secrets read by *reader*, which delivers here."""
+        self._reader = reader
+        self._rights_awaited = rights_awaited
+
+    def begin(self, *, list_follows: bool) -> None:
+        """Find out what is needed; *list_follows* says that a list of Secrets will come."""
+        self._has_begun = True
+        self._is_reading = not list_follows
+        self._need(self._references.begin())
+
+    def changed(self, batch: Batch) -> None:
+        """Take a batch of the delta queue."""
+        self._metrics.handed_over(len(batch))
+        changes = self._references.changed(batch)
+        secrets: dict[ObjectId, Projection | None] = {}
+        if changes.dropped:
+            secrets = {(Kind.SECRET, key): None for key in changes.dropped if key in self._given}
+            self._given -= changes.dropped
+        if secrets or any(kind is Kind.SECRET for kind, _ in batch):
+            batch = {**self._needed_part(batch, changes), **secrets}
+        self._sink.changed(batch)
+        if self._reader is not None:
+            # Only now, for it may be what the first sync waits for.
+            for (kind, key), projection in batch.items():
+                if kind is Kind.SECRET and projection is not None:
+                    self._reader.seen(key)
+        self._need(changes)
+
+    def synced(self) -> None:
+        """Learn that all lists are complete."""
+        self._lists_are_complete = True
+        if not self._is_reading:
+            self._is_reading = True
+            for key in self._references.needed():
+                if key not in self._given:
+                    self._read(key)
+        self.read_changed()
+
+    def deliver(self, key: ObjectKey, projection: Projection | None) -> None:
+        """Take a Secret that was read by name."""
+        if projection is None:
+            self._given.discard(key)
+        else:
+            self._given.add(key)
+        self._sink.changed({(Kind.SECRET, key): projection})
+
+    def read_changed(self) -> None:
+        """Tell the sink that it is synced, when it is."""
+        if not self._lists_are_complete or self._is_synced or self._unread:
+            return
+        awaited = self._rights()
+        if awaited:
+            if awaited != self._rights_told:
+                for right in awaited:
+                    log.warn("Not ready. {right}. It is tried again every half minute", right=right)
+            self._rights_told = awaited
+            return
+        self._is_synced = True
+        self._sink.synced()
+
+    def missing(self) -> tuple[str, ...]:
+        """What the first sync waits for apart from lists: Secrets to be read, and rights to do so."""
+        if self._is_synced:
+            return ()
+        return (*self._reads_awaited(), *self._rights())
+
+    def _rights(self) -> tuple[str, ...]:
+        assert self._reader is not None, "attach() comes first"
+        return self._rights_awaited(self._references.needed(), self._reader.forbidden)
+
+    def _reads_awaited(self) -> tuple[str, ...]:
+        if not self._unread:
+            return ()
+        what = "1 referenced Secret" if self._unread == 1 else f"{self._unread} referenced Secrets"
+        trouble = self._reader.trouble if self._reader is not None else ""
+        return (f"{what}: {trouble}" if trouble else what,)
+
+    @property
+    def _unread(self) -> int:
+        return 0 if self._reader is None else self._reader.unread
+
+    def _needed_part(self, batch: Batch, changes: NeedChanges) -> dict[ObjectId, Projection | None]:
+        """Leave out the Secrets of *batch* that nobody needs any more; note what becomes of the others."""
+        part: dict[ObjectId, Projection | None] = {}
+        for (kind, key), projection in batch.items():
+            if kind is Kind.SECRET:
+                if not self._references.keys_of(key):
+                    continue
+                if projection is not None:
+                    self._given.add(key)
+                else:
+                    self._given.discard(key)
+                    # There may be another of that name which the watch does not show.
+                    if self._is_reading and key not in changes.needed:
+                        self._read(key)
+            part[kind, key] = projection
+        return part
+
+    def _need(self, changes: NeedChanges) -> None:
+        if not self._has_begun:
+            return
+        assert self._reader is not None
+        for key in changes.dropped:
+            self._watched.drop(key)
+            self._reader.forget(key)
+        for key, keys in changes.needed.items():
+            self._watched.need(key, keys)
+            if self._is_reading:
+                self._read(key)
+        for key in changes.touched:
+            self._reader.touch(key)
+        if changes.needed or changes.dropped:
+            self._metrics.secrets_needed(len(self._references))
+            self.read_changed()
+
+    def _read(self, key: ObjectKey) -> None:
+        assert self._reader is not None
+        self._reader.read(key, self._references.keys_of(key))

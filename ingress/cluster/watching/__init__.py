@@ -1,0 +1,1 @@
+"""Lists and watches: keeping one kind equal to the cluster."""

@@ -1,0 +1,48 @@
+"""What one reflector has handed over: each object's key and resource version.  Pure.
+
+The index turns a list into changes: an object whose resource version is known needs no
+mention, one that the list did not name is gone.  Its invariant: ``end_list`` is the only way
+to a deletion that no event told of, and it is called for a complete list only, so a list that
+broke off deletes nothing.
+"""
+
+from ingress.model.objects import ObjectKey
+
+
+class KnownVersions:
+    """The objects of one kind and scope, as far as they were handed over."""
+
+    def __init__(self) -> None:
+        self._versions: dict[ObjectKey, str] = {}
+        self._listed: set[ObjectKey] | None = None
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    def begin_list(self) -> None:
+        """Begin a list from nothing; a list that was begun before is forgotten."""
+        self._listed = set()
+
+    def present(self, key: ObjectKey, resource_version: str) -> bool:
+        """Note that the object exists; return whether this version of it is news."""
+        if self._listed is not None:
+            self._listed.add(key)
+        if self._versions.get(key) == resource_version:
+            return False
+        self._versions[key] = resource_version
+        return True
+
+    def gone(self, key: ObjectKey) -> bool:
+        """Note that the object was deleted; return whether that is news."""
+        if self._listed is not None:
+            self._listed.discard(key)
+        return self._versions.pop(key, None) is not None
+
+    def end_list(self) -> tuple[ObjectKey, ...]:
+        """End a complete list; return, and forget, the objects that it did not name."""
+        assert self._listed is not None, "a list ends that did not begin"
+        missing = tuple(key for key in self._versions if key not in self._listed)
+        for key in missing:
+            del self._versions[key]
+        self._listed = None
+        return missing

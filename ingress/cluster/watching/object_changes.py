@@ -1,0 +1,88 @@
+"""From the events of one kind to changes worth handing over.
+
+The index tells what is news, a selection what somebody needs, and projection what to keep of
+it.  Belongs to the thread of one reflector.
+"""
+
+from typing import Protocol
+
+from twisted.logger import Logger
+
+from ingress.cluster.kinds import KindRead
+from ingress.cluster.projecting.project import project
+from ingress.cluster.watching.known_versions import KnownVersions
+from ingress.cluster.watching.watch_events import ObjectEvent
+from ingress.model.objects import ObjectId, ObjectKey, Projection
+from ingress.model.problems import Problem, Reason
+from ingress.model.secrets import TLS_KEYS
+
+log = Logger()
+
+Changes = dict[ObjectId, Projection | None]
+
+
+class Selection(Protocol):
+    """Chooses which objects are handed over: ``ingress.cluster.secrets.watched_secrets.WatchedSecrets``."""
+
+    def present(self, key: ObjectKey) -> frozenset[str] | None:
+        """Note that the object exists; return what to keep of it, None when nobody needs it."""
+
+    def gone(self, key: ObjectKey) -> bool:
+        """Note that the object exists no more; return whether anybody needs to know."""
+
+
+class ObjectChanges:
+    """Turns events into changes.  Without *selection*, all objects are handed over."""
+
+    def __init__(
+        self, name: str, read: KindRead, annotations_prefix: str, selection: Selection | None = None
+    ) -> None:
+        self._name = name
+        self._kind = read.kind
+        self._annotations_prefix = annotations_prefix
+        self._selection = selection
+        self._known_versions = KnownVersions()
+
+    def __len__(self) -> int:
+        """How many objects are known to exist."""
+        return len(self._known_versions)
+
+    def begin_list(self) -> None:
+        """Begin a list from nothing."""
+        self._known_versions.begin_list()
+
+    def note(self, event: ObjectEvent, changes: Changes) -> None:
+        """Add to *changes* what *event* changes, if it is news that somebody needs."""
+        if event.key is None:
+            log.warn("{name}: an object without a name is ignored", name=self._name)
+        elif event.deleted:
+            if self._known_versions.gone(event.key):
+                self._gone(event.key, changes)
+        elif self._known_versions.present(event.key, event.resource_version):
+            keys = TLS_KEYS if self._selection is None else self._selection.present(event.key)
+            if keys is not None:
+                changes[self._kind, event.key] = self._projection(event.key, event, keys)
+
+    def end_list(self, changes: Changes) -> None:
+        """End a complete list, which is the deletion of all that it did not name."""
+        for key in self._known_versions.end_list():
+            self._gone(key, changes)
+
+    def _gone(self, key: ObjectKey, changes: Changes) -> None:
+        if self._selection is None or self._selection.gone(key):
+            changes[self._kind, key] = None
+
+    def _projection(self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]) -> Projection:
+        try:
+            return project(self._kind, event.raw, self._annotations_prefix, secret_keys, key)[1]
+        except Exception as error:
+            # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
+            log.critical(
+                "{name}: {key} cannot be projected: {error}",
+                name=self._name,
+                key=str(key),
+                error=type(error).__name__,
+            )
+            message = "the object cannot be read"
+            problem = Problem(self._kind, key.namespace, key.name, Reason.MALFORMED_OBJECT, message)
+            return Projection(None, (problem,))

@@ -1,0 +1,400 @@
+"""Keeps one kind of objects equal to the cluster: list, then watch, for ever.
+
+A reflector is a daemon thread.  It makes one request after the other, each a *turn*:
+
+* without a resource version it lists.  A streaming list is a watch that begins with all
+  objects and a bookmark to end them, and then goes on as a watch; where the API server does
+  not offer that, the list comes in pages;
+* with one it watches from exactly there, until the stream ends in whatever way.
+
+A turn answers with the seconds to wait before the next.  A watch that ended properly, or fell
+silent, is begun again at once; every error waits.  A version that is gone (410), and one at
+which the watch makes trouble three times, is dropped, so that the next turn lists.
+
+Invariants: the resource version is that of the last event handed over, or the list's, and
+never that of an initial event, since those come in any order.  What was handed over is what
+the index holds.  An object is taken for deleted when an event says so, or when a list that
+came to its end does not name it; so the last state is kept while the API is away.
+
+Nothing here knows the reactor; what goes there goes through ``DeltaQueue``.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import Thread
+from typing import Protocol
+
+from twisted.logger import Logger
+
+from ingress.cluster.api.api_client import ApiConnection, ApiResponse
+from ingress.cluster.api.api_status import SILENT, WatchError, blames_version, denies_streaming, is_expired
+from ingress.cluster.api.backoff import Backoff
+from ingress.cluster.api.contact import Contact
+from ingress.cluster.api.lines import LineSplitter, LineTooLongError
+from ingress.cluster.api.outage import Outage
+from ingress.cluster.api.pause import Pause
+from ingress.cluster.api.refusal import Refusal
+from ingress.cluster.api.requests import ListWatchRequests, Query
+from ingress.cluster.kinds import KindRead
+from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.watching.watch_events import (
+    Bookmark,
+    BrokenStreamError,
+    ErrorEvent,
+    ListPage,
+    ObjectEvent,
+    decoded_or_broken,
+    event_from_json,
+    page_from_json,
+)
+from ingress.errors import KubernetesError
+from ingress.metrics.watch import ReflectorCounts
+from ingress.model.objects import Batch
+
+log = Logger()
+
+_SHORT_WATCH_SECONDS = 1.0
+_TROUBLES_AT_ONE_VERSION = 3
+_BEHIND_SECONDS = 0.002
+
+
+class Receiver(Protocol):
+    """Where changes go: ``ingress.cluster.delta_queue.DeltaQueue``."""
+
+    def put(self, changes: Batch) -> None:
+        """Take changes."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it takes less than it is given."""
+
+    def synced(self, name: str) -> None:
+        """Learn that the first list *name* is complete."""
+
+
+class Reflector:
+    """Reads one kind, in one *namespace* or (empty) in the whole cluster.
+
+    *decoding* (``ingress.process.yielding``) is held while JSON is decoded and projected; reflectors that
+    share it do not compete with each other for the interpreter, and so disturb the reactor less.  *clock*
+    returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
+    after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
+    *regained* is called, in our thread, when the API server answers again.  *outage* is shared by all
+    who ask it.  With *is_dispensable*, being refused is no problem.
+    """
+
+    def __init__(
+        self,
+        read: KindRead,
+        namespace: str,
+        connection: ApiConnection,
+        receiver: Receiver,
+        annotations_prefix: str,
+        *,
+        decoding: AbstractContextManager[object],
+        clock: Callable[[], float],
+        random: Callable[[], float],
+        backoff_seconds: float = 0.8,
+        selection: Selection | None = None,
+        counts: ReflectorCounts | None = None,
+        regained: Callable[[], None] = lambda: None,
+        outage: Outage | None = None,
+        is_dispensable: bool = False,
+    ) -> None:
+        self.name = reflector_name(read, namespace)
+        self._read = read
+        self._requests = ListWatchRequests(read, namespace, random)
+        self._connection = connection
+        self._receiver = receiver
+        self._decoding = decoding
+        self._clock = clock
+        self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
+        self._refusal = Refusal(read.kind, namespace, clock, random, first_seconds=backoff_seconds)
+        self._is_dispensable = is_dispensable
+        self._contact = Contact(self.name, clock, outage=outage, holds=True)
+        self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
+        self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
+        self._version: str | None = None
+        self._list_cause = ""
+        self._can_stream_list = True
+        self._expirations = 0
+        self._upstream_errors = 0
+        # Whether the turn before ended otherwise than by a list in pages that went well.
+        self._was_cut = False
+        self._pause = Pause()
+        self._regained = regained
+        # Whether what we wait for may be over sooner, as others may find out.
+        self._sleeps_lightly = False
+        self._thread = Thread(target=self._run, name=f"reflector {self.name}", daemon=True)
+
+    def __repr__(self) -> str:
+        phase = "stopped" if self._pause.is_over else f"version={self._version}"
+        return f"<Reflector {self.name} {phase} objects={len(self._changes)}>"
+
+    @property
+    def trouble(self) -> str:
+        """Why the API server cannot be read at the moment; empty when it can.  Any thread."""
+        return self._contact.trouble
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the API server forbids to list or to watch.  Any thread."""
+        return self._refusal.is_lasting
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break off what is going on and end the thread; returns at once.  Any thread."""
+        self._pause.end()
+        self._connection.interrupt()
+
+    def rouse(self) -> None:
+        """Try again now, if we wait for the API server to answer.  Any thread."""
+        self._pause.rouse()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the thread; return whether it ended in time."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._pause.is_over:
+            self._sleeps_lightly = False
+            seconds = self.turn()
+            self._pause.rest(seconds, lightly=self._sleeps_lightly)
+        self._connection.close()
+
+    def turn(self) -> float:
+        """Make one request to its end; return the seconds to wait before the next."""
+        version = self._version
+        if self._was_cut:
+            self._counts.reconnects += 1
+        self._was_cut = True
+        try:
+            if version is not None:
+                return self._watch(version)
+            if self._can_stream_list:
+                return self._stream_list()
+            return self._page_list()
+        except KubernetesError as error:
+            return self._failed(error)
+        except BrokenStreamError as error:
+            return self._troubled(str(error))
+        except Exception:
+            log.failure("{name}: a bug; everything is listed again", name=self.name)
+            self._list_next("an error of our own", "bug")
+            return self._backoff.failed()
+
+    # -- requests
+
+    def _open(self, query: Query) -> ApiResponse:
+        response = self._connection.get(self._requests.path, query)
+        if self._contact.regained():
+            self._regained()
+        self._receiver.put(self._refusal.answered())
+        self._counts.refused_since = None
+        if self._version is not None:
+            self._refusal.permitted()
+        self._counts.last_contact = self._clock()
+        return response
+
+    def _page_list(self) -> float:
+        """List in pages, handing each over as it comes; only deletions wait for the last."""
+        self._changes.begin_list()
+        # Pages that expire again and again take longer to read than the API server keeps them.
+        in_pages = self._expirations < 2
+        next_page = ""
+        while not self._pause.is_over:
+            page = self._page(self._requests.page(next_page, in_pages=in_pages))
+            changes: Changes = {}
+            with self._decoding:
+                began = self._clock()
+                for event in page.objects:
+                    self._changes.note(event, changes)
+                self._counts.decode_seconds += self._clock() - began
+            self._counts.events += len(page.objects)
+            next_page = page.next_page
+            if next_page:
+                self._receiver.put(changes)
+            else:
+                self._complete_list(page.resource_version, changes)
+                self._was_cut = False
+                break
+        return 0.0
+
+    def _page(self, query: Query) -> ListPage:
+        response = self._open(query)
+        try:
+            body = response.read_all()
+        finally:
+            response.close()
+        with self._decoding:
+            began = self._clock()
+            page = page_from_json(decoded_or_broken(body))
+            self._counts.decode_seconds += self._clock() - began
+        return page
+
+    def _stream_list(self) -> float:
+        """List by a watch that begins with all objects, and go on watching."""
+        self._changes.begin_list()
+        try:
+            self._follow(self._requests.streaming_list())
+        except KubernetesError as error:
+            if self._version is None and denies_streaming(error):
+                self._can_stream_list = False
+                self._was_cut = False
+                return 0.0
+            raise
+        if self._version is None and not self._pause.is_over:
+            self._can_stream_list = False
+            return self._troubled("a streaming list ended before its end")
+        return 0.0
+
+    def _watch(self, version: str) -> float:
+        began = self._clock()
+        self._follow(self._requests.watch(version))
+        if self._version == version and self._clock() - began < _SHORT_WATCH_SECONDS:
+            return self._troubled("it ended at once")
+        return 0.0
+
+    # -- what comes in
+
+    def _follow(self, query: Query) -> None:
+        """Take a stream of events to its end."""
+        response = self._open(query)
+        try:
+            lines = LineSplitter()
+            while chunk := self._chunk(response):
+                changes: Changes = {}
+                try:
+                    for line in lines.feed(chunk):
+                        if line:
+                            self._take(line, changes)
+                except LineTooLongError as error:
+                    raise BrokenStreamError(str(error)) from None
+                finally:
+                    # What the index has noted is handed over, whatever came behind it.
+                    self._receiver.put(changes)
+                    self._counts.objects = len(self._changes)
+                if self._version is not None and self._receiver.is_behind:
+                    # Decoding more would only take the interpreter from the reactor, which serves requests.
+                    self._pause.rest(_BEHIND_SECONDS)
+        finally:
+            response.close()
+
+    def _chunk(self, response: ApiResponse) -> bytes:
+        """The next bytes of a stream; empty when it ended, when it is dead, or when we stop."""
+        try:
+            chunk = response.read_chunk()
+        except KubernetesError as error:
+            if error.reason == SILENT:
+                # Dead, or quiet: older API servers send no bookmarks for a kind without changes since their start.
+                self._contact.silent()
+                return b""
+            raise
+        self._counts.last_contact = self._clock()
+        self._contact.heard()
+        return b"" if self._pause.is_over else chunk
+
+    def _take(self, line: bytes, changes: Changes) -> None:
+        with self._decoding:
+            began = self._clock()
+            event = event_from_json(decoded_or_broken(line))
+            if isinstance(event, ObjectEvent):
+                self._changes.note(event, changes)
+                self._counts.events += 1
+            self._counts.decode_seconds += self._clock() - began
+        if isinstance(event, ErrorEvent):
+            raise WatchError(event.error)
+        if self._version is not None:
+            self._move(event.resource_version)
+        elif isinstance(event, Bookmark):
+            if not event.ends_initial_events:
+                self._can_stream_list = False
+                raise BrokenStreamError("a bookmark among the initial events")
+            self._complete_list(event.resource_version, changes)
+
+    def _complete_list(self, version: str, changes: Changes) -> None:
+        """Hand over the rest of a list, which also is the deletion of all that it did not name."""
+        self._changes.end_list(changes)
+        self._receiver.put(changes)
+        changes.clear()
+        self._refusal.permitted()
+        self._receiver.synced(self.name)
+        self._version = version
+        self._counts.objects = len(self._changes)
+        if self._list_cause:
+            self._contact.listed_again(len(self._changes), self._list_cause)
+        else:
+            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
+        self._list_cause = ""
+
+    def _move(self, version: str) -> None:
+        if version != self._version:
+            self._version = version
+            self._upstream_errors = 0
+            self._expirations = 0
+
+    # -- what goes wrong
+
+    def _failed(self, error: KubernetesError) -> float:
+        """Judge a refusal or a failure of the connection; return the seconds to wait."""
+        if self._pause.is_over:
+            return 0.0
+        if is_expired(error):
+            return self._expired()
+        at_least = error.retry_after_seconds or 0.0
+        if isinstance(error, WatchError) or (self._version is not None and blames_version(error)):
+            return self._troubled(str(error), at_least)
+        # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
+        self._sleeps_lightly = error.status != 500 and not at_least
+        if error.status and not self._is_dispensable:
+            self._receiver.put(self._refusal.refused(error))
+            self._counts.refused_since = self._refusal.since
+        if error.status == 403:
+            seconds = self._refusal.forbidden(at_least)
+            if not self._read.optional:
+                self._contact.failed(error)
+                return seconds
+            # Without this kind the rest may still work, so it does not hold back the first sync by itself.
+            self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
+            if self._refusal.is_lasting:
+                self._receiver.synced(self.name)
+            return seconds
+        self._contact.failed(error)
+        if error.status == 401:
+            self._connection.renew_credentials()
+        return self._backoff.failed(at_least)
+
+    def _expired(self) -> float:
+        self._list_next("the resource version expired", "expired")
+        self._expirations += 1
+        return 0.0 if self._expirations == 1 else self._backoff.failed()
+
+    def _troubled(self, cause: str, at_least: float = 0.0) -> float:
+        """A stream came to nothing; when this happens again and again, begin in another way."""
+        if self._pause.is_over:
+            return 0.0
+        self._contact.troubled(cause)
+        self._upstream_errors += 1
+        if self._upstream_errors >= _TROUBLES_AT_ONE_VERSION:
+            if self._version is None:
+                self._can_stream_list = False
+            self._list_next(cause, "broken")
+        return self._backoff.failed(at_least)
+
+    def _list_next(self, cause: str, sort: str) -> None:
+        """Let the next turn list; *cause* is for the log, *sort* for the metrics."""
+        self._upstream_errors = 0
+        if self._version is not None:
+            self._counts.relists[sort] += 1
+            self._version = None
+            self._list_cause = cause
+
+
+def reflector_name(read: KindRead, namespace: str) -> str:
+    """What the log and the readiness page call a reflector."""
+    return f"{read.kind} in {namespace}" if namespace else str(read.kind)

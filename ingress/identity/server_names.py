@@ -1,0 +1,58 @@
+"""What the handshakes of a host go by, besides its certificates, and how a server name finds it.
+
+Tenants ask for these settings by annotations of the Ingresses that name a host; the translation
+decides for each host, and the TLS contexts honor it.  Pure values.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import Factory, frozen
+
+from ingress.model.client_authentication import ClientAuthentication
+
+
+@frozen(cache_hash=True)
+class HandshakeSettings:
+    """The settings of one host.  Hosts with equal settings and certificates share one context."""
+
+    ciphers: tuple[str, ...] = ()
+    """Suites of TLS 1.2 by their OpenSSL names, all of them known and sound, in order of
+    preference; empty means those of the profile.  TLS 1.3 has suites of its own."""
+    prefers_server_ciphers: bool = False
+    """Whether our order of suites decides, and not the client's."""
+    client_authentication: ClientAuthentication | None = None
+    """What is asked of clients; None asks for nothing."""
+
+
+PLAIN_HANDSHAKE: Final = HandshakeSettings()
+
+
+@frozen
+class HandshakeSettingsTable:
+    """The settings of all hosts that a snapshot serves.
+
+    *by_host* has every host that an Ingress names, those without settings of their own
+    (``PLAIN_HANDSHAKE``) included: they must not fall to those of a wildcard or of "all hosts".
+    """
+
+    by_host: Mapping[str, HandshakeSettings] = Factory(dict)
+    """By host as in a rule, in lower case: ``a.example.com``, ``*.example.com``, or empty for all others."""
+
+    def find(self, server_name: str | None) -> HandshakeSettings:
+        """Return the settings for *server_name*: of the exact host, then its wildcard, then all others."""
+        return self._named(server_name) or self.by_host.get("", PLAIN_HANDSHAKE)
+
+    def has(self, server_name: str | None) -> bool:
+        """Tell whether an Ingress names *server_name*, or a wildcard that takes it."""
+        return self._named(server_name) is not None
+
+    def _named(self, server_name: str | None) -> HandshakeSettings | None:
+        if not server_name:
+            return None
+        name = server_name.lower().removesuffix(".")
+        handshake_settings = self.by_host.get(name)
+        if handshake_settings is not None:
+            return handshake_settings
+        dot = name.find(".")
+        return self.by_host.get("*" + name[dot:]) if dot > 0 else None

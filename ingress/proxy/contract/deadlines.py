@@ -1,0 +1,118 @@
+"""One timer for all deadlines.
+
+A timer per request costs more than the request.  Instead everything that may
+wait too long carries a ``deadline``, and one sweep a second ends what is
+overdue.  Deadlines are set from the time of the last tick, and a tick ends all that are due
+within half an interval, for it comes some milliseconds early or late; so what may
+take ten seconds ends after nine to ten, which nobody minds.
+The deadlines also keeps the coarse time, by which deadlines go, and the ``Date`` that answers carry, which goes by the
+time of day.
+"""
+
+from collections.abc import Callable
+from email.utils import formatdate
+from time import time
+from typing import Protocol
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from ingress.proxy.contract.run_queue import RunQueue
+
+NEVER = float("inf")
+
+
+class Expiring(Protocol):
+    """Something with a deadline: a downstream or an upstream connection."""
+
+    deadline: float
+
+    def expire(self) -> None:
+        """End what took too long; called once the deadline is past."""
+
+    def abort(self) -> None:
+        """End the connection at once; called when ``expire`` failed."""
+
+
+class Deadlines:
+    """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds.
+
+    *clock* is one that nobody sets; *wall_clock* returns the time of day, in seconds since 1970.
+    """
+
+    log = Logger()
+    interval_seconds = 1.0
+
+    def __init__(self, clock: IReactorTime, wall_clock: Callable[[], float] = time) -> None:
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._watched: set[Expiring] = set()
+        self._loop = LoopingCall(self.tick)
+        self._loop.clock = clock
+        self.now = clock.seconds()
+        self.date = b""
+        self.run_queue = RunQueue(clock)
+        """For whoever has more to do than one turn takes."""
+
+    def seconds(self) -> float:
+        """Return the time of the last tick, for whoever wants a clock."""
+        return self.now
+
+    def start(self) -> None:
+        """Begin to tick; *date* is valid from here on."""
+        if not self._loop.running:
+            self._loop.start(self.interval_seconds)
+
+    def stop(self) -> None:
+        """Stop ticking."""
+        if self._loop.running:
+            self._loop.stop()
+
+    def watch(self, watched: Expiring) -> None:
+        """Look after the deadline of *watched* until ``forget``."""
+        self._watched.add(watched)
+
+    def forget(self, watched: Expiring) -> None:
+        """Stop looking after *watched*."""
+        self._watched.discard(watched)
+
+    def exact_seconds(self) -> float:
+        """Return the clock's time now, where a tick is too long."""
+        return self._clock.seconds()
+
+    def call_after(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
+        """Call back after *seconds*: for what cannot wait for a tick, and is rare."""
+        return self._clock.callLater(seconds, call)
+
+    def tick(self) -> None:
+        """Take the time, and expire what is overdue."""
+        self.now = now = self._clock.seconds()
+        self.date = formatdate(self._wall_clock(), usegmt=True).encode()
+        due = now + self.interval_seconds / 2
+        for watched in [each for each in self._watched if each.deadline <= due]:
+            try:
+                # The end of one may have been news for another, and given it more time.
+                if watched.deadline <= due:
+                    watched.expire()
+            except Exception:
+                # One connection's fault must not stop the clock of all others, nor leave it open for ever.
+                self.log.failure("a deadline could not be kept by a {kind}", kind=type(watched).__name__)
+                self._give_up(watched)
+
+    def _give_up(self, watched: Expiring) -> None:
+        """End what could not keep its deadline, or look after it no more: what it is may be in any disorder."""
+        try:
+            watched.abort()
+        except Exception:
+            self.log.failure("a {kind} could not be ended either", kind=type(watched).__name__)
+            self.forget(watched)
+
+
+def waiting_since(deadlines: Deadlines, seconds: float) -> float:
+    """Return since when nothing may have come for a deadline of *seconds* that is over now to have been missed.
+
+    What came since the last tick counts as come with it, and deadlines are kept half a tick early.
+    """
+    half = deadlines.interval_seconds / 2
+    return deadlines.now - max(seconds - half, 3 * half)

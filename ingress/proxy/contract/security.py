@@ -1,0 +1,49 @@
+"""The TLS of a downstream connection, as far as requests have to do with it.
+
+A channel of a TLS listener has a ``Security``, any other has none.
+"""
+
+from OpenSSL import SSL
+
+from ingress.identity.misdirected import ServerNames, is_misdirected
+from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
+from ingress.proxy.transport.twisted_transports import Transport
+from ingress.tls.handshake import evidence_of, handshake_of
+
+
+class Security:
+    """What the handshake of one connection means for its requests."""
+
+    __slots__ = ("_host", "_names", "_transport")
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        # What was found fit last; most connections never ask for anything else.
+        self._host: bytes | None = None
+        self._names: ServerNames | None = None
+
+    def serves(self, host: bytes, names: ServerNames) -> bool:
+        """Whether requests for *host*, in its normal form, belong on this connection."""
+        if host == self._host and names is self._names:
+            return True
+        connection = self._connection()
+        handshake = None if connection is None else handshake_of(connection)
+        server_name, asked = None, None
+        if handshake is not None:
+            asked = handshake.authentication
+            if handshake.server_name is not None:
+                server_name = handshake.server_name.decode("ascii", "replace")
+        if is_misdirected(host.decode("ascii", "replace"), server_name, asked, names):
+            return False
+        self._host, self._names = host, names
+        return True
+
+    def evidence(self) -> ClientEvidence:
+        """Return what the client proved about itself."""
+        connection = self._connection()
+        return NO_EVIDENCE if connection is None else evidence_of(connection)
+
+    def _connection(self) -> SSL.Connection | None:
+        get_handle = getattr(self._transport, "getHandle", None)
+        found = None if get_handle is None else get_handle()
+        return found if isinstance(found, SSL.Connection) else None

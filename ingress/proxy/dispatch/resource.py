@@ -1,0 +1,122 @@
+"""The reverse proxy resource: which route, which policy, which endpoint.
+
+``IngressProxyResource`` keeps the place and the contract that
+``twisted.web.proxy.ReverseProxyResource`` has (a leaf ``Resource`` whose
+``render`` answers ``NOT_DONE_YET``) and replaces what that class does with a
+request: it reads whole bodies into memory, opens a connection per request, loses
+repeated fields and knows no deadline.  What it is given to render is an
+``Exchange``, not a ``twisted.web`` request.
+
+Importing ``twisted.web.proxy`` installs the global reactor, so only this module
+does it.
+"""
+
+from collections.abc import Mapping
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.proxy import ReverseProxyResource
+from twisted.web.server import NOT_DONE_YET
+
+from ingress.model.backends import BackendReference, BackendState
+from ingress.model.balancing import Balancing
+from ingress.model.shared_map import SharedMap
+from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.upstream.rotation import Rotation, Rotations
+from ingress.routing.hash_keys import hash_key
+from ingress.routing.route import Route
+from ingress.routing.table import RouteTable
+
+MAX_ASKED_FOR = 32
+"""Ways to share the requests of one backend that are kept at a time, beside the usual one."""
+
+
+class IngressProxyResource(ReverseProxyResource):
+    """Sends each exchange where the current route table says."""
+
+    isLeaf = True  # noqa: N815 - twisted.web.resource.Resource
+
+    def __init__(self, clock: IReactorTime, rotations: Rotations) -> None:
+        ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
+        self._table = RouteTable()
+        self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
+        self._make_rotations = rotations
+        self._rotations: dict[BackendReference, Rotation] = {}
+        self._asked_for: dict[BackendReference, dict[Balancing, Rotation]] = {}
+        """Those of routes that share requests in a way of their own."""
+
+    def publish(self, table: RouteTable, backends: Mapping[BackendReference, BackendState]) -> None:
+        """Make *table* and *backends* current.  Exchanges under way keep the route they have.
+
+        Costs what is different in *backends*, if they are the successor of those before.
+        """
+        current = backends if isinstance(backends, SharedMap) else SharedMap(backends)
+        for reference, state in current.changes_since(self._backends):
+            rotation = self._rotations.get(reference)
+            if rotation is None:
+                continue
+            for each in (rotation, *self._asked_for.get(reference, {}).values()):
+                each.assign(() if state is None else state.endpoints)
+            if state is None:
+                del self._rotations[reference]
+                self._asked_for.pop(reference, None)
+        self._backends = current
+        self._table = table
+
+    def passthrough(self, server_name: bytes) -> tuple[Route, Rotation] | None:
+        """Find the route of a host whose TLS passes through, and who picks its endpoints."""
+        route = self._table.find(server_name, b"/")
+        backend = None if route is None else route.passthrough
+        if route is None or backend is None:
+            return None
+        return route, self._rotations.get(backend) or self._new_rotation(backend)
+
+    def render(self, exchange: Exchange) -> int:
+        """Answer *exchange* by policy, or send it to an endpoint of its route."""
+        route = self._table.find(exchange.host, exchange.path)
+        if route is None:
+            exchange.secure_fields = self._table.secure_fields(exchange.host)
+            exchange.fail(404, "no route")
+            return NOT_DONE_YET
+        for policy in route.policies:
+            reply = policy.judge(exchange)
+            if reply is not None:
+                exchange.reply(reply, route)
+                return NOT_DONE_YET
+        backend = route.backend
+        if route.secure_backend is not None and exchange.scheme == b"https":
+            backend = route.secure_backend
+        rotation = self._rotations.get(backend) or self._new_rotation(backend)
+        key = b""
+        if route.balancing is not None:
+            rotation = self._rotation_asked_for(backend, route.balancing, rotation)
+            key = hash_key(route.balancing.hash_by, exchange)
+        if rotation.endpoints:
+            exchange.proxy(route, rotation, key)
+        else:
+            state = self._backends.get(backend)
+            exchange.fail(503, state.reason if state is not None else "no such backend", route)
+        return NOT_DONE_YET
+
+    def _new_rotation(self, reference: BackendReference) -> Rotation:
+        """Make the rotation of a backend when it is first asked for: many never are."""
+        state = self._backends.get(reference)
+        rotation = self._make_rotations.make(reference, state.endpoints if state is not None else ())
+        if state is not None:
+            self._rotations[reference] = rotation
+        return rotation
+
+    def _rotation_asked_for(
+        self, reference: BackendReference, balancing: Balancing, usual: Rotation
+    ) -> Rotation:
+        """Find the rotation of *reference* for routes that ask for *balancing*; make it when it is first used."""
+        if reference not in self._rotations:
+            return usual
+        asked_for = self._asked_for.setdefault(reference, {})
+        rotation = asked_for.get(balancing)
+        if rotation is None:
+            if len(asked_for) >= MAX_ASKED_FOR:
+                # Of routes that are no more, most likely.
+                asked_for.pop(next(iter(asked_for))).assign(())
+            state = self._backends[reference]
+            rotation = asked_for[balancing] = self._make_rotations.make(reference, state.endpoints, balancing)
+        return rotation

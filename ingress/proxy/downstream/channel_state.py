@@ -1,0 +1,53 @@
+"""What a downstream connection does and waits for.  Pure decisions; ``channel`` obeys them.
+
+States::
+
+    HEAD ──head read──▶ EXCHANGE ──answer and request whole──▶ HEAD (or closed)
+                           │  │
+                           │  └─answer whole, request not──▶ LINGERING ──▶ closed
+                           └──101──▶ TUNNEL ──▶ closed
+"""
+
+from enum import Enum
+
+from ingress.model.limits import Limits
+from ingress.proxy.contract.deadlines import NEVER
+from ingress.proxy.contract.limits import MAX_AHEAD
+
+
+class State(Enum):
+    """Where the connection is; see the picture above."""
+
+    HEAD = "head"
+    EXCHANGE = "exchange"
+    TUNNEL = "tunnel"
+    LINGERING = "lingering"
+    CLOSED = "closed"
+
+
+# Bound once: looking a member up in its class costs more than comparing it.
+HEAD, EXCHANGE, TUNNEL, LINGERING, CLOSED = State
+
+
+def wants_reading(state: State, in_body: bool, paused: bool, full: bool, ahead: int) -> bool:
+    """Whether somebody can take what the peer sends: upstream the request, the buffer what is ahead.
+
+    *in_body* says that the request is not whole, *paused* that upstream takes no more of
+    it, *full* that the peer does not take its answers, and so may not send further
+    requests either; *ahead* counts the bytes of those that wait.
+    """
+    if state is LINGERING:
+        return True
+    if state is TUNNEL or in_body:
+        return not paused
+    return not full and ahead <= MAX_AHEAD
+
+
+def seconds_allowed(state: State, in_body: bool, paused: bool, ahead: int, limits: Limits) -> float:
+    """Return how long downstream may take for what is awaited of it now, if it takes what is sent to it."""
+    if in_body:
+        # While upstream takes no more of the request, the peer is not to blame for the gap.
+        return NEVER if paused else limits.body_seconds
+    if state is HEAD:
+        return limits.head_seconds if ahead else limits.keep_alive_seconds
+    return NEVER

@@ -1,0 +1,402 @@
+"""A downstream connection speaking HTTP/2: many requests at once, each a stream with an exchange of its own.
+
+What is on the wire is ``ingress.http2.server``; this joins it to transport, site and sweep.  The whole
+connection waits for its client in three cases only: until the preface and a head are whole, while
+nothing goes on (keep-alive), and at its end.  All other waiting is a stream's.
+
+States::
+
+    open ──leave()──▶ takes what was on its way, then no more ──last stream ends──▶ closing ──▶ closed
+      └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
+"""
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http.forwarding import Origin, origin_of_peer
+from ingress.http.request_head import UNREADABLE, RequestHead
+from ingress.http2.faults import ErrorCode
+from ingress.http2.server import Leaving, ServerConnection
+from ingress.http2.stream import Stream
+from ingress.proxy.contract.deadlines import NEVER
+from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS, OVERTIME
+from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.progress import Progress
+from ingress.proxy.contract.security import Security
+from ingress.proxy.contract.turns import TurnTaking
+from ingress.proxy.downstream.h2_backlog import HoldingBack
+from ingress.proxy.downstream.h2_stream import DownstreamStream, web_socket_key
+from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.transport.twisted_transports import (
+    Transport,
+    gather_writes,
+    has_left,
+    peer_address,
+    unsent,
+)
+from ingress.routing.hosts import HostError, normal_host
+from ingress.routing.paths import PathError, normal_path
+
+if TYPE_CHECKING:
+    from ingress.proxy.listening.site import ProxySite
+
+log = Logger()
+
+_NOWHERE = (b"", b"")
+
+
+@implementer(IPushProducer)
+class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStream], Protocol):
+    """One connection of a client, with its streams."""
+
+    __slots__ = (
+        "_ends_at",
+        "_metrics",
+        "_old_at",
+        "_origin",
+        "_resting_since",
+        "_secure",
+        "_site",
+        "_too_old_at",
+        "deadline",
+        "deadlines",
+        "limits",
+    )
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    _origin: Origin
+    security: Security | None = None
+    """None without TLS."""
+    _is_proxied = False
+    _is_closing = False
+    _amid_since = NEVER
+    _amid_after = 0
+    """How many requests there were when that began."""
+    _leaving_since = NEVER
+    _leaving_looks = 0
+    """How many ticks there were since then."""
+    _progress: Progress | None = None
+
+    def __init__(self, site: "ProxySite", secure: bool) -> None:
+        self.deadlines = site.deadlines
+        # The deadlines's clock, and no method of its own: that would be a cycle.
+        super().__init__(self.deadlines.seconds)
+        self.limits = site.limits
+        self.deadline = NEVER
+        self._site = site
+        self._secure = secure
+        self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
+        self._metrics = site.metrics.http2.downstream
+
+    def __repr__(self) -> str:
+        return f"<DownstreamSession with {len(self.streams)} streams>"
+
+    # The connection
+
+    def connectionMade(self) -> None:
+        transport = self.transport
+        gather_writes(transport)
+        self.write = transport.write
+        transport.registerProducer(self, True)
+        peer = peer_address(transport.getPeer())
+        port = getattr(transport.getHost(), "port", 0)
+        self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
+        self._is_proxied = peer in self._site.trusted_proxies
+        if self._secure:
+            self.security = Security(transport)
+        now = self.deadlines.now
+        self._resting_since = self._amid_since = now
+        age = self.limits.keep_alive_age_seconds
+        self._old_at = now + age
+        self._too_old_at = self._old_at + age * OVERTIME
+        # The preface must come as quickly as a head; only after it may a peer rest.
+        self.deadline = now + self.limits.head_seconds
+        self.deadlines.watch(self)
+        self._metrics.open += 1
+        self.greet()
+
+    def dataReceived(self, received: bytes) -> None:
+        try:
+            if (self.is_heavy or self.reads_later) and received:
+                self.keep_for_turn(received)
+                return
+            self.receive(received)
+            if self.has_more or self.is_overfull:
+                self.read_later()
+            if (self._unread or self._block_of) and not self.streams and self.is_amid:
+                # Nothing else has the deadlines look whether the rest of it comes.
+                self.deadline = min(self.deadline, self.deadlines.now + self.limits.head_seconds)
+        except Exception:
+            self.raised()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.deadlines.forget(self)
+        self._is_closing = True
+        self.has_failed = True
+        self._abandon_streams()
+        self.memo.clear()
+        self._metrics.open -= 1
+        self._site.closed(self, self._secure)
+
+    def _abandon_streams(self) -> None:
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        self.waiting = 0
+        for stream in streams.values():
+            stream.broken(ErrorCode.NO_ERROR, "the connection is gone")
+
+    # ServerConnection
+
+    def request(self, stream_id: int, head: RequestHead, ended: bool) -> None:
+        """Begin the exchange of a request."""
+        if self.streams and not self._site.connection_limit.has_room_beside(self._site.pool.sockets):
+            self.refuse(stream_id)
+            return
+        if head.destination is None:
+            try:
+                head.destination = (
+                    normal_host(head.authority)[0],
+                    normal_path(head.path) if head.path != b"*" else b"/",
+                )
+            except (HostError, PathError) as error:
+                self._refuse(stream_id, head, 400, str(error), ended)
+                return
+        key = None
+        if head.connect_protocol:
+            key = web_socket_key(self._site.new_request_id())
+            head = head.with_line(key.line)
+        origin = self._origin
+        if self._is_proxied:
+            origin = self._site.trusted_proxies.origin(origin, head)
+        stream = DownstreamStream(self, stream_id, head, ended, key)
+        self._add(stream)
+        destination = head.destination
+        assert destination is not None
+        exchange = stream.exchange = Exchange(self._site, stream, head, destination, origin)
+        try:
+            security = self.security
+            if security is not None and not security.serves(destination[0], self._site.server_names):
+                exchange.fail(421, "the host needs a connection of its own")
+            else:
+                self._site.resource_for(exchange).render(exchange)
+        except Exception:
+            stream.raised()
+        if self._site.draining or self.deadlines.now >= self._too_old_at:
+            self.leave()
+
+    def unreadable(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
+        """Answer a request that does not go on."""
+        self._refuse(stream_id, head, status, why, ended)
+
+    def _refuse(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
+        stream = DownstreamStream(self, stream_id, UNREADABLE, ended, None)
+        self._add(stream)
+        stream.exchange = Exchange(self._site, stream, head, _NOWHERE, self._origin)
+        stream.exchange.fail(status, why)
+
+    def _add(self, stream: DownstreamStream) -> None:
+        if not self.streams:
+            # From now on each tick looks at the streams.
+            self.deadline = self.deadlines.now
+        if self.is_above_high_watermark:
+            stream.hold_back()
+        self.streams[stream.id] = stream
+        self._metrics.streams += 1
+
+    def stream_ended(self, stream: Stream) -> None:
+        """An answer was sent; of a request that is refused the rest may still come for a while, unless we leave."""
+        if stream.remote_ended or self.leaving is not Leaving.OPEN:
+            super().stream_ended(stream)
+        elif isinstance(stream, DownstreamStream) and stream.is_refused:
+            stream.await_rest()
+        else:
+            super().stream_ended(stream)
+
+    def stream_closed(self, stream: DownstreamStream) -> None:
+        """A stream is over; the last one leaves the connection at rest, or ends it."""
+        if self.is_above_high_watermark:
+            self.less_waits()
+        if not self.streams:
+            if self.leaving is Leaving.LEFT:
+                self.close()
+            elif not self._is_closing and not self.is_full:
+                self._rest()
+
+    def _rest(self) -> None:
+        self._resting_since = now = self.deadlines.now
+        self.deadline = now + MEMO_SECONDS
+
+    def leave(self) -> None:
+        """Take no more requests than those that are on their way."""
+        if self.leaving is Leaving.OPEN:
+            self._leaving_since = self.deadlines.now
+            self.deadline = self.deadlines.now
+        super().leave()
+
+    def no_more_streams(self) -> None:
+        """Close, if nothing goes on."""
+        if not self.streams:
+            self.close()
+
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """End all streams; the connection stays for a moment, or a reset might overtake our GOAWAY."""
+        self._metrics.failed += 1
+        self._abandon_streams()
+        self.deadline = self.deadlines.now
+
+    # Connection of the connection limit
+
+    def drain(self) -> None:
+        """Begin nothing any more, and close once what runs is over."""
+        self.leave()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.transport.abortConnection()
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing was asked."""
+        return not self.requests
+
+    is_silent = False
+    """Its preface was said, or agreed on."""
+
+    def make_way(self) -> None:
+        """Take no request any more, and close if nothing goes on."""
+        self.leave_now()
+
+    def rests_since(self) -> float:
+        """Return since when nothing goes on; ``NEVER`` if something does."""
+        if self.streams or self.reads_later or self._is_closing or self.has_failed:
+            return NEVER
+        if self.leaving is not Leaving.OPEN:
+            return NEVER
+        return self._resting_since
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+        if not self._is_closing:
+            self._is_closing = self.has_failed = True
+            self._progress = Progress()
+            self._ends_at = self.deadlines.now + LINGER_SECONDS
+            self.deadline = self.deadlines.now
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def raised(self) -> None:
+        """A bug was met outside of any exchange: nobody knows what the connection is worth."""
+        log.failure("A connection failed by a bug; it is the only one that ends")
+        self.transport.abortConnection()
+
+    @property
+    def waits_to_send(self) -> bool:
+        """Whether the client must take some of its answers before it is read on."""
+        return self.is_overfull
+
+    @property
+    def is_for_nobody(self) -> bool:
+        """Whether the client has left: nobody waits for answers to what it said last."""
+        return has_left(self.transport)
+
+    # IPushProducer: the transport tells how full it is.
+
+    @never_raises
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: what streams have to send waits with them."""
+        if not self.is_full:
+            # Twisted's transports say so with each write.
+            self.is_full = True
+            self._progress = Progress()
+            self.deadline = self.deadlines.now
+
+    @never_raises
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self._progress = None
+        self.send_on()
+        self.read_on()
+        if not self.streams and not self._is_closing and not self.has_failed:
+            self._rest()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+    # Time
+
+    @never_raises
+    def expire(self) -> None:
+        """Called by the deadlines: look at who keeps us waiting."""
+        now = self.deadlines.now
+        waiting = unsent(self.transport) or int(self.is_full)
+        progress = self._progress
+        is_stuck = progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds)
+        if is_stuck or (self.reads_later and has_left(self.transport)):
+            self.deadline = NEVER
+            self.transport.abortConnection()
+        elif self._is_closing:
+            self._expire_at_end(waiting, now)
+        elif self.has_failed:
+            self.close()
+        else:
+            self._look(now)
+
+    def _expire_at_end(self, waiting: int, now: float) -> None:
+        """Wait while the peer takes what is sent, and then for it to close, too."""
+        if waiting:
+            self._ends_at = now + LINGER_SECONDS
+            self.deadline = now
+        elif now >= self._ends_at:
+            self.deadline = NEVER
+            self.transport.abortConnection()
+        else:
+            self.deadline = self._ends_at
+
+    def _look(self, now: float) -> None:
+        if self._has_had_its_time(now):
+            self.leave_now()
+        if self.is_above_high_watermark:
+            self.look_at_waiting(now)
+        for stream in list(self.streams.values()):
+            stream.look(now)
+        if self._is_closing:
+            return
+        if not self.is_amid or self.reads_later:
+            self._amid_since = NEVER
+        elif self._amid_since == NEVER or self._amid_after != self.requests:
+            # What is amid now is not what was: each tick may come amid some request.
+            self._amid_since = now
+            self._amid_after = self.requests
+        elif now - self._amid_since >= self.limits.head_seconds:
+            self.fail(ErrorCode.PROTOCOL_ERROR, "not complete in time")
+            return
+        is_busy = self.streams or self.is_full or self.is_amid or self.reads_later
+        if is_busy or self.leaving is Leaving.LEAVING:
+            self.deadline = now
+        else:
+            self._expire_at_rest(now)
+
+    def _has_had_its_time(self, now: float) -> bool:
+        """Whether a client that was to hear that we leave did not answer its PING in time."""
+        if self.leaving is not Leaving.LEAVING:
+            return False
+        if self.reads_later:
+            self._leaving_since = now
+            self._leaving_looks = 0
+            return False
+        # Should we have stood still, its answer, and requests before it, are read between two ticks.
+        self._leaving_looks += 1
+        return self._leaving_looks > 1 and now - self._leaving_since >= LEAVE_SECONDS
+
+    def _expire_at_rest(self, now: float) -> None:
+        """Give memory back first, and the connection later."""
+        self.memo.clear()
+        self.deadline = self._resting_since + self.limits.keep_alive_seconds
+        if self.deadline <= now + self.deadlines.interval_seconds / 2 or now >= self._old_at:
+            # Under requests would be worse: browsers fail some of those that wait for a stream then.
+            self.leave()

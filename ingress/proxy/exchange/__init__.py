@@ -1,0 +1,1 @@
+"""One request with its answer: attempts, replies of our own, errors, and how it is recorded."""

@@ -1,0 +1,242 @@
+"""The access log: one line per exchange, written in batches by a thread of its own.
+
+A line has eleven fields with one space between them, ``-`` where there is nothing:
+
+    time peer method host path status bytes seconds endpoint ingress protocol
+
+*time* is RFC 3339 in UTC, *path* the request target as received, in double quotes,
+*bytes* the body bytes sent downstream, *endpoint* the last one tried, *ingress*
+``namespace/name``, *protocol* the one that downstream speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``.
+Bytes that could forge a line or a field appear as ``\\xHH``.
+
+TLS that passes through has a line for each connection when it is over: *method* is
+``TLS``, *host* the server name, *path* and *protocol* ``-``, and *bytes* all that was sent downstream.
+
+The reactor never waits for the file: lines are handed to the thread in batches,
+and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
+counted, never requests.  What the file does not take (a full disk) is counted, too, and
+told in the log, now and then.
+"""
+
+import re
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from queue import Empty, Full, Queue
+from threading import Thread
+from time import gmtime, monotonic, strftime, time
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from ingress.proxy.exchange.access_output import LinesLostError
+
+MAX_FIELD = 2048
+"""Bytes of the request target that a line shows."""
+FLUSH_SECONDS = 0.2
+QUIET_SECONDS = 60.0
+"""The least time between two lines in the log that say how many are lost here."""
+_BATCH_LINES = 512
+_WAITING_BATCHES = 64
+
+_unsafe = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
+_SAFE = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
+
+
+def escape(field: bytes) -> bytes:
+    """Return *field*, cut to ``MAX_FIELD``, with everything but plain visible ASCII as ``\\xHH``."""
+    field = field[:MAX_FIELD]
+    if not field.translate(None, _SAFE):
+        return field
+    return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
+
+
+# Formatting costs more than all else of a line, so what comes again is looked up.
+_MILLISECONDS = tuple(b"%.3f" % (milliseconds / 1000) for milliseconds in range(1000))
+
+
+@lru_cache(maxsize=1)
+def _stamp_of_second(second: int) -> bytes:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
+
+
+def _stamp(millisecond: int) -> bytes:
+    return b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
+
+
+@lru_cache(maxsize=4096)
+def _counts(status: int, sent: int) -> bytes:
+    return b"%d %d" % (status, sent)
+
+
+@lru_cache(maxsize=4096)
+def _ending(endpoint: Hashable, ingress: Hashable, protocol: bytes) -> bytes:
+    return b"%b %b %b" % (_text_of(endpoint), _text_of(ingress), protocol)
+
+
+def _text_of(value: Hashable) -> bytes:
+    return b"-" if value is None else escape(str(value).encode())
+
+
+class AccessLog:
+    """Collects lines and hands them, batch by batch, to a writing thread.
+
+    *write* is called in that thread with whole lines and may block; an ``OSError`` means that they are lost, all or as many
+    as ``LinesLostError`` says.  *reopen* is called there, too.  *dropped* is told how many lines were lost, in the
+    reactor thread, which *from_thread* leads to (``callFromThread``).  *wall_clock* returns the time of
+    day, in seconds since 1970, *steady* the seconds of a clock that nobody sets.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        write: Callable[[bytes], None],
+        dropped: Callable[[int], None],
+        wall_clock: Callable[[], float] = time,
+        *,
+        reopen: Callable[[], None] = lambda: None,
+        from_thread: Callable[[Callable[[], None]], object] = lambda call: call(),
+        steady: Callable[[], float] = monotonic,
+    ) -> None:
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._write = write
+        self._dropped = dropped
+        self._lines: list[bytes] = []
+        self._flushing: IDelayedCall | None = None
+        self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
+        self._thread = Thread(target=self._write_batches, name="access-log", daemon=True)
+        self._millisecond = -1
+        self._stamp = b""
+        self._reopen = reopen
+        self._is_to_reopen = False
+        self._from_thread = from_thread
+        self._steady = steady
+        self._untold = 0
+        self._told_at = float("-inf")
+
+    def start(self) -> None:
+        """Start the writing thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hand over what is left, and give the thread a moment to write it."""
+        self.flush()
+        try:
+            self._batches.put_nowait(None)
+        except Full:
+            return
+        if self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def record(
+        self,
+        peer: bytes,
+        method: bytes,
+        host: bytes,
+        target: bytes,
+        status: int,
+        sent: int,
+        seconds: float,
+        endpoint: Hashable,
+        ingress: Hashable,
+        protocol: bytes,
+    ) -> None:
+        """Add the line of one exchange that ends now.
+
+        *method* and *protocol* are plain words; *endpoint* and *ingress* are values that never change.
+        """
+        millisecond = int(self._wall_clock() * 1000)
+        if millisecond != self._millisecond:
+            self._millisecond = millisecond
+            self._stamp = _stamp(millisecond)
+        elapsed = int(seconds * 1000 + 0.5)
+        shown = host + target
+        if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
+            host, target = escape(host), escape(target)
+        self._lines.append(
+            b'%b %b %b %b "%b" %b %b %b'
+            % (
+                self._stamp,
+                peer,
+                method[:32] or b"-",
+                host or b"-",
+                target,
+                _counts(status, sent),
+                _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
+                _ending(endpoint, ingress, protocol),
+            )
+        )
+        if len(self._lines) >= _BATCH_LINES:
+            self.flush()
+        elif self._flushing is None:
+            self._flushing = self._clock.callLater(FLUSH_SECONDS, self._flush_later)
+
+    def _flush_later(self) -> None:
+        self._flushing = None
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand the lines so far to the thread, or drop them when it is too far behind."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        try:
+            self._batches.put_nowait(b"\n".join(lines) + b"\n")
+        except Full:
+            self._dropped(len(lines))
+
+    def reopen(self) -> None:
+        """Have the file opened anew, by the thread; lines so far may go to either."""
+        self.flush()
+        self._is_to_reopen = True
+        try:
+            self._batches.put_nowait(b"")
+        except Full:
+            pass  # It has enough to wake up for.
+
+    def _write_batches(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            try:
+                while len(batch) < 1 << 20:
+                    following = self._batches.get_nowait()
+                    if following is None:
+                        self._batches.put_nowait(None)
+                        break
+                    batch += following
+            except Empty:
+                pass
+            if self._is_to_reopen:
+                self._is_to_reopen = False
+                self._attempt(self._reopen, 0)
+            if batch:
+                self._attempt(lambda: self._write(batch), batch.count(b"\n"))  # noqa: B023 - called at once
+        if self._untold:
+            self._tell("and the process ends")
+
+    def _attempt(self, call: Callable[[], None], lines: int) -> None:
+        """Write or reopen by *call*; where it does not say how many lines are lost, all *lines* are."""
+        why = "now it is written again"
+        try:
+            call()
+        except OSError as error:
+            why = error.strerror or str(error)
+            lost = error.lines if isinstance(error, LinesLostError) else lines
+            if lost:
+                self._untold += lost
+                self._from_thread(lambda: self._dropped(lost))
+        if self._untold and self._steady() - self._told_at >= QUIET_SECONDS:
+            self._tell(why)
+
+    def _tell(self, why: str) -> None:
+        self._told_at = self._steady()
+        self.log.error(
+            "{lines} lines of the access log are lost, as it could not be written: {why}",
+            lines=self._untold,
+            why=why,
+        )
+        self._untold = 0

@@ -1,0 +1,1 @@
+"""Listeners: what they accept, on which network, and what a connection begins with."""

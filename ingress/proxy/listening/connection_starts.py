@@ -1,0 +1,207 @@
+"""What is read of a connection before it has a protocol: a PROXY header, the server name of a ClientHello.
+
+Both are options, and without them nothing here is in the way of a connection.  A connection start sees
+the first bytes, for at most ``CONNECTION_START_SECONDS``, and ends in one of three ways::
+
+    (PROXY header) ──▶ (ClientHello) ─┬─ name of a passthrough host ──▶ a tunnel to an endpoint
+          │                           └─ anything else, also what is no ClientHello ──▶ TLS or HTTP here
+          └─ no header, or from a stranger ──▶ closed
+
+Only the header is taken off.  A ClientHello stays: whoever has the connection next, an endpoint
+or OpenSSL, gets the very bytes that came.  How bytes are looked at without taking them is a matter
+of the network (``buffered_preface``, ``epoll_set.peeking``); what they mean is decided here.
+"""
+
+from collections.abc import Callable
+
+from attrs import frozen
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Protocol
+
+from ingress.http.forwarding import TrustedProxies
+from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
+from ingress.model.backends import Endpoint
+from ingress.proxy.contract.deadlines import NEVER
+from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
+from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.transport.twisted_transports import peer_address
+from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError
+
+MAX_CONNECTION_START_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
+"""What must be looked at to decide, whatever it is."""
+
+Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
+"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
+
+
+@frozen
+class ConnectionStartRules:
+    """What the operator turned on."""
+
+    load_balancers: TrustedProxies | None = None
+    """The peers that begin with a PROXY header; None where nobody does, and then there is none."""
+    passes_tls: bool = False
+    """Whether TLS goes through to the endpoints of some hosts."""
+
+
+NO_CONNECTION_STARTS = ConnectionStartRules()
+
+
+@frozen
+class ConnectionStarts:
+    """What all connection starts of one listener share."""
+
+    site: ProxySite
+    rules: ConnectionStartRules
+    connect: Connect
+    reads_hello: bool
+
+
+def connection_starts_of(
+    site: ProxySite, rules: ConnectionStartRules, connect: Connect, secure: bool
+) -> ConnectionStarts | None:
+    """Return what a listener needs for its connection starts, or None if *rules* ask for none there."""
+    reads_hello = secure and rules.passes_tls
+    if rules.load_balancers is None and not reads_hello:
+        return None
+    return ConnectionStarts(site, rules, connect, reads_hello)
+
+
+class ConnectionStart:
+    """The beginning of one accepted connection; a network says how its bytes are had.
+
+    *peer* is whose connection it is: the one that was accepted, or who a PROXY header names.
+    *local* is the address that the client connected to, where a header says so.
+    """
+
+    def __init__(self, connection_starts: ConnectionStarts, peer: IAddress) -> None:
+        self.deadline = NEVER
+        self.peer = peer
+        self.local: IAddress | None = None
+        self._connection_starts = connection_starts
+        self._awaits_header = connection_starts.rules.load_balancers is not None
+        self._hello = ClientHelloReader() if connection_starts.reads_hello else None
+        self._is_over = False
+        self._has_come = False
+
+    def __repr__(self) -> str:
+        state = "over" if self._is_over else "PROXY header" if self._awaits_header else "ClientHello"
+        return f"<{type(self).__name__} of {peer_address(self.peer).decode()}: {state}>"
+
+    def begin(self) -> None:
+        """Look at the connection from now on, unless its peer is none that may connect."""
+        site = self._connection_starts.site
+        self.deadline = site.deadlines.now + CONNECTION_START_SECONDS
+        site.deadlines.watch(self)
+        site.hold(self)
+        load_balancers = self._connection_starts.rules.load_balancers
+        if load_balancers is not None and peer_address(self.peer) not in load_balancers:
+            self.refuse("stranger")
+
+    def look(self, received: bytes) -> None:
+        """Decide by *received*, all that has come and was not taken off, if that is enough."""
+        self._has_come = True
+        if self._awaits_header:
+            try:
+                header = read_proxy_header(received)
+            except ProxyHeaderError:
+                self.refuse("malformed")
+                return
+            if header is None:
+                return
+            self._awaits_header = False
+            self.take_off(header.length)
+            received = received[header.length :]
+            if header.source is not None and header.destination is not None:
+                self.peer, self.local = _address(header.source), _address(header.destination)
+        if self._hello is None:
+            self._end()
+            self.terminate()
+            return
+        try:
+            hello = self._hello.read(received)
+        except HelloError:
+            # OpenSSL says so with the alert that it deserves.
+            self._end()
+            self.terminate()
+            return
+        if hello is None:
+            return
+        self._end()
+        site = self._connection_starts.site
+        name = hello.server_name
+        found = None if name is None else site.resource.passthrough(name)
+        if found is None or name is None:
+            self.terminate()
+        else:
+            self.pass_through(PassthroughTunnel(site, self._connection_starts.connect, *found, name))
+
+    def refuse(self, cause: str) -> None:
+        """Close the connection; *cause* is what the metrics say."""
+        if not self._is_over:
+            self._connection_starts.site.metrics.connections.connection_start_refused(cause)
+            self._end()
+            self.close()
+
+    def ended(self) -> None:
+        """The peer ended its side, or the connection broke off, before there was enough."""
+        self.refuse("unfinished")
+
+    def expire(self) -> None:
+        """Called by the deadlines: it took too long."""
+        self.refuse("late")
+
+    def drain(self) -> None:
+        """Begin nothing any more."""
+        self.abort()
+
+    is_mute = True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come."""
+        return not self._has_come
+
+    def make_way(self) -> None:
+        """Close, since others have more to say."""
+        self.abort()
+
+    def rests_since(self) -> float:
+        """Return since when it waits for what is to come first."""
+        return self.deadline - CONNECTION_START_SECONDS
+
+    def abort(self) -> None:
+        """Close at once."""
+        if not self._is_over:
+            self._end()
+            self.close()
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._connection_starts.site.deadlines.forget(self)
+        self._connection_starts.site.release(self)
+
+    # What a network does in its own way
+
+    def take_off(self, count: int) -> None:
+        """Take the first *count* bytes off what has come."""
+        raise NotImplementedError
+
+    def terminate(self) -> None:
+        """Give the connection, with what has come, to the protocol of the listener."""
+        raise NotImplementedError
+
+    def pass_through(self, tunnel: PassthroughTunnel) -> None:
+        """Give the connection, with what has come, to *tunnel*."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the connection."""
+        raise NotImplementedError
+
+
+def _address(said: Address) -> IAddress:
+    kind = IPv6Address if ":" in said.host else IPv4Address
+    return kind("TCP", said.host, said.port)

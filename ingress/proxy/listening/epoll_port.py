@@ -1,0 +1,131 @@
+"""A listening socket in the epoll set."""
+
+import socket
+from collections.abc import Callable
+
+from OpenSSL import SSL
+from twisted.internet.interfaces import IAddress, IListeningPort
+from twisted.internet.protocol import Protocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.proxy.listening.connection_starts import ConnectionStarts
+from ingress.proxy.listening.peeked_start import PeekedStart
+from ingress.proxy.transport.accepting import MAX_ACCEPTS, AcceptPause
+from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
+from ingress.proxy.transport.epoll.sockets import address_of
+from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.epoll.tls import TLSTransport
+
+BACKLOG = 4096
+"""Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
+
+MakeConnection = Callable[[socket.socket], SSL.Connection]
+"""Begins the server side of TLS on a socket."""
+
+
+@implementer(IListeningPort)
+class EpollPort:
+    """Accepts connections and gives each a protocol; with *secure*, over TLS."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        epoll_set: EpollSet,
+        sock: socket.socket,
+        build: Callable[[], Protocol],
+        secure: MakeConnection | None,
+        connection_starts: ConnectionStarts | None = None,
+    ) -> None:
+        """With *connection_starts*, the first bytes of each connection decide what becomes of it."""
+        self._epoll_set = epoll_set
+        self._sock = sock
+        self._build = build
+        self._secure = secure
+        self._connection_starts = connection_starts
+        self._is_listening = False
+        self._rest = AcceptPause(self._watch, epoll_set.call_after)
+
+    def __repr__(self) -> str:
+        return f"<EpollPort {'listening' if self._is_listening else 'closed'}>"
+
+    def startListening(self) -> None:
+        """Accept from now on."""
+        self._sock.setblocking(False)
+        # Accepted sockets have these from their listener, which saves two calls for each.
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._sock.listen(BACKLOG)
+        self._is_listening = True
+        self._watch(not self._rest.is_on)
+
+    def _watch(self, accepts: bool) -> None:
+        if not self._is_listening:
+            return
+        if accepts:
+            self._epoll_set.add(self, self._sock.fileno(), READ)
+        else:
+            self._epoll_set.remove(self._sock.fileno())
+
+    def pause(self) -> None:
+        """Accept nothing until ``resume``."""
+        self._rest.pause()
+
+    def resume(self) -> None:
+        """Accept again."""
+        self._rest.resume()
+
+    def stopListening(self) -> None:
+        """Accept no more; connections stay."""
+        if self._is_listening:
+            self._is_listening = False
+            self._epoll_set.remove(self._sock.fileno())
+            self._epoll_set.close(self._sock)
+
+    def getHost(self) -> IAddress:
+        """The address that is listened on."""
+        return address_of(self._sock.getsockname())
+
+    def ready(self, events: int) -> None:
+        """Accept who waits, some at a time."""
+        for _ in range(MAX_ACCEPTS):
+            if self._rest.is_on:
+                return
+            if self._secure is not None and not self._epoll_set.handshakes.has_room(self._rest.relieve):
+                self._rest.burden()
+                return
+            try:
+                sock, name = self._sock.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as problem:
+                if self._rest.is_shortage(problem):
+                    return
+                # The peer gave up before it was accepted.
+                continue
+            self._rest.accepted()
+            sock.setblocking(False)
+            if self._connection_starts is None:
+                self._take(sock, address_of(name))
+            else:
+                PeekedStart(
+                    self._connection_starts, self._epoll_set, sock, address_of(name), self._take
+                ).begin()
+
+    def _take(self, sock: socket.socket, peer: IAddress, local: IAddress | None = None) -> None:
+        transport: StreamTransport
+        if self._secure is None:
+            transport = StreamTransport(self._epoll_set, sock, self._build(), peer)
+        else:
+            transport = TLSTransport(self._epoll_set, sock, self._build(), peer, self._secure(sock))
+        if local is not None:
+            transport.said_local = local
+        try:
+            transport.start()
+        except Exception:
+            self._epoll_set.fail(transport)
+
+    def failed(self, failure: Failure) -> None:
+        """A connection could not be begun; the port goes on."""

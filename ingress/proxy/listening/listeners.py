@@ -1,0 +1,172 @@
+"""Listeners: the addresses we accept on, plain or with TLS."""
+
+import os
+import re
+import socket
+from ipaddress import ip_address
+from typing import Any, cast
+
+from twisted.internet.endpoints import serverFromString
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import (
+    IListeningPort,
+    IOpenSSLServerConnectionCreator,
+    IProtocolFactory,
+    IReactorTime,
+)
+from twisted.internet.posixbase import PosixReactorBase
+from twisted.internet.protocol import ServerFactory, connectionDone
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
+
+from ingress.errors import StartError
+from ingress.http.plain_request import ANSWER, is_plain_request
+from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.transport.accepting import FamilyPort
+from ingress.proxy.transport.handshake_queue import HandshakeQueue
+from ingress.proxy.transport.tls_layer import TLSLayer
+from ingress.proxy.transport.twisted_transports import is_ip_address
+
+_FIRST_HANDED_OVER = 3
+_interface = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
+_tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
+
+
+def tls_factory(
+    site: ProxySite, contexts: IOpenSSLServerConnectionCreator, clock: IReactorTime
+) -> TLSMemoryBIOFactory:
+    """Wrap the site's channels in TLS, without the layer that gathers small writes: ours are whole."""
+    factory = _ServerTLSFactory(contexts, False, site.factory(secure=True), clock)
+    factory.handshakes = HandshakeQueue(clock)
+    return factory
+
+
+class _ServerTLS(TLSLayer):
+    """The TLS layer of one downstream connection; its handshake waits for its turn."""
+
+    factory: "_ServerTLSFactory"
+    _is_shaking = True
+    _has_begun = False
+    _held = b""
+    """What came while others had their turn."""
+
+    def makeConnection(self, transport: Any) -> None:
+        self.factory.handshakes.begin(self)
+        super().makeConnection(transport)
+
+    def dataReceived(self, octets: bytes) -> None:
+        if not self._is_shaking:
+            super().dataReceived(octets)
+            return
+        self._held += octets
+        if self.factory.handshakes.may_step(self):
+            self._step()
+
+    def park(self) -> None:
+        """Receive nothing: it is the turn of others."""
+        cast(Any, self.transport).pauseProducing()
+
+    def unpark(self) -> None:
+        """Take the step that had to wait."""
+        cast(Any, self.transport).resumeProducing()
+        self._step()
+
+    def _step(self) -> None:
+        octets, self._held = self._held, b""
+        if not self._has_begun:
+            self._has_begun = True
+            if is_plain_request(octets):
+                transport = cast(Any, self.transport)
+                transport.write(ANSWER)
+                transport.loseConnection()
+                return
+        super().dataReceived(octets)
+        if self._handshakeDone and self._is_shaking:
+            self._is_shaking = False
+            self.factory.handshakes.end(self)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.factory.handshakes.end(self)
+        super().connectionLost(reason)
+
+
+class _ServerTLSFactory(TLSMemoryBIOFactory):
+    """Begins the TLS of downstream connections."""
+
+    protocol = _ServerTLS
+    noisy = False
+    handshakes: HandshakeQueue
+
+
+class _OwnPorts:
+    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, all else is the reactor's own."""
+
+    def __init__(self, reactor: PosixReactorBase, kind: type[FamilyPort]) -> None:
+        self._reactor = reactor
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reactor, name)
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
+    ) -> IListeningPort:
+        listening = self._kind(port, factory, backlog, interface, self._reactor)
+        listening.startListening()
+        return cast(IListeningPort, listening)
+
+
+async def listen(
+    reactor: object, description: str, factory: IProtocolFactory, kind: type[FamilyPort] = FamilyPort
+) -> IListeningPort:
+    """Listen on *description*, on TCP by a port of *kind*; raises ``StartError`` naming it when that is impossible."""
+    if isinstance(reactor, PosixReactorBase):
+        reactor = _OwnPorts(reactor, kind)
+    try:
+        endpoint = serverFromString(cast(Any, reactor), description)
+        return cast(IListeningPort, await endpoint.listen(factory))
+    except CannotListenError as error:
+        raise StartError(f"cannot listen on {description}: {error.socketError}") from error
+    except LookupError as error:
+        raise StartError(f"cannot listen on {description}: no such socket was handed over") from error
+    except (ValueError, TypeError, AttributeError, OSError) as error:
+        # Twisted's readers of descriptions raise whatever bad arguments bring about.
+        raise StartError(f"cannot listen on {description}: {error}") from error
+
+
+def bound_to(description: str) -> tuple[str, int] | None:
+    """Return the address and TCP port that *description* listens on, or None where it names no port.
+
+    The address is empty for all of this machine, and also where a name stands for it.
+    """
+    if description.startswith("systemd:"):
+        return _handed_over(description)
+    port = port_of(description)
+    if not port:
+        return None
+    written = _interface(description)
+    interface = re.sub(r"\\(.)", r"\1", written[1]) if written else ""
+    if interface == "localhost":
+        return "127.0.0.1", port
+    return ("" if not is_ip_address(interface) or ip_address(interface).is_unspecified else interface), port
+
+
+def _handed_over(description: str) -> tuple[str, int] | None:
+    """Return where the socket listens that *description* has from the one who started us (sd_listen_fds)."""
+    arguments = dict(part.split("=", 1) for part in description.split(":") if "=" in part)
+    names = os.environ.get("LISTEN_FDNAMES", "").split(":")
+    try:
+        index = names.index(arguments["name"]) if "name" in arguments else int(arguments.get("index", ""))
+        with socket.socket(fileno=os.dup(_FIRST_HANDED_OVER + index)) as handed_over:
+            address, port = handed_over.getsockname()[:2]
+    except (ValueError, OSError):
+        # Whoever listens on it will tell.
+        return None
+    return ("" if ip_address(address).is_unspecified else address), port
+
+
+def port_of(description: str) -> int | None:
+    """Return the TCP port that *description* names (``tcp:443``, ``tcp:port=443``), or None."""
+    # A colon of an address is escaped, and stands before no argument.
+    match = _tcp_port(re.sub(r"\\.", "", description))
+    return int(match[1]) if match else None

@@ -1,0 +1,225 @@
+"""The two networks that the data path stands on: Twisted's transports, or the epoll set.
+
+A network listens and connects; channel and upstream connection cannot tell which one
+carries them.  The epoll set listens on ``tcp:``, ``tcp6:`` and ``systemd:`` descriptions;
+everything else (UNIX sockets, ``haproxy:``) runs on Twisted's transports in any case.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Any, cast
+
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.protocol import Protocol, ServerFactory
+from twisted.internet.task import deferLater
+
+from ingress.model.backends import Endpoint
+from ingress.model.limits import Timeouts
+from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.listening.buffered_start import ConnectionStartFactory
+from ingress.proxy.listening.connection_starts import (
+    NO_CONNECTION_STARTS,
+    ConnectionStartRules,
+    ConnectionStarts,
+    connection_starts_of,
+)
+from ingress.proxy.listening.epoll_port import EpollPort
+from ingress.proxy.listening.listeners import listen, tls_factory
+from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.transport.accepting import join, keep_to_family
+from ingress.proxy.transport.connecting import Connector
+from ingress.proxy.transport.epoll.connecting import EpollConnecting
+from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
+from ingress.proxy.transport.resolving import AddressRules, NamedConnecting
+from ingress.proxy.transport.twisted_transports import DirectPort, is_ip_address
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.upstream import UpstreamContexts
+
+CONNECT_SECONDS = Timeouts().connect_seconds
+
+
+class TwistedNetwork:
+    """Twisted's transports, in any reactor."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        rules: AddressRules | None = None,
+        contexts: UpstreamContexts | None = None,
+    ) -> None:
+        """*rules* say which addresses tenants may choose, *contexts* how TLS is spoken to endpoints."""
+        self._reactor = reactor
+        self._rules = rules or AddressRules()
+        self._upstream_contexts = contexts or UpstreamContexts()
+        self._connector = Connector(reactor, self._upstream_contexts)
+
+    def start(self) -> None:
+        """Nothing: the reactor runs."""
+
+    async def stop(self) -> None:
+        """Nothing: the reactor is not ours."""
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float = CONNECT_SECONDS,
+    ) -> None:
+        """Connect *protocol* to *endpoint* within *seconds*, or call *failed* once with the reason."""
+        link_settings = endpoint.link_settings
+        if is_ip_address(endpoint.address) and (link_settings is None or not link_settings.is_external):
+            self.dial(endpoint, endpoint.address, protocol, failed, seconds)
+            return
+
+        def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
+            self.dial(endpoint, address, protocol, failed, seconds)
+
+        NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self._rules).start()
+
+    def dial(
+        self,
+        endpoint: Endpoint,
+        address: str,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float,
+    ) -> None:
+        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
+        self._connector.connect(endpoint, address, protocol, failed, seconds)
+
+    async def listen(
+        self,
+        description: str,
+        site: ProxySite,
+        contexts: ServerContexts | None,
+        rules: ConnectionStartRules = NO_CONNECTION_STARTS,
+    ) -> IListeningPort:
+        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
+
+        By *rules*, connections begin with a connection start.
+        """
+        if contexts is None:
+            factory: Any = site.factory(secure=False)
+        else:
+            factory = tls_factory(site, contexts, self._reactor)
+        connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
+        if connection_starts is not None:
+            factory = ConnectionStartFactory(connection_starts, factory)
+        return join(site.connection_limit, await listen(self._reactor, description, factory, DirectPort))
+
+
+class EpollNetwork(TwistedNetwork):
+    """The epoll set, and Twisted's transports for what it does not do."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        can_splice: bool = CAN_SPLICE,
+        rules: AddressRules | None = None,
+        yielding: YieldToTraffic | None = None,
+        contexts: UpstreamContexts | None = None,
+    ) -> None:
+        super().__init__(reactor, rules, contexts)
+        self._epoll_set = EpollSet(reactor, can_splice, yielding)
+
+    def start(self) -> None:
+        """Let the epoll set join the reactor."""
+        self._epoll_set.start()
+
+    async def stop(self) -> None:
+        """Take the epoll set out of the reactor, once all that was closed has been told of its end."""
+        await deferLater(self._reactor, 0)
+        self._epoll_set.stop()
+
+    def dial(
+        self,
+        endpoint: Endpoint,
+        address: str,
+        protocol: Protocol,
+        failed: Callable[[str], None],
+        seconds: float,
+    ) -> None:
+        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
+        EpollConnecting(
+            self._epoll_set, endpoint, address, protocol, failed, seconds, self._upstream_contexts
+        )
+
+    async def listen(
+        self,
+        description: str,
+        site: ProxySite,
+        contexts: ServerContexts | None,
+        rules: ConnectionStartRules = NO_CONNECTION_STARTS,
+    ) -> IListeningPort:
+        """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
+
+        By *rules*, connections begin with a connection start.
+        """
+        if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
+            return await super().listen(description, site, contexts, rules)
+        factory = site.factory(secure=contexts is not None)
+        secure = contexts.connection_on if contexts is not None else None
+        connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
+        listening = _EpollListening(self._reactor, self._epoll_set, factory.build, secure, connection_starts)
+        return join(site.connection_limit, await listen(listening, description, factory))
+
+
+class _EpollListening:
+    """Stands for the reactor in ``serverFromString``: what it is told to listen on, the epoll set does."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        epoll_set: EpollSet,
+        build: Callable[[], Protocol],
+        secure: Any,
+        connection_starts: ConnectionStarts | None,
+    ) -> None:
+        self._reactor = reactor
+        self._epoll_set = epoll_set
+        self._build = build
+        self._secure = secure
+        self._connection_starts = connection_starts
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reactor, name)
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
+    ) -> IListeningPort:
+        sock = socket.socket(socket.AF_INET6 if ":" in interface else socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            keep_to_family(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((interface, port))
+            return self._listen(sock)
+        except OSError as problem:
+            sock.close()
+            raise CannotListenError(interface, port, problem) from problem
+
+    def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
+        return self._listen(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(fileno)))
+
+    def _listen(self, sock: socket.socket) -> IListeningPort:
+        port = EpollPort(self._epoll_set, sock, self._build, self._secure, self._connection_starts)
+        port.startListening()
+        return cast(IListeningPort, port)
+
+
+def network_for(
+    reactor: Any,
+    use_epoll: bool,
+    rules: AddressRules | None = None,
+    yielding: YieldToTraffic | None = None,
+    contexts: UpstreamContexts | None = None,
+) -> TwistedNetwork:
+    """Return the epoll set where it is wanted and this system has it, else Twisted's transports.
+
+    Only of the epoll set it is known when it has something to do, and so the *yielding*.
+    """
+    if use_epoll and is_available(reactor):
+        return EpollNetwork(reactor, rules=rules, yielding=yielding, contexts=contexts)
+    return TwistedNetwork(reactor, rules, contexts)

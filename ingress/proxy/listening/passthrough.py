@@ -1,0 +1,351 @@
+"""TLS that goes through to an endpoint as it is: the bytes of one connection, both ways, never decrypted.
+
+A tunnel begins when the server name of the ClientHello named a passthrough host.  It picks an
+endpoint as an exchange does, and tries others when no connection can be made: nothing was
+sent then.  After that it is a pair of ends that write what the other one reads::
+
+    CONNECTING ──connected──▶ OPEN ──one side ended──▶ OPEN, one way ──other side ended──▶ CLOSING ──▶ done
+        │                      └──────────────either side lost──────────────────────────────▲
+        └──no endpoint, or downstream left─────────────────────────────────────────────────-┘
+
+Invariants: the slower side sets the pace of the faster one; the end of one side is passed on
+(half-close), a reset as a reset; as with other tunnels there is no limit to how long an open one
+may rest, but one that is open one way only must move bytes.  When both ends are
+gone there is one line in the access log, with ``TLS`` for the method.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.model.backends import Endpoint
+from ingress.proxy.contract.deadlines import NEVER
+from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF
+from ingress.proxy.contract.limits import (
+    HALF_CLOSED_SECONDS,
+    LINGER_SECONDS,
+    MAX_ATTEMPTS,
+    TUNNEL_SPLICE_BYTES,
+)
+from ingress.proxy.transport.twisted_transports import TIMED_OUT, KernelCopy, Transport, peer_address, splice
+from ingress.proxy.upstream.rotation import Rotation
+from ingress.routing.route import Route
+
+if TYPE_CHECKING:
+    from ingress.proxy.listening.site import ProxySite
+
+
+_ENDLESS = 1 << 62
+"""Bytes, more than ever come."""
+
+
+class State(Enum):
+    """Where a tunnel is; see the picture above."""
+
+    CONNECTING = "connecting"
+    OPEN = "open"
+    CLOSING = "closing"
+    DONE = "done"
+
+
+class PassthroughTunnel:
+    """One connection of a client, and the one to an endpoint that was made for it.
+
+    *downstream* is the protocol to give to the client's connection; *first* is what was read
+    of that already.
+    """
+
+    def __init__(
+        self,
+        site: "ProxySite",
+        connect: Callable[[Endpoint, Protocol, Callable[[str], None], float], None],
+        route: Route,
+        rotation: Rotation,
+        server_name: bytes,
+    ) -> None:
+        self.deadline = NEVER
+        self.state = State.CONNECTING
+        self.first = b""
+        self.downstream = TunnelEnd(self)
+        self._upstream = TunnelEnd(self)
+        self._site = site
+        self._connect = connect
+        self._route = route
+        self._server_name = server_name
+        self._peer = b""
+        self._rotation = rotation
+        self._endpoint: Endpoint | None = None
+        self._counted: Endpoint | None = None
+        """The one whose attempt the balancer counts as going on."""
+        self._attempt_began = 0.0
+        self._attempt_seconds: float | None = None
+        """How long its connection took to be made: how long the tunnel lasts is up to its peers."""
+        self._tried: set[Endpoint] = set()
+        self._status = 200
+        self._started = site.clock.seconds()
+
+    def __repr__(self) -> str:
+        return f"<PassthroughTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
+
+    # Attempts
+
+    def connected(self, end: "TunnelEnd") -> None:
+        """One end has its connection."""
+        if end is self.downstream:
+            self._peer = peer_address(end.transport.getPeer())
+            end.transport.pauseProducing()
+            self._site.opened(self, True)
+            self._site.deadlines.watch(self)
+            self._site.metrics.connections.passthrough_opened()
+            self._attempt(self._rotation.another((), b""))
+            return
+        self._site.metrics.upstream_opened()
+        if self.state is not State.CONNECTING or end is not self._upstream:
+            end.transport.abortConnection()
+            return
+        self.state = State.OPEN
+        self._attempt_seconds = self._site.clock.seconds() - self._attempt_began
+        if self._endpoint is not None:
+            self._rotation.reached(self._endpoint)
+        if self.first:
+            end.transport.write(self.first)
+            self.downstream.received = len(self.first)
+            self.first = b""
+        self.downstream.transport.resumeProducing()
+
+    def _attempt(self, endpoint: Endpoint | None) -> None:
+        if endpoint is None:
+            self._fail(503, "no endpoint")
+            return
+        self._endpoint = endpoint
+        if self._rotation.counts:
+            self._attempt_began = self._site.clock.seconds()
+            self._rotation.began(endpoint)
+            self._counted = endpoint
+        self._upstream = TunnelEnd(self)
+        usual = self._site.limits.upstream
+        asked = self._route.timeouts
+        seconds = (usual if asked is None else asked.completed_by(usual)).connect_seconds
+        failed = partial(self._unreachable, self._upstream, endpoint)
+        self._connect(endpoint, self._upstream, failed, seconds)
+
+    def _unreachable(self, end: "TunnelEnd", endpoint: Endpoint, why: str) -> None:
+        if self.state is not State.CONNECTING or end is not self._upstream:
+            return
+        self._site.metrics.upstream_failed()
+        self._rotation.unreachable(endpoint)
+        self._count_ended(failed=True)
+        self._tried.add(endpoint)
+        another = self._rotation.another(self._tried, b"") if len(self._tried) < MAX_ATTEMPTS else None
+        if another is None:
+            self._fail(504 if why == TIMED_OUT else 502, why)
+        else:
+            self._site.metrics.attempt_repeated()
+            self._attempt(another)
+
+    def _count_ended(self, failed: bool) -> None:
+        counted, self._counted = self._counted, None
+        if counted is not None:
+            seconds = self._attempt_seconds
+            if seconds is None:
+                seconds = self._site.clock.seconds() - self._attempt_began
+            self._rotation.ended(counted, seconds, failed)
+
+    def _fail(self, status: int, why: str) -> None:
+        self._status = status
+        subject = self._endpoint or self._route.passthrough
+        self._site.upstream_errors.warn(status, self._server_name, b"", subject, why)
+        self._close(self.downstream)
+
+    # The bytes, and their ends
+
+    def moved(self) -> None:
+        """Bytes went through."""
+        if self.deadline != NEVER and self.state is State.OPEN:
+            self.deadline = self._site.deadlines.now + HALF_CLOSED_SECONDS
+
+    def other(self, end: "TunnelEnd") -> "TunnelEnd":
+        """Return the other end."""
+        return self._upstream if end is self.downstream else self.downstream
+
+    def read_ended(self, end: "TunnelEnd") -> None:
+        """The peer of *end* sends no more: tell the other one, and close when neither does."""
+        if self.state is not State.OPEN:
+            self._close(end)
+            return
+        other = self.other(end)
+        end.has_ended = True
+        if other.has_ended:
+            self._close(other)
+            self._close(end)
+        else:
+            self.deadline = self._site.deadlines.now + HALF_CLOSED_SECONDS
+            other.end()
+
+    def lost(self, end: "TunnelEnd", is_clean: bool) -> None:
+        """The connection of *end* is gone."""
+        if end is not self.downstream:
+            self._site.metrics.upstream_closed()
+            if end is not self._upstream:
+                return
+        if self.state is State.CONNECTING:
+            self._status = CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED
+            self.state = State.CLOSING
+        other = self.other(end)
+        if other.is_open:
+            if is_clean:
+                self._close(other)
+            else:
+                self.state = State.CLOSING
+                other.transport.abortConnection()
+        elif not self.downstream.is_open:
+            self._done()
+
+    def _close(self, end: "TunnelEnd") -> None:
+        """Close *end* once everything is sent; a peer that does not take it has a while to do so."""
+        self.state = State.CLOSING
+        self.deadline = self._site.deadlines.now + LINGER_SECONDS
+        end.close()
+
+    def drain(self) -> None:
+        """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
+
+    is_mute = is_silent = False
+
+    def make_way(self) -> None:
+        """Nothing: what goes on is not ended for others."""
+
+    def rests_since(self) -> float:
+        """Return ``NEVER``: nobody here knows what its peers are about."""
+        return NEVER
+
+    def abort(self) -> None:
+        """End both connections at once."""
+        for end in (self.downstream, self._upstream):
+            if end.is_open:
+                end.transport.abortConnection()
+
+    def expire(self) -> None:
+        """Called by the deadlines: it should have ended, and did not."""
+        self.deadline = NEVER
+        self.abort()
+
+    def _done(self) -> None:
+        if self.state is State.DONE:
+            return
+        self.state = State.DONE
+        site = self._site
+        site.deadlines.forget(self)
+        self._count_ended(failed=False)
+        sent = self._upstream.received
+        site.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
+        site.access_log.record(
+            self._peer,
+            b"TLS",
+            self._server_name,
+            b"-",
+            self._status,
+            sent,
+            site.clock.seconds() - self._started,
+            self._endpoint,
+            self._route.ingress,
+            b"-",
+        )
+        # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
+        self.downstream = self._upstream = _NO_END
+        site.closed(self, True)
+
+
+@implementer(IHalfCloseableProtocol, IPushProducer)
+class TunnelEnd(Protocol):
+    """One of the two connections of a tunnel; *received* counts what came from its peer."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+
+    def __init__(self, tunnel: PassthroughTunnel) -> None:
+        self.is_open = False
+        self.has_ended = False
+        self.received = 0
+        self._was_spliced = False
+        self._tunnel = tunnel
+
+    def __repr__(self) -> str:
+        return f"<TunnelEnd of {self._tunnel!r}>"
+
+    def connectionMade(self) -> None:
+        self.is_open = True
+        self.transport.setTcpNoDelay(True)
+        self.transport.setTcpKeepAlive(True)
+        self.transport.registerProducer(self, True)
+        self._tunnel.connected(self)
+
+    def dataReceived(self, received: bytes) -> None:
+        self.received += len(received)
+        tunnel = self._tunnel
+        other = tunnel.other(self)
+        if other.is_open:
+            other.transport.write(received)
+            if self.received >= TUNNEL_SPLICE_BYTES and not self._was_spliced:
+                self._was_spliced = True
+                self._splice(other)
+        tunnel.moved()
+
+    def _splice(self, other: "TunnelEnd") -> None:
+        """Have the kernel move what still comes, if the transports can."""
+        splice(
+            other.transport,
+            KernelCopy(self.transport, _ENDLESS, self._moved, self.stopProducing, to_end=True),
+        )
+
+    def _moved(self, count: int) -> None:
+        self.received += count
+        self._tunnel.moved()
+
+    def readConnectionLost(self) -> None:
+        """The peer sends no more."""
+        self._tunnel.read_ended(self)
+
+    def writeConnectionLost(self) -> None:
+        """Our side is shut down, as was asked."""
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.is_open = False
+        self._tunnel.lost(self, reason.check(ConnectionDone) is not None)
+
+    def end(self) -> None:
+        """End our side once everything is sent."""
+        self.transport.unregisterProducer()
+        self.transport.loseWriteConnection()
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    # IPushProducer: the transport tells how full it is.
+
+    def pauseProducing(self) -> None:
+        """The peer of this end is slow: the other one must wait."""
+        other = self._tunnel.other(self)
+        if other.is_open:
+            other.transport.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        """There is room again."""
+        other = self._tunnel.other(self)
+        if other.is_open and not other.has_ended:
+            other.transport.resumeProducing()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+
+_NO_END = TunnelEnd(None)  # type: ignore[arg-type]  # it is never asked
+"""Stands for both ends of a tunnel that is over."""

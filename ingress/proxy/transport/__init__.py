@@ -1,0 +1,1 @@
+"""Bytes on sockets: accepting, connecting, resolving, handshakes.  Knows no HTTP."""

@@ -1,0 +1,188 @@
+"""What all listeners do when they must not accept, on either network.
+
+A listener rests while there are as many connections as there may be (``connection_limit``), and for a
+second when the system has no descriptor or no memory for another one.  Whoever comes meanwhile waits in
+the kernel.  Twisted's own ports would accept and close at once what they have no descriptor for.
+"""
+
+import errno
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+from twisted.internet import tcp
+from twisted.internet.interfaces import IListeningPort
+from twisted.logger import Logger
+
+from ingress.proxy.transport.connection_limit import ConnectionLimit
+
+MAX_ACCEPTS: Final = 64
+"""Connections that are accepted in one go; then others have their turn."""
+PAUSE_SECONDS: Final = 1.0
+_TELL_SECONDS: Final = 60.0
+_NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+log = Logger()
+
+
+class AcceptPause:
+    """Whether one listener accepts, and for which reasons it does not; *watch* is told when that changes."""
+
+    def __init__(
+        self, watch: Callable[[bool], None], call_after: Callable[[float, Callable[[], None]], Any]
+    ) -> None:
+        self.is_on = False
+        """Whether it rests."""
+        self._watch = watch
+        self._call_after = call_after
+        self._is_crowded = False
+        self._is_short = False
+        self._is_busy = False
+        self._told = False
+
+    def __repr__(self) -> str:
+        return f"<Rest {'on' if self.is_on else 'off'}>"
+
+    def pause(self) -> None:
+        """Rest: there are as many connections as there may be."""
+        self._is_crowded = True
+        self._update()
+
+    def resume(self) -> None:
+        """There are fewer again."""
+        self._is_crowded = False
+        self._update()
+
+    def burden(self) -> None:
+        """Rest: so many handshakes wait for their turn that newcomers had better wait in the kernel."""
+        self._is_busy = True
+        self._update()
+
+    def relieve(self) -> None:
+        """Most of them had their turn."""
+        self._is_busy = False
+        self._update()
+
+    def is_shortage(self, problem: OSError) -> bool:
+        """Whether *problem* is that nothing is left for another connection; then rest for a while."""
+        if problem.errno not in _NO_ROOM:
+            return False
+        if not self._told:
+            # Until the shortage is over there is nothing more to say.
+            self._told = True
+            log.error(
+                "cannot accept: {error}; trying again every {seconds:g} s",
+                error=problem.strerror,
+                seconds=PAUSE_SECONDS,
+            )
+        self._is_short = True
+        self._update()
+        self._call_after(PAUSE_SECONDS, self._try_again)
+        return True
+
+    def accepted(self) -> None:
+        """Somebody could be accepted."""
+        self._told = False
+
+    def _try_again(self) -> None:
+        self._is_short = False
+        self._update()
+
+    def _update(self) -> None:
+        is_on = self._is_crowded or self._is_short or self._is_busy
+        if is_on is not self.is_on:
+            self.is_on = is_on
+            self._watch(not is_on)
+
+
+def keep_to_family(sock: socket.socket) -> socket.socket:
+    """Have a socket of IPv6 take no IPv4, so that both can have the same port, and clients no mapped addresses."""
+    if sock.family is socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return sock
+
+
+class FamilyPort(tcp.Port):
+    """Twisted's port, for one family of addresses."""
+
+    def createInternetSocket(self) -> socket.socket:
+        return keep_to_family(super().createInternetSocket())
+
+
+class PausablePort(FamilyPort):
+    """One with this way to rest."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._reactor: Any = self.reactor
+        self.rest = AcceptPause(self._watch, lambda seconds, call: self._reactor.callLater(seconds, call))
+
+    def _watch(self, accepts: bool) -> None:
+        if not self.connected or self.disconnecting:
+            return
+        if accepts:
+            self.startReading()
+        else:
+            self.stopReading()
+
+    def pause(self) -> None:
+        """Accept nothing until ``resume``."""
+        self.rest.pause()
+
+    def resume(self) -> None:
+        """Accept again."""
+        self.rest.resume()
+
+    def doRead(self) -> None:
+        """Accept who waits, some at a time."""
+        for _ in range(MAX_ACCEPTS):
+            if self.rest.is_on or self.disconnecting:
+                return
+            try:
+                sock, peer = self.socket.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as problem:
+                if self.rest.is_shortage(problem):
+                    return
+                # The peer gave up before it was accepted.
+                continue
+            self.rest.accepted()
+            try:
+                self._begin(sock, peer)
+            except Exception:
+                log.failure("A connection could not be begun, which is a bug; the listener goes on")
+
+    def _begin(self, sock: Any, peer: Any) -> None:
+        sock.setblocking(False)
+        factory: Any = self.factory
+        protocol = factory.buildProtocol(self._buildAddr(peer))
+        if protocol is None:
+            sock.close()
+            return
+        self.sessionno += 1
+        protocol.makeConnection(self.transport(sock, protocol, peer, self, self.sessionno, self._reactor))
+
+
+class _OtherPort:
+    """A port of some other kind, as for UNIX sockets."""
+
+    def __init__(self, port: Any) -> None:
+        self._port = port
+
+    def pause(self) -> None:
+        self._port.stopReading()
+
+    def resume(self) -> None:
+        if self._port.connected:
+            self._port.startReading()
+
+
+def join(connection_limit: ConnectionLimit, port: Any) -> IListeningPort:
+    """Have *port* rest while *connection_limit* is as large as it may be, if it is of a kind that can."""
+    if hasattr(port, "pause"):
+        connection_limit.add_port(port)
+    elif hasattr(port, "stopReading"):
+        connection_limit.add_port(_OtherPort(port))
+    joined: IListeningPort = port
+    return joined

@@ -1,0 +1,249 @@
+"""How many downstream connections there are, and what is done when there are many.
+
+Near the limit, connections at rest (silent since they were made, or between two requests)
+are closed, first those that never asked for anything, then those that rest longest.  At the limit those make way
+of whom not a byte has come, and then those that said something a while ago and never asked for anything: so the silent
+cannot keep out those who have something to say, however many wait for a place.  Those who came first make way first,
+and nobody who has not had ``PATIENCE_SECONDS`` to say something.
+If nobody can make way all listeners pause; who comes then waits in the kernel, and is
+accepted when others have left, or have been silent for long enough.  Nobody is refused, and nothing that is going on is cut.
+
+States, by the number of connections::
+
+    ROOMY ── 15/16 of the limit ──▶ NEAR: with each tick, rests are closed down to 14/16
+      ▲                               │ the limit: some make way
+      └────── below it ──── PAUSED ◀──┘ nothing is accepted until they are gone; it is looked again
+                                        for who can, every ``PATIENCE_SECONDS``
+"""
+
+from collections import OrderedDict
+from typing import Final, Protocol
+
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from ingress.metrics.connections import ConnectionMetrics
+from ingress.proxy.contract.deadlines import NEVER, Deadlines
+
+DEFAULT_CONNECTIONS: Final = 8000
+"""Fewer where the process may have fewer descriptors (``ingress.process.descriptors``)."""
+LEAST_REST_SECONDS: Final = 2.0
+"""Two ticks: who was accepted or answered a moment ago has not had the time to say something."""
+PATIENCE_SECONDS: Final = 0.1
+"""How long a newcomer may be silent where places are short: the first bytes come right behind TCP's handshake."""
+_NEARLY: Final = 0.9
+"""A timer may come a little early."""
+_TELL_SECONDS: Final = 60.0
+
+
+class Connection(Protocol):
+    """A downstream connection, whatever it carries."""
+
+    def drain(self) -> None:
+        """Begin nothing any more, and close once what runs is over."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+    def make_way(self) -> None:
+        """Close now, as one that ``is_mute``; what was begun of a first head is given up."""
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing has come of it, so that nothing is lost with it."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come."""
+
+    def rests_since(self) -> float:
+        """Return the time of the deadlines since when it is at rest; ``NEVER`` if it is not, or must not be closed."""
+
+
+class Port(Protocol):
+    """A listener that can pause."""
+
+    def pause(self) -> None:
+        """Accept nothing until ``resume``."""
+
+    def resume(self) -> None:
+        """Accept again."""
+
+
+class ConnectionLimit:
+    """Watches the number of *connections*."""
+
+    log = Logger()
+
+    def __init__(
+        self, connections: "set[Connection]", most: int, deadlines: Deadlines, metrics: ConnectionMetrics
+    ) -> None:
+        self.deadline = NEVER
+        self.is_paused = False
+        self.most = most
+        self._connections = connections
+        self._near = most - most // 16
+        self._roomy = most - most // 8
+        self._scarce = 2 * most - most // 4
+        """So many sockets, of both sides, leave little for those who have none."""
+        self._deadlines = deadlines
+        self._metrics = metrics
+        self._ports: list[Port] = []
+        self._told_at = -NEVER
+        self._is_near = False
+        self._unheard: OrderedDict[Connection, float] = OrderedDict()
+        """Those that may be silent, in the order in which they came, and when that was ..."""
+        self._mute: OrderedDict[Connection, float] = OrderedDict()
+        """... and those that said something, but perhaps never asked for anything."""
+        self._place = max(1, most // 16)
+        """How many make way at once."""
+        self._looking: IDelayedCall | None = None
+
+    def __repr__(self) -> str:
+        state = "paused" if self.is_paused else "near the limit" if self._is_near else "roomy"
+        return f"<Crowd of {len(self._connections)}, at most {self.most}: {state}>"
+
+    def add_port(self, port: Port) -> None:
+        """Have *port* pause with all others."""
+        self._ports.append(port)
+        if self.is_paused:
+            port.pause()
+
+    def grown(self, newcomer: Connection) -> None:
+        """There is another connection."""
+        self._unheard[newcomer] = self._deadlines.exact_seconds()
+        count = len(self._connections)
+        if count >= self._near:
+            if not self._is_near:
+                self._is_near = True
+                self._deadlines.watch(self)
+                self.deadline = self._deadlines.now
+            if count >= self.most and not self.is_paused:
+                self._reach_limit()
+
+    def shrunk(self, gone: Connection) -> None:
+        """There is one connection less."""
+        self._unheard.pop(gone, None)
+        self._mute.pop(gone, None)
+        if self.is_paused and len(self._connections) < self.most:
+            self.is_paused = False
+            if self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
+            for port in self._ports:
+                port.resume()
+
+    def replaced(self, gone: Connection, following: Connection) -> None:
+        """A connection is carried on by another one."""
+        since = self._unheard.pop(gone, None)
+        since = self._mute.pop(gone, since)
+        if since is not None:
+            self._mute[following] = since
+
+    def _reach_limit(self) -> None:
+        """Have some make way, and accept nothing until somebody is gone."""
+        made = self._make_room()
+        if len(self._connections) < self.most:
+            return
+        self.is_paused = True
+        for port in self._ports:
+            port.pause()
+        if not made:
+            self._tell_limit()
+        self._looking = self._deadlines.call_after(PATIENCE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Some more may have had their time."""
+        self._looking = None
+        self._make_room()
+        if self.is_paused:
+            self._looking = self._deadlines.call_after(PATIENCE_SECONDS, self._look)
+
+    def _make_room(self) -> int:
+        """Have some make way, first of the silent, then of the mute; return how many."""
+        now = self._deadlines.exact_seconds()
+        making: list[Connection] = []
+        heard: list[Connection] = []
+        for connection, since in self._unheard.items():
+            if now - since < PATIENCE_SECONDS * _NEARLY or len(making) == self._place:
+                break
+            (making if connection.is_silent else heard).append(connection)
+        for connection in making:
+            del self._unheard[connection]
+        for connection in heard:
+            since = self._unheard.pop(connection)
+            if connection.is_mute:
+                self._mute[connection] = since
+        while self._mute and len(making) < self._place:
+            connection, since = next(iter(self._mute.items()))
+            if connection.is_mute:
+                if now - since < LEAST_REST_SECONDS:
+                    break
+                making.append(connection)
+            del self._mute[connection]
+        for connection in making:
+            connection.make_way()
+        if making:
+            self._metrics.closed_early(len(making))
+        return len(making)
+
+    def has_room_beside(self, upstreams: int) -> bool:
+        """Whether a client that has requests under way may begin another; *upstreams* is how many sockets these take.
+
+        A request over HTTP/2 costs no connection of a client, but most need one to an endpoint: what is left
+        when few are is for clients that have nothing yet.
+        """
+        if len(self._connections) + upstreams < self._scarce:
+            return True
+        self._metrics.stream_refused()
+        if self._may_tell():
+            self.log.warn(
+                "{count} connections of clients and {upstreams} to endpoints leave few for others (--max-connections); "
+                "clients of HTTP/2 get one request at a time",
+                count=len(self._connections),
+                upstreams=upstreams,
+            )
+        return False
+
+    def _may_tell(self) -> bool:
+        now = self._deadlines.now
+        if now - self._told_at < _TELL_SECONDS:
+            return False
+        self._told_at = now
+        return True
+
+    def _tell_limit(self) -> None:
+        self._metrics.limit_reached()
+        if self._may_tell():
+            self.log.warn(
+                "{count} connections are as many as there may be (--max-connections); "
+                "others wait until some have ended",
+                count=len(self._connections),
+            )
+
+    def expire(self) -> None:
+        """Called by the deadlines near the limit: make room."""
+        count = len(self._connections)
+        if count < self._near:
+            self._is_near = False
+            self.deadline = NEVER
+            self._deadlines.forget(self)
+            return
+        self.deadline = self._deadlines.now
+        latest = self._deadlines.now - LEAST_REST_SECONDS
+        resting = [(since, each) for each in self._connections if (since := each.rests_since()) <= latest]
+        resting.sort(key=_reluctance)
+        surplus = resting[: count - self._roomy]
+        for _, connection in surplus:
+            connection.drain()
+        if surplus:
+            self._metrics.closed_early(len(surplus))
+
+    def abort(self) -> None:
+        """Called by the deadlines when ``expire`` failed, which is a bug: go on."""
+        self.deadline = self._deadlines.now
+
+
+def _reluctance(resting: tuple[float, Connection]) -> tuple[bool, float]:
+    since, connection = resting
+    return (not connection.is_mute, since)

@@ -1,0 +1,12 @@
+"""The data plane: the proxy's sockets in an epoll set of its own, inside any Twisted reactor.
+
+A reactor spends more on an event than the proxy does: contexts for logging, a
+registration per write, one dispatch for every kind of descriptor.  Here all sockets
+of the data path are one epoll set, and that set is *one* ordinary reader of
+whatever reactor runs.  The reactor keeps timers, signals, threads and everything
+that is not traffic.
+
+The transports are those of ``ingress.proxy.transport.twisted_transports.Transport``, so channel and
+upstream connection cannot tell them from Twisted's; both pass the same tests.
+Linux only: elsewhere Twisted's own transports serve.
+"""

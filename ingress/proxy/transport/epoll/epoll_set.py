@@ -1,0 +1,260 @@
+"""The epoll set: finds out who can read or write, and tells them.
+
+Three rules keep one connection's trouble from being another's:
+
+1. What leaves a descriptor's ``ready`` as an exception ends that descriptor alone.
+   Leaving ``doRead`` it would end the whole epoll set.
+2. A socket that is closed while a batch of events is worked off is closed after
+   the batch: its number would go to the next accepted socket, and with it the
+   events that are still waiting for the dead one.
+3. Whoever is told of its end (``connectionLost``) is told from here and not from
+   inside its own call; ``later`` is for that.
+"""
+
+import os
+import select
+import socket
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.internet.interfaces import IReadDescriptor
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.transport.epoll.pipes import Pipes
+from ingress.proxy.transport.handshake_queue import HandshakeQueue
+
+BATCH = 16
+"""Events that are told before what was written meanwhile is sent: enough to find most readers
+awake, and few enough for upstream to begin while others are still told."""
+MAX_BATCHES = 16
+"""Batches of one turn; then everything else of the reactor has its own."""
+
+CAN_SPLICE = hasattr(os, "splice")
+
+READ = select.EPOLLIN
+WRITE = select.EPOLLOUT
+ERROR = select.EPOLLERR
+BROKEN = ERROR | select.EPOLLHUP
+
+
+def is_available(reactor: object) -> bool:
+    """Whether an epoll set can run in *reactor* on this system."""
+    return hasattr(select, "epoll") and hasattr(reactor, "addReader")
+
+
+class Descriptor(Protocol):
+    """Something with a file descriptor in the epoll set."""
+
+    def ready(self, events: int) -> None:
+        """Act on *events*, a mask of ``READ``, ``WRITE`` and ``BROKEN``."""
+
+    def failed(self, failure: Failure) -> None:
+        """Go away: ``ready`` raised."""
+
+
+class Sender(Descriptor, Protocol):
+    """A descriptor that writes in batches."""
+
+    def send_fresh(self) -> None:
+        """Send what was written in this batch."""
+
+
+@implementer(IReadDescriptor)
+class EpollSet:
+    """All sockets of the data path, as one reader of *reactor*."""
+
+    log = Logger()
+
+    def __init__(
+        self, reactor: Any, can_splice: bool = CAN_SPLICE, yielding: YieldToTraffic | None = None
+    ) -> None:
+        """*can_splice* says whether bodies may go from socket to socket inside the kernel.
+
+        Threads that ask *yielding* let the epoll set go first.
+        """
+        self._yielding = yielding or YieldToTraffic()
+        # Until somebody listens, there is no traffic to wait for; and perhaps nobody asks.
+        self._is_followed = yielding is None
+        self.can_splice = can_splice
+        self._reactor = reactor
+        self._epoll = select.epoll()
+        self._descriptors: dict[int, Descriptor] = {}
+        self.in_batch = False
+        """Whether events are being told: what is written meanwhile is sent afterwards."""
+        self._marked: list[Sender] = []
+        self._marked_for_turn: list[Sender] = []
+        self._closing: list[socket.socket] = []
+        self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
+        self._is_called_later = False
+        self._is_running = False
+        self.pipes = Pipes()
+        self.handshakes = HandshakeQueue(reactor)
+        """The handshakes of all listeners here."""
+
+    def start(self) -> None:
+        """Join the reactor."""
+        self._is_running = True
+        self._reactor.addReader(self)
+
+    def stop(self) -> None:
+        """Leave the reactor for good.  Sockets that are still here end with the process."""
+        if self._is_running:
+            self._is_running = False
+            self._yielding.leave()
+            self._reactor.removeReader(self)
+            self._descriptors.clear()
+            self._epoll.close()
+            self.pipes.close()
+
+    # For transports and ports
+
+    def add(self, descriptor: Descriptor, fileno: int, events: int) -> None:
+        """Tell *descriptor* of *events* on *fileno* from now on."""
+        if not self._is_followed:
+            self._is_followed = True
+            self._yielding.follow(self._epoll.fileno())
+        self._epoll.register(fileno, events)
+        self._descriptors[fileno] = descriptor
+
+    def change(self, fileno: int, events: int) -> None:
+        """Tell of other events than so far."""
+        if fileno in self._descriptors:
+            self._epoll.modify(fileno, events)
+
+    def remove(self, fileno: int) -> None:
+        """Tell of nothing any more, not even of what is known already."""
+        if self._descriptors.pop(fileno, None) is not None:
+            self._epoll.unregister(fileno)
+
+    def close(self, sock: socket.socket) -> None:
+        """Close a socket that was removed, as soon as its number may be used again."""
+        if self.in_batch:
+            self._closing.append(sock)
+        else:
+            sock.close()
+
+    def mark(self, sender: Sender) -> None:
+        """Have *sender* send when all events of this batch have been told.
+
+        Sent one after the other, the answers of a batch find their readers awake but for
+        the first one; waking them up each time is what a send costs most.
+        """
+        self._marked.append(sender)
+
+    def mark_for_turn(self, sender: Sender) -> None:
+        """Have *sender* send when all batches of this turn have been told."""
+        self._marked_for_turn.append(sender)
+
+    def later(self, call: Callable[[], None], of: Descriptor | None = None) -> None:
+        """Call back when the present call is over: after this batch, or in the next reactor turn.
+
+        What the call raises ends *of*, if that is given.
+        """
+        self._later.append((call, of))
+        if not self.in_batch:
+            self._call_soon()
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Call as if for an event: what is written meanwhile is sent together, now."""
+        if self.in_batch:
+            call()
+            return
+        self._later.append((call, None))
+        self._work([])
+        if self._marked_for_turn:
+            self._end_turn()
+
+    def _call_soon(self) -> None:
+        if not self._is_called_later:
+            self._is_called_later = True
+            self._reactor.callLater(0, self._call_later)
+
+    def call_after(self, seconds: float, call: Callable[[], None]) -> Any:
+        """Call back after *seconds*, by the reactor's clock."""
+        return self._reactor.callLater(seconds, call)
+
+    def fail(self, descriptor: Descriptor | None) -> None:
+        """Log the exception at hand and have *descriptor*, and nobody else, go away."""
+        failure = Failure()
+        self.log.failure("A connection failed, which is a bug; it is the only one that ends", failure)
+        if descriptor is not None:
+            descriptor.failed(failure)
+
+    def _call_later(self) -> None:
+        self._is_called_later = False
+        self._work([])
+        if self._marked_for_turn:
+            self._end_turn()
+
+    # IReadDescriptor
+
+    def fileno(self) -> int:
+        """The epoll set is a file descriptor itself, readable when it has events."""
+        return self._epoll.fileno()
+
+    def logPrefix(self) -> str:
+        """Name the epoll set in Twisted's log."""
+        return "epoll set"
+
+    def doRead(self) -> None:
+        """Work off the events there are, batch by batch."""
+        yielding = self._yielding
+        yielding.is_serving = True
+        for _ in range(MAX_BATCHES):
+            events = self._epoll.poll(0, BATCH)
+            self._work(events)
+            if len(events) < BATCH:
+                break
+        if self._marked_for_turn:
+            self._end_turn()
+        yielding.is_serving = False
+
+    def connectionLost(self, reason: Failure) -> None:
+        """The reactor is going away."""
+
+    def _work(self, events: list[tuple[int, int]]) -> None:
+        self.in_batch = True
+        descriptors = self._descriptors
+        try:
+            for fileno, mask in events:
+                descriptor = descriptors.get(fileno)
+                if descriptor is not None:
+                    try:
+                        descriptor.ready(mask)
+                    except Exception:
+                        self.fail(descriptor)
+            self._send_marked()
+            calls, self._later = self._later, []
+            for call, of in calls:
+                try:
+                    call()
+                except Exception:
+                    self.fail(of)
+            self._send_marked()
+        finally:
+            self.in_batch = False
+            closing, self._closing = self._closing, []
+            for sock in closing:
+                sock.close()
+            if self._later:
+                self._call_soon()
+
+    def _end_turn(self) -> None:
+        """Send what was gathered; what that brings about, such as an end, follows as after any batch."""
+        self._marked.extend(self._marked_for_turn)
+        self._marked_for_turn.clear()
+        self._work([])
+        if self._marked_for_turn:
+            self._call_soon()
+
+    def _send_marked(self) -> None:
+        while self._marked:
+            marked, self._marked = self._marked, []
+            for sender in marked:
+                try:
+                    sender.send_fresh()
+                except Exception:
+                    self.fail(sender)

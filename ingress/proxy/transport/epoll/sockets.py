@@ -1,0 +1,125 @@
+"""What is asked of a socket, and told to it: addresses as Twisted writes them, its unread bytes, its end."""
+
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+from typing import Protocol as TypingProtocol
+
+from twisted.internet import address
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+
+from ingress.proxy.transport.epoll.delivery import Delivery
+from ingress.proxy.transport.twisted_transports import has_ended
+
+
+def address_of(name: tuple[Any, ...]) -> IAddress:
+    """Make an address of what a socket calls one."""
+    host, port = name[:2]
+    kind = address.IPv6Address if ":" in host else address.IPv4Address
+    return kind("TCP", host, port)
+
+
+def ask_address(ask: Callable[[], tuple[Any, ...]]) -> IAddress:
+    """Make an address of what *ask* says: ``getsockname`` or ``getpeername`` of a socket."""
+    try:
+        return address_of(ask())
+    except OSError:
+        # A peer that is gone before it was looked at has no address any more.
+        return address.IPv4Address("TCP", "0.0.0.0", 0)
+
+
+def has_unread(sock: socket.socket) -> bool:
+    """Whether the peer said something, perhaps before it went away, that nobody read."""
+    try:
+        return bool(sock.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
+
+
+def reset_on_close(sock: socket.socket) -> None:
+    """Have the closing of *sock* break the connection off."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError:
+        pass  # The peer was quicker; there is nothing left to reset.
+
+
+_NOBODY = Protocol()
+"""The protocol of a connection that has ended."""
+
+
+class Told(TypingProtocol):
+    """A transport that has a protocol."""
+
+    protocol: Protocol
+
+
+def tell_end(transport: Told, reason: Failure) -> None:
+    """Tell the protocol of *transport* that this is over.
+
+    It knows the transport; if that knew it as well, nothing but a collector would ever find the two.
+    """
+    protocol, transport.protocol = transport.protocol, _NOBODY
+    protocol.connectionLost(reason)
+
+
+class ConnectedSocket:
+    """What a transport is asked about its socket, and to set on it."""
+
+    __slots__ = ("_fileno", "_peer", "_sock", "_was_accepted", "said_local")
+
+    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
+        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        self._sock = sock
+        self._fileno = sock.fileno()
+        self._peer = peer
+        self._was_accepted = peer is not None
+        self.said_local: IAddress | None = None
+        """The address that the client connected to, where a PROXY header says so."""
+
+    @property
+    def has_left(self) -> bool:
+        """What ``transports.has_left`` says."""
+        return has_ended(self._sock)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing came that was not read yet, neither bytes nor an end."""
+        try:
+            self._sock.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            return False
+        return False
+
+    def watch_delivery(self) -> Delivery:
+        """Begin to look whether the peer takes what is sent from now on."""
+        return Delivery(self._sock)
+
+    def fileno(self) -> int:
+        """The number of the socket."""
+        return self._fileno
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Set TCP_NODELAY, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, enabled)
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Set SO_KEEPALIVE, unless the socket has it from its listener."""
+        if not self._was_accepted:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, enabled)
+
+    def getPeer(self) -> IAddress:
+        """The address of the other side."""
+        if self._peer is None:
+            self._peer = ask_address(self._sock.getpeername)
+        return self._peer
+
+    def getHost(self) -> IAddress:
+        """Our own address, or the one that stands for it."""
+        return self.said_local or ask_address(self._sock.getsockname)

@@ -1,0 +1,72 @@
+"""A socket that may be an end of splices: one that takes what comes to it, one that sends to it."""
+
+import socket
+from abc import abstractmethod
+from collections.abc import Callable
+
+from twisted.internet import error, main
+from twisted.internet.interfaces import IAddress
+from twisted.python.failure import Failure
+
+from ingress.proxy.transport.epoll.epoll_set import EpollSet
+from ingress.proxy.transport.epoll.sockets import ConnectedSocket
+from ingress.proxy.transport.epoll.splice import Splice
+
+DONE = Failure(main.CONNECTION_DONE)
+
+
+class SplicedSocket(ConnectedSocket):
+    """Knows its splices."""
+
+    __slots__ = ("_splice_in", "_splice_out")
+
+    _epoll_set: EpollSet
+
+    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
+        super().__init__(sock, peer)
+        self._splice_in: Splice | None = None
+        """Takes what comes, while it lasts."""
+        self._splice_out: Splice | None = None
+        """Sends, while it lasts."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Ask the epoll set for exactly the events that matter now."""
+
+    @abstractmethod
+    def _end(self, reason: Failure) -> None:
+        """Leave the epoll set, close, and tell the protocol."""
+
+    @abstractmethod
+    def _end_of_input(self) -> None:
+        """The peer sends no more."""
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Send together what *call* writes, here and on other connections."""
+        self._epoll_set.call_in_batch(call)
+
+    @property
+    def _takes_more(self) -> bool:
+        """Whether what comes can be taken now: a splice waits until its target has what came before."""
+        return self._splice_in is None or self._splice_in.wants_read
+
+    @property
+    def is_held_up(self) -> bool:
+        """What ``transports.is_held_up`` says."""
+        return self._splice_in is not None and self._splice_in.wants_write
+
+    def splice_over(self, splice: Splice) -> None:
+        """Receive and send again by ourselves."""
+        if self._splice_in is splice:
+            self._splice_in = None
+        if self._splice_out is splice:
+            self._splice_out = None
+        self.update()
+
+    def splice_ended(self) -> None:
+        """The socket ended while it was spliced, and may do so."""
+        self._end_of_input()
+
+    def splice_failed(self, problem: OSError | None) -> None:
+        """The socket failed, or ended too soon, while it was spliced."""
+        self._end(DONE if problem is None else Failure(error.ConnectionLost(str(problem))))

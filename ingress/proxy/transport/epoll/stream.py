@@ -1,0 +1,400 @@
+"""A plain TCP connection in the epoll set, downstream or upstream.
+
+It behaves as Twisted's TCP transports do where channel and upstream connection can
+see it: what is written leaves in order; ``loseConnection`` sends the rest first;
+``abortConnection`` does not and resets; a streaming producer is paused when more than
+``HIGH_WATER`` bytes wait and resumed when few do; a protocol that is half-closeable
+learns of the peer's end by ``readConnectionLost``.
+
+States, by what is set: open; *ending* (the rest is sent, nothing is read); *ended*
+(``connectionLost`` was or is about to be called; every call is void).
+"""
+
+import socket
+from collections import deque
+from itertools import islice
+
+from twisted.internet import error
+from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+
+from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.sockets import has_unread, reset_on_close, tell_end
+from ingress.proxy.transport.epoll.splice import Splice
+from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
+from ingress.proxy.transport.twisted_transports import KernelCopy, in_kernel
+
+HIGH_WATER = 64 * 1024
+"""Bytes that wait to be sent before the producer is paused."""
+LOW_WATER = _SMALL_READ = 16 * 1024
+_LARGE_READ = 32 * 1024
+"""Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
+_MAX_PIECES = 32
+_NOTHING: deque[memoryview] = deque()
+"""What waits on a connection at rest; never changed, and no byte of any connection's own."""
+
+
+class StreamTransport(SplicedSocket):
+    """One connected socket, in the epoll set from ``start`` to its end; another ``protocol`` may take it over."""
+
+    __slots__ = (
+        "_broken",
+        "_ended",
+        "_ending",
+        "_epoll_set",
+        "_events",
+        "_fresh",
+        "_mark",
+        "_out",
+        "_out_size",
+        "_producer",
+        "_producer_paused",
+        "_read_ended",
+        "_read_size",
+        "_reading",
+        "_shutting",
+        "_write_failure",
+        "protocol",
+    )
+
+    def __init__(
+        self, epoll_set: EpollSet, sock: socket.socket, protocol: Protocol, peer: IAddress | None = None
+    ) -> None:
+        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        super().__init__(sock, peer)
+        self._epoll_set = epoll_set
+        self.protocol = protocol
+        self._events = 0
+        self._reading = True
+        self._read_ended = False
+        self._read_size = _SMALL_READ
+        self._out = _NOTHING
+        self._out_size = 0
+        self._fresh = b""
+        """Written in this batch of events (or turn), and sent at its end."""
+        self._mark = epoll_set.mark
+        self._producer: IPushProducer | None = None
+        self._producer_paused = False
+        self._shutting = False
+        self._ending: Failure | None = None
+        self._ended = False
+        self._broken = False
+        self._write_failure: Failure | None = None
+        """Why nothing can be sent any more, while what the peer said before is still read."""
+
+    def __repr__(self) -> str:
+        state = "ended" if self._ended else "ending" if self._ending else "open"
+        return f"<{type(self).__name__} {state} of {self.protocol!r}>"
+
+    def start(self) -> None:
+        """Enter the epoll set and tell the protocol."""
+        self._events = READ
+        self._epoll_set.add(self, self._fileno, READ)
+        self.protocol.makeConnection(self)
+
+    # What a kind of connection does in its own way
+
+    def _send_waiting(self) -> int:
+        """Send as much as is taken of what waits; return how much that was."""
+        try:
+            return self._sock.sendmsg(islice(self._out, _MAX_PIECES))
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def _wants_read(self) -> bool:
+        """Whether it matters that something comes."""
+        return self._reading and not self._read_ended and self._takes_more
+
+    def _wants_write(self) -> bool:
+        """Whether it matters that the socket takes more."""
+        return bool(self._out) or (self._splice_out is not None and self._splice_out.wants_write)
+
+    def _say_goodbye(self) -> None:
+        """End the conversation in an orderly way; everything is sent."""
+
+    # Events
+
+    def ready(self, events: int) -> None:
+        """Act on what the epoll set found."""
+        if events == READ and self._reading and not self._read_ended and not self._ended:
+            self._read()
+            return
+        if events & WRITE and not self._ended:
+            self._flush()
+        if events & ~WRITE and not self._ended:
+            if self._wants_read():
+                self._read()
+            elif events & BROKEN:
+                self._broke(events)
+
+    def _broke(self, events: int) -> None:
+        """The peer is gone while nobody listens, which epoll tells without being asked: it would for ever."""
+        self._epoll_set.remove(self._fileno)
+        self._events = 0
+        self._broken = True
+        # Who was accepted can be answered no more; what others said last may be an answer.
+        is_void = self._was_accepted and (events & ERROR or self._write_failure)
+        if is_void or (not self._splice_in and (self._out or self._read_ended or not self._has_unread())):
+            self._end(Failure(error.ConnectionLost()))
+
+    def _has_unread(self) -> bool:
+        """Whether the peer said something before it went away that nobody read."""
+        return has_unread(self._sock)
+
+    def _read(self) -> None:
+        if self._splice_in is not None:
+            self._splice_in.pump()
+            return
+        try:
+            received = self._sock.recv(self._read_size)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+            return
+        if received:
+            size = len(received)
+            if size == self._read_size:
+                self._read_size = min(size + size // 2, _LARGE_READ)
+            elif size < _SMALL_READ:
+                self._read_size = _SMALL_READ
+            self.protocol.dataReceived(received)
+        else:
+            self._end_of_input()
+
+    def _end_of_input(self) -> None:
+        if self._write_failure is not None:
+            self._end(self._write_failure)
+        elif IHalfCloseableProtocol.providedBy(self.protocol):
+            self._read_ended = True
+            self.update()
+            self.protocol.readConnectionLost()
+        else:
+            self._end(DONE)
+
+    def _flush(self) -> None:
+        try:
+            while self._out:
+                sent = self._send_waiting()
+                if not sent:
+                    break
+                self._out_size -= sent
+                while sent:
+                    first = self._out[0]
+                    if len(first) > sent:
+                        self._out[0] = first[sent:]
+                        break
+                    sent -= len(first)
+                    self._out.popleft()
+        except OSError as problem:
+            self.send_failed(problem)
+            return
+        if self._out:
+            self.update()
+        else:
+            self._out = _NOTHING
+            self._all_sent()
+        if self._producer_paused and self._out_size <= LOW_WATER and not self._ended:
+            self._producer_paused = False
+            if self._producer is not None:
+                self._producer.resumeProducing()
+
+    def send_failed(self, problem: OSError) -> None:
+        """Send nothing more; last words of a peer that answers, such as an early answer, may still be there."""
+        failure = Failure(error.ConnectionLost(str(problem)))
+        self._out = _NOTHING
+        self._out_size = 0
+        is_void = self._ending is not None or self._read_ended or (self._was_accepted and not self._reading)
+        if is_void or not self._has_unread():
+            self._end(failure)
+            return
+        self._write_failure = failure
+        self.update()
+
+    def _all_sent(self) -> None:
+        self.update()
+        if self._ending is not None:
+            self._end(self._ending)
+        elif self._shutting:
+            self._shut_down()
+        elif self._splice_out is not None:
+            self._splice_out.pump()
+
+    def failed(self, failure: Failure) -> None:
+        """The protocol raised: break off, for a regular end could pass for the end of an answer."""
+        reset_on_close(self._sock)
+        self._end(failure)
+
+    def update(self) -> None:
+        """Ask the epoll set for exactly the events that matter now."""
+        events = (READ if self._wants_read() else 0) | (WRITE if self._wants_write() else 0)
+        if events != self._events and not self._ended:
+            if self._broken:
+                self._broken = False
+                self._epoll_set.add(self, self._fileno, events)
+            else:
+                self._epoll_set.change(self._fileno, events)
+            self._events = events
+
+    def _end(self, reason: Failure) -> None:
+        """Leave the epoll set, close, and tell the protocol when the present call is over."""
+        if self._ended:
+            return
+        self._ended = True
+        for splice in (self._splice_in, self._splice_out):
+            if splice is not None:
+                splice.close()
+        self._out = _NOTHING
+        self._out_size = 0
+        self._producer = None
+        self._epoll_set.remove(self._fileno)
+        if reason is DONE:
+            self._say_goodbye()
+        self._epoll_set.close(self._sock)
+        self._epoll_set.later(lambda: tell_end(self, reason))
+
+    # Splices
+
+    def splice_from(self, copy: KernelCopy) -> bool:
+        """Move the bytes of *copy* here inside the kernel; False where that is impossible."""
+        source: object = copy.source
+        if not self._epoll_set.can_splice or type(source) is not StreamTransport:
+            return False
+        if self._ended or self._ending is not None or self._splice_out or source._splice_in or source._ended:
+            return False
+        pipe = self._epoll_set.pipes.take(for_long=copy.to_end)
+        if pipe is None:
+            return False
+        splice = Splice(source, self, copy, pipe)
+        source._splice_in = self._splice_out = splice
+        self._epoll_set.later(splice.pump, self)
+        return True
+
+    @property
+    def unsent(self) -> int:
+        """What ``transports.unsent`` says."""
+        waiting = self._out_size + len(self._fresh)
+        if self._splice_out is not None:
+            waiting += self._splice_out.unsent
+        return waiting + in_kernel(self._sock) if waiting else 0
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether written bytes still wait to be sent."""
+        return bool(self._out or self._fresh)
+
+    # Transport
+
+    def write(self, octets: bytes) -> None:
+        """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""
+        if self._ended or self._ending is not None or self._shutting or not octets or self._write_failure:
+            return
+        if self._out:
+            self._out.append(memoryview(octets))
+            self._out_size += len(octets)
+            self._tell_producer()
+        elif not self._epoll_set.in_batch:
+            self._send(octets)
+        elif self._fresh:
+            self._fresh += octets
+            if len(self._fresh) > HIGH_WATER:
+                self.send_fresh()
+        else:
+            self._fresh = octets
+            self._mark(self)
+
+    def gather_writes(self) -> None:
+        """Send what is written in one turn at once: for who writes a little for many, and lets them wait for it."""
+        self._mark = self._epoll_set.mark_for_turn
+
+    def send_fresh(self) -> None:
+        """Send what was written in this batch, or turn."""
+        octets = self._fresh
+        if octets:
+            self._fresh = b""
+            if not self._ended:
+                self._send(octets)
+
+    def _send(self, octets: bytes) -> None:
+        """Send as much of *octets* as is taken at once, and let the rest wait."""
+        try:
+            sent = self._sock.send(octets)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError as problem:
+            self.send_failed(problem)
+            return
+        if sent != len(octets):
+            self._let_wait(memoryview(octets)[sent:])
+
+    def _let_wait(self, rest: memoryview) -> None:
+        self._out = deque((rest,))
+        self._out_size = len(rest)
+        self.update()
+        self._tell_producer()
+
+    def _tell_producer(self) -> None:
+        if self._out_size > HIGH_WATER and self._producer is not None and not self._producer_paused:
+            self._producer_paused = True
+            self._producer.pauseProducing()
+
+    def loseConnection(self) -> None:
+        """Send what waits, then close."""
+        self.send_fresh()
+        if self._ended or self._ending is not None:
+            return
+        self._ending = DONE
+        self._reading = False
+        if self._out:
+            self.update()
+        else:
+            self._end(DONE)
+
+    def loseWriteConnection(self) -> None:
+        """Send what waits, then end our side only."""
+        self.send_fresh()
+        if self._ended or self._ending is not None or self._shutting:
+            return
+        self._shutting = True
+        if not self._out:
+            self._shut_down()
+
+    def _shut_down(self) -> None:
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError as problem:
+            self._end(Failure(error.ConnectionLost(str(problem))))
+
+    def abortConnection(self) -> None:
+        """Close at once, with a reset."""
+        if not self._ended:
+            reset_on_close(self._sock)
+            self._end(Failure(error.ConnectionAborted()))
+
+    def pauseProducing(self) -> None:
+        """Read nothing for now."""
+        if self._reading and not self._ended:
+            self._reading = False
+            # Who could not take what was read so far does not get much more of it next time.
+            self._read_size = _SMALL_READ
+            self.update()
+
+    def resumeProducing(self) -> None:
+        """Read again."""
+        if not self._reading and not self._ended and self._ending is None:
+            self._reading = True
+            self.update()
+
+    def stopProducing(self) -> None:
+        """The same as ``loseConnection``, for whoever takes a transport for a producer."""
+        self.loseConnection()
+
+    def registerProducer(self, producer: IPushProducer, streaming: bool) -> None:
+        """Let *producer* know when too much waits, and when not any more."""
+        self._producer = producer
+
+    def unregisterProducer(self) -> None:
+        """Let nobody know."""
+        self._producer = None
+        self._producer_paused = False

@@ -1,0 +1,264 @@
+"""A TLS connection in the epoll set: pyOpenSSL on the socket itself, without memory between them.
+
+OpenSSL reads and writes the socket.  What it has decrypted and nobody took is invisible to epoll, so
+a read goes on until OpenSSL wants more.  TLS turns around: a read may wait until
+the socket can be written, and a write until something was read.
+
+The server side begins with its handshake, which takes its steps when ``HandshakeQueue`` lets it.
+"""
+
+import socket
+
+from OpenSSL import SSL
+from twisted.internet import error
+from twisted.internet.interfaces import IAddress, IHandshakeListener
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+
+from ingress.http.plain_request import ANSWER, is_plain_request
+from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.spliced import DONE
+from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.twisted_transports import KernelCopy
+from ingress.tls.binding import forget_errors, return_after_each_record
+from ingress.tls.upstream import words_of_error
+
+_RECORD = 16 * 1024
+_MAX_READ = 256 * 1024
+"""Bytes of one read: after that, others have their turn."""
+_MAX_SEND = 256 * 1024
+_GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
+"""Stands for the connection of a transport that has ended."""
+
+
+class TLSTransport(StreamTransport):
+    """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
+
+    __slots__ = ("_connection", "_is_shaking", "_is_unheard", "_read_needs_write", "_write_needs_read")
+
+    def __init__(
+        self,
+        epoll_set: EpollSet,
+        sock: socket.socket,
+        protocol: Protocol,
+        peer: IAddress | None,
+        connection: SSL.Connection,
+    ) -> None:
+        super().__init__(epoll_set, sock, protocol, peer)
+        return_after_each_record(connection)
+        self._connection = connection
+        self._read_needs_write = False
+        self._write_needs_read = False
+        self._is_shaking = peer is not None
+        """Whether the handshake of the server side is not over."""
+        self._is_unheard = False
+        """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
+        if peer is not None:
+            connection.set_accept_state()
+            epoll_set.handshakes.begin(self)
+
+    def getHandle(self) -> SSL.Connection:
+        """Return OpenSSL's connection, as Twisted's TLS transports do."""
+        return self._connection
+
+    def ready(self, events: int) -> None:
+        """Act on what the epoll set found, for reading or writing as OpenSSL needs it."""
+        if events & WRITE and self._read_needs_write:
+            self._read_needs_write = False
+            events |= READ
+        if events & WRITE and events & ~WRITE:
+            # What the peer said last may be why it takes nothing more.
+            super().ready(events & ~WRITE)
+            events = WRITE
+        super().ready(events)
+
+    def _has_unread(self) -> bool:
+        return self._connection.pending() > 0 or super()._has_unread()
+
+    def _wants_write(self) -> bool:
+        return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
+
+    # The handshake
+
+    def park(self) -> None:
+        """Read nothing: it is the turn of others."""
+        self._reading = False
+        self.update()
+
+    def unpark(self) -> None:
+        """Take the step that had to wait."""
+        if not self._ended:
+            self._reading = True
+            self.update()
+            self._step()
+
+    def _step(self) -> None:
+        """Take one step of the handshake; when it was the last, read on."""
+        try:
+            self._connection.do_handshake()
+        except SSL.WantReadError:
+            return
+        except SSL.WantWriteError:
+            self._read_needs_write = True
+            self.update()
+        except SSL.Error as problem:
+            forget_errors()
+            self._refused(problem)
+        else:
+            self._is_shaking = False
+            self._epoll_set.handshakes.end(self)
+            if IHandshakeListener.providedBy(self.protocol):
+                self.protocol.handshakeCompleted()
+            if not self._ended:
+                # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
+                self._read()
+
+    def _refused(self, problem: SSL.Error) -> None:
+        """The handshake failed, and OpenSSL has sent its alert."""
+        if is_plain_request(self._drop_unread()):
+            try:
+                self._sock.send(ANSWER)
+            except OSError:
+                pass  # Who is gone needs no answer.
+        self._end(Failure(error.ConnectionLost(f"TLS: {problem}")))
+
+    def _drop_unread(self) -> bytes:
+        """Read what has come, unless it is much: a socket that is closed with it is reset, and our last words lost."""
+        try:
+            return self._sock.recv(_MAX_READ)
+        except OSError:
+            return b""
+
+    def _end(self, reason: Failure) -> None:
+        if self._is_shaking:
+            self._epoll_set.handshakes.end(self)
+        if not self._ended:
+            super()._end(reason)
+            self._epoll_set.later(self._release)
+
+    def _release(self) -> None:
+        """Give OpenSSL's memory back now: the garbage collector sees one small object, and is in no hurry."""
+        self._connection = _GONE
+
+    # Reading and writing
+
+    def _read(self) -> None:
+        if self._is_shaking:
+            if self._epoll_set.handshakes.may_step(self):
+                self._step()
+            return
+        try:
+            received = self._receive()
+        except OSError as problem:
+            self._drop_unread()
+            self._end(self._write_failure or Failure(error.ConnectionLost(str(problem))))
+            return
+        if received:
+            self.protocol.dataReceived(received)
+        elif received is not None:
+            self._end_of_input()
+
+    def _receive(self) -> bytes | None:
+        """Return what came, empty at the peer's end, None when there is nothing yet."""
+        if self._write_needs_read:
+            self._write_needs_read = False
+            self._epoll_set.later(self._send_again, self)
+        pieces: list[bytes] = []
+        size = 0
+        ended = False
+        receive = self._connection.recv
+        while self._reading and size < _MAX_READ:
+            try:
+                piece = receive(_RECORD)
+            except SSL.WantReadError:
+                break
+            except SSL.WantWriteError:
+                self._read_needs_write = True
+                self.update()
+                break
+            except SSL.ZeroReturnError:
+                ended = True
+                break
+            except SSL.Error as problem:
+                forget_errors()
+                if not pieces:
+                    raise ConnectionError(words_of_error(problem)) from None
+                ended = True
+                break
+            pieces.append(piece)
+            size += len(piece)
+            if len(piece) < _RECORD:
+                # A record is read whole; if another one has come, epoll knows.
+                break
+        if pieces:
+            if ended or size >= _MAX_READ:
+                # epoll does not know what OpenSSL still has.
+                self._epoll_set.later(self._read_more, self)
+            return b"".join(pieces)
+        return b"" if ended else None
+
+    def _read_more(self) -> None:
+        if self._reading and not self._ended:
+            self._read()
+
+    def _send_again(self) -> None:
+        if not self._ended:
+            self.update()
+            self._flush()
+
+    def resumeProducing(self) -> None:
+        """Read again, first what OpenSSL has already."""
+        super().resumeProducing()
+        if not self._ended and self._ending is None:
+            self._epoll_set.later(self._read_more, self)
+
+    def _end_of_input(self) -> None:
+        # TLS has no half-close that peers could rely on: the end of one side is the end.
+        self._end(DONE)
+
+    def _send(self, octets: bytes) -> None:
+        view = memoryview(octets)
+        try:
+            sent = self._encrypt(view)
+        except OSError as problem:
+            self.send_failed(problem)
+            return
+        if sent != len(octets):
+            self._let_wait(view[sent:])
+
+    def _send_waiting(self) -> int:
+        return self._encrypt(self._out[0])
+
+    def _encrypt(self, view: memoryview) -> int:
+        """Send record by record, as OpenSSL takes them, for as long as the socket does."""
+        if self._is_unheard and self.has_left and self._wants_read():
+            # First what it said: after a write that fails, OpenSSL reads nothing any more.
+            return 0
+        sent = 0
+        total = min(len(view), _MAX_SEND)
+        send = self._connection.send
+        try:
+            while sent < total:
+                sent += send(view[sent : sent + _RECORD])
+        except SSL.WantWriteError:
+            pass
+        except SSL.WantReadError:
+            self._write_needs_read = True
+        except SSL.Error as problem:
+            forget_errors()
+            raise ConnectionError(words_of_error(problem)) from None
+        return sent
+
+    def _say_goodbye(self) -> None:
+        try:
+            self._connection.shutdown()
+        except SSL.Error:
+            # The peer is gone, or never finished its handshake; there is nobody to tell.
+            forget_errors()
+
+    def splice_from(self, copy: KernelCopy) -> bool:
+        """Never: what is sent must be encrypted first."""
+        return False
+
+    def loseWriteConnection(self) -> None:
+        """Nothing: what ends our side of TLS ends both (see ``_end_of_input``)."""

@@ -1,0 +1,152 @@
+"""Endpoints with a name: resolved once, judged, and only then connected to, address by address.
+
+What is connected to is the address that was judged, never the name again: a name may have
+another answer each time it is asked for.  For names that the operator wrote (``--endpoint``)
+nothing is forbidden; a tenant's (an ExternalName Service) must lead to none of our own
+addresses, nor to those of the API server.
+"""
+
+import socket
+from collections.abc import Callable, Collection
+from typing import Any
+
+from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
+from zope.interface import implementer
+
+from ingress.model.addresses import address_fault, same_address
+from ingress.model.backends import Endpoint
+from ingress.proxy.transport.twisted_transports import TIMED_OUT, is_ip_address
+
+NOT_FOUND = "name not found"
+MAX_ADDRESSES = 8
+"""Addresses of one name that are tried."""
+
+Dial = Callable[[str, float, Callable[[str], None]], None]
+"""Connects to an address within so many seconds, or calls back once with the reason why not."""
+
+
+def is_own_address(address: str) -> bool:
+    """Whether *address* is one of this machine's: what would be sent there would come from there.
+
+    Connecting a datagram socket sends nothing; it only has the kernel choose our address.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+            return same_address(probe.getsockname()[0], address)
+    except OSError:
+        # There is no way to it, so it is none of ours.
+        return False
+
+
+class AddressRules:
+    """Judges addresses that tenants chose; *api_server* returns those of the API server, as texts."""
+
+    def __init__(
+        self,
+        api_server: Callable[[], Collection[str]] = tuple,
+        is_own: Callable[[str], bool] = is_own_address,
+        is_forbidden: Callable[[str], str | None] = address_fault,
+    ) -> None:
+        self._api_server = api_server
+        self._is_own = is_own
+        self._is_forbidden = is_forbidden
+
+    def fault(self, address: str) -> str | None:
+        """Say why *address* must not be connected to; None when it may."""
+        fault = self._is_forbidden(address)
+        if fault is not None:
+            return fault
+        if any(same_address(address, one) for one in self._api_server()):
+            return "is that of the API server"
+        return "is an address of this host" if self._is_own(address) else None
+
+
+def _nobody(why: str) -> None:
+    """Who is told once somebody was told."""
+
+
+@implementer(IResolutionReceiver)
+class NamedConnecting:
+    """One attempt to connect to *endpoint*, by *dial*, within *seconds*."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        endpoint: Endpoint,
+        dial: Dial,
+        failed: Callable[[str], None],
+        seconds: float,
+        rules: AddressRules,
+    ) -> None:
+        self._reactor = reactor
+        self._endpoint = endpoint
+        self._dial = dial
+        self._failed = failed
+        self._rules = (
+            rules if endpoint.link_settings is not None and endpoint.link_settings.is_external else None
+        )
+        self._deadline = reactor.seconds() + seconds
+        self._seconds = seconds
+        self._addresses: list[str] = []
+        self._timeout: Any = None
+
+    def start(self) -> None:
+        """Begin."""
+        if is_ip_address(self._endpoint.address):
+            self._addresses.append(self._endpoint.address)
+            self._connect()
+            return
+        self._timeout = self._reactor.callLater(self._seconds, self._timed_out)
+        self._reactor.nameResolver.resolveHostName(self, self._endpoint.address, self._endpoint.port)
+
+    # IResolutionReceiver
+
+    def resolutionBegan(self, resolution: IHostResolution) -> None:
+        """Nothing: the deadline is kept here, and what comes after it is not listened to."""
+
+    def addressResolved(self, address: IAddress) -> None:
+        """Take one more address."""
+        host = getattr(address, "host", None)
+        if isinstance(host, str) and host not in self._addresses and len(self._addresses) < MAX_ADDRESSES:
+            self._addresses.append(host)
+
+    def resolutionComplete(self) -> None:
+        """Judge the addresses, and connect to the first that may be connected to."""
+        if self._timeout is None:
+            return
+        self._timeout.cancel()
+        self._timeout = None
+        self._connect()
+
+    def _timed_out(self) -> None:
+        self._timeout = None
+        self._give_up(TIMED_OUT)
+
+    def _give_up(self, why: str) -> None:
+        # A resolver may keep who asked in the traceback of its failure, and must not keep more by that.
+        failed, self._failed = self._failed, _nobody
+        failed(why)
+
+    def _connect(self) -> None:
+        why = NOT_FOUND
+        if self._rules is not None:
+            allowed = []
+            for address in self._addresses:
+                fault = self._rules.fault(address)
+                if fault is None:
+                    allowed.append(address)
+                else:
+                    why = f"the external name leads to {address}, which {fault}"
+            self._addresses = allowed
+        self._next(why)
+
+    def _next(self, why: str) -> None:
+        """Connect to the next address, or give up because of *why*."""
+        left = self._deadline - self._reactor.seconds()
+        if not self._addresses or left <= 0:
+            self._give_up(why)
+            return
+        # A first address that does not answer must leave time for the others.
+        self._dial(self._addresses.pop(0), left / (len(self._addresses) + 1), self._next)

@@ -1,0 +1,290 @@
+"""A connection to an endpoint that speaks HTTP/2, shared by exchanges: a stream for each.
+
+What is on the wire is ``ingress.http2.client``; this joins it to transport, sweep and the connections of its
+endpoint.  The connection itself never waits for the endpoint, only its streams do.  If one of them waited in vain, and
+nothing at all came meanwhile, the connection may be dead, and gets no further requests.
+
+States::
+
+    open ──retire(), GOAWAY either way, numbers used up──▶ leaving: no more streams ──last one ends──▶ closing
+      └──the endpoint does what it must not──▶ failed: GOAWAY is sent, all streams end ──▶ closing ──▶ closed
+"""
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.http.response_head import words_of_other
+from ingress.http2.client import ClientConnection
+from ingress.http2.faults import ErrorCode
+from ingress.model.backends import Endpoint
+from ingress.proxy.contract.deadlines import NEVER, waiting_since
+from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
+from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.turns import TurnTaking
+from ingress.proxy.transport.twisted_transports import Transport, gather_writes
+from ingress.proxy.upstream.h2_stream import UpstreamStream
+from ingress.routing.health import liveness_of
+from ingress.tls.upstream import words_of_error
+
+if TYPE_CHECKING:
+    from ingress.proxy.transport.epoll.delivery import Delivery
+    from ingress.proxy.upstream.h2_connections import SharedConnections
+
+log = Logger()
+
+_FIRST = b"\0"
+"""How SETTINGS begin."""
+
+
+@implementer(IPushProducer)
+class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
+    """One connection to *endpoint*, with its streams."""
+
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    _is_closing = False
+    _delivery: "Delivery | None" = None
+    """Only from a request that may not be repeated, sent while nothing went on, to the next that comes."""
+    _loss: Failure | None = None
+    """Why the connection is gone, while something that came before is still read."""
+    was_used = False
+    """Whether the endpoint has said anything about any request."""
+
+    def __init__(self, endpoint: Endpoint, shared: "SharedConnections", most_streams: int) -> None:
+        """*most_streams* is what the endpoint is taken to allow at once until it says so."""
+        self.deadlines = shared.deadlines
+        # The deadlines's clock, and no method of its own: that would be a cycle.
+        super().__init__(self.deadlines.seconds, most_streams)
+        self.endpoint = endpoint
+        self.liveness = liveness_of(shared.livenesses, endpoint)
+        link_settings = endpoint.link_settings
+        self.scheme = b"http" if link_settings is None or link_settings.tls is None else b"https"
+        self.timeouts = shared.timeouts
+        self.deadline = NEVER
+        self.news: list[UpstreamStream] = []
+        """Streams with something to tell their exchanges."""
+        self._shared = shared
+        self._heard_at = 0.0
+
+    def __repr__(self) -> str:
+        return f"<UpstreamSession {self.endpoint} with {len(self.streams)} streams>"
+
+    def open(self, reuse: bool) -> UpstreamStream:
+        """Return a stream for one exchange to begin; without *reuse* it takes this for a connection of its own."""
+        return UpstreamStream(self, reuse and self.was_used, reuse and (self.was_used or bool(self.streams)))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the endpoint has said nothing since, not even goodbye, as far as is known."""
+        return bool(getattr(self.transport, "is_quiet", True))
+
+    def watch_delivery(self) -> None:
+        """Find out about the next request whether the endpoint takes anything of it, where that can be known."""
+        watch = getattr(self.transport, "watch_delivery", None)
+        if watch is not None:
+            self._forget_delivery()
+            self._delivery = watch()
+
+    def _forget_delivery(self) -> bool:
+        """Look no more after what is delivered; returns whether it is known that nothing was."""
+        delivery, self._delivery = self._delivery, None
+        if delivery is None:
+            return False
+        took_nothing = delivery.took_nothing()
+        delivery.close()
+        return took_nothing
+
+    # The connection
+
+    @never_raises
+    def connectionMade(self) -> None:
+        transport = self.transport
+        transport.setTcpNoDelay(True)
+        transport.setTcpKeepAlive(True)
+        transport.registerProducer(self, True)
+        gather_writes(transport)
+        self.write = transport.write
+        self._heard_at = self.deadlines.now
+        self.greet()
+        self._rest()
+        self.deadlines.watch(self)
+        self._shared.connected(self)
+
+    def dataReceived(self, received: bytes) -> None:
+        if (self.is_heavy or self.reads_later) and received:
+            self.keep_for_turn(received)
+            return
+        try:
+            self.liveness.heard_at = self._heard_at = self.deadlines.now
+            if self._delivery is not None:
+                self._forget_delivery()
+            if not self._knows_settings and not self.unread and received[:1] != _FIRST:
+                # No first frame is large enough for its length to begin with anything else.
+                said = "HTTP/1.1" if received.startswith(b"HTTP/1.") else words_of_other(received)
+                self.fail(ErrorCode.PROTOCOL_ERROR, f"the endpoint speaks no HTTP/2: {said}")
+            else:
+                self.receive(received)
+                if self.has_more:
+                    self.read_later()
+        except Exception:
+            self.raised()
+        if self.news:
+            self._deliver()
+
+    def read_on(self) -> None:
+        """Go on reading; if the connection is gone, and nothing is left to read, that is its end."""
+        super().read_on()
+        if self._loss is not None and (self.has_failed or not self.reads_later):
+            self.connectionLost(self._loss)
+
+    def _deliver(self) -> None:
+        """Tell the exchanges what has come for them."""
+        news, self.news = self.news, []
+        for stream in news:
+            stream.deliver()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._shared.discard(self)
+        if self.reads_later and not self.has_failed:
+            # What came before the end has to wait for its turn, and may be answers.
+            self._loss = reason
+            return
+        self._loss = None
+        self.deadlines.forget(self)
+        self._is_closing = self.has_failed = True
+        self._shared.lost(self)
+        took_nothing = self._forget_delivery()
+        is_clean = reason.check(ConnectionDone) is not None
+        why = "connection closed" if is_clean else "connection lost"
+        if self.scheme == b"https" and not is_clean:
+            # What ends TLS has more to say than a reset, such as that our certificate is not liked.
+            why = f"{why}: {words_of_error(reason.value)}"
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        for stream in streams.values():
+            stream.lost(why, is_clean and took_nothing)
+
+    def raised(self) -> None:
+        """A bug was met outside of any exchange: nobody knows what the connection is worth."""
+        log.failure("A connection to an endpoint failed by a bug; it is the only one that ends")
+        self._shared.discard(self)
+        self.transport.abortConnection()
+
+    # ClientConnection
+
+    def stream_closed(self, stream: UpstreamStream) -> None:
+        """A stream is over; the last one leaves the connection at rest, or ends it."""
+        stream.deadline = NEVER
+        if self.streams:
+            return
+        if self.is_leaving:
+            self.close()
+        else:
+            self._rest_or_close()
+
+    def _rest_or_close(self) -> None:
+        """Stay for the next request, if the endpoint takes any; else each would leave a connection behind."""
+        if self.most_streams:
+            self._rest()
+        else:
+            self.close_idle()
+
+    def _rest(self) -> None:
+        self.deadline = self.deadlines.now + UPSTREAM_IDLE_SECONDS
+
+    def begin(self, stream: UpstreamStream, block: bytes, piece: bytes, ended: bool) -> None:
+        """Send the head of a request."""
+        if not self.streams:
+            # From now on each tick looks at the streams.
+            self.deadline = self.deadlines.now
+        self._shared.count_stream()
+        super().begin(stream, block, piece, ended)
+
+    def no_more_streams(self) -> None:
+        """The endpoint takes no more: so nobody may ask here, and nobody has to."""
+        self._shared.discard(self)
+        if not self.streams:
+            self.close()
+
+    def most_streams_changed(self, count: int) -> None:
+        """The endpoint says how many streams it takes at once."""
+        super().most_streams_changed(count)
+        self._shared.learned(self.endpoint, count)
+        if not self.streams:
+            self._rest_or_close()
+
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """What came makes no sense: end everything."""
+        self._shared.failed(self)
+        streams, self.streams = self.streams, {}
+        self.blocked.clear()
+        for stream in streams.values():
+            stream.broken(code, why)
+        self.close()
+
+    # The end
+
+    def was_silent(self, seconds: float) -> None:
+        """A stream waited in vain for so long; if nothing else came either, nobody should ask here any more."""
+        if self._heard_at <= waiting_since(self.deadlines, seconds):
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        """Begin no more streams, and close after the last one."""
+        self._shared.discard(self)
+        self.leave()
+        if not self.streams:
+            self.close()
+
+    def close(self) -> None:
+        """Close once everything is sent; a peer that does not take it has a while to do so."""
+        if not self._is_closing:
+            self.leave()
+            self._is_closing = self.has_failed = True
+            self.deadline = self.deadlines.now + LINGER_SECONDS
+            self._shared.discard(self)
+            self.transport.unregisterProducer()
+            self.transport.loseConnection()
+
+    def abort(self) -> None:
+        """End the connection at once; the exchanges are told when it is lost."""
+        self.transport.abortConnection()
+
+    # IPushProducer: the transport tells how full it is.
+
+    @never_raises
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: what streams have to send waits with them."""
+        self.is_full = True
+
+    @never_raises
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self.send_on()
+        self.read_on()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+    # Time
+
+    @never_raises
+    def expire(self) -> None:
+        """Called by the deadlines: at rest or closing for too long, or streams are to be looked at."""
+        now = self.deadlines.now
+        self.deadline = NEVER
+        if self._is_closing:
+            self.transport.abortConnection()
+        elif not self.streams:
+            self.close_idle()
+        else:
+            self.deadline = now
+            due = now + self.deadlines.interval_seconds / 2
+            for stream in [each for each in self.streams.values() if each.deadline <= due]:
+                if stream.deadline <= due:
+                    stream.expire()

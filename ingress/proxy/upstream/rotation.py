@@ -1,0 +1,215 @@
+"""A backend's endpoints in rotation: who gets attempts now, and who is left out for a while.
+
+A ``Rotation`` joins what is decided elsewhere: the balancer that picks, the health that
+ejects, and the endpoints that the snapshot gives.  The balancer only ever has the endpoints
+that may be used, so that a request pays nothing for health while all is well: its ``pick``
+*is* the balancer's.
+
+An ejection ends by the deadlines, by a connection that was made all the same, or with the
+last other endpoint; that of one that was silent also as soon as anything comes from it.  When every endpoint in rotation failed a request, the ejected ones
+are tried too: one of them may be back.
+"""
+
+from collections.abc import Callable, Container
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from ingress.metrics.metrics import Metrics
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.balancing import DEFAULT_BALANCING, Balancing
+from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.routing.balancers import make_balancer
+from ingress.routing.balancing import Balancer
+from ingress.routing.health import FAILURES, Health, Liveness
+
+log = Logger()
+
+Pick = Callable[..., Endpoint | None]
+
+
+class Rotation:
+    """The endpoints of one backend, for routes that share requests among them in one way."""
+
+    __slots__ = (
+        "_all",
+        "_balancer",
+        "_clock",
+        "_deadlines",
+        "_health",
+        "_metrics",
+        "_out",
+        "backend",
+        "counts",
+        "deadline",
+        "endpoints",
+        "pick",
+    )
+
+    def __init__(
+        self,
+        backend: BackendReference,
+        balancer: Balancer,
+        clock: IReactorTime,
+        deadlines: Deadlines,
+        metrics: Metrics,
+    ) -> None:
+        self.backend = backend
+        self._balancer = balancer
+        self._clock = clock
+        self._deadlines = deadlines
+        self._metrics = metrics
+        self._all = balancer.endpoints
+        self._health: Health | None = None
+        self._out = 0
+        """How many of them the gauge of ejected endpoints counts."""
+        self.deadline = NEVER
+        """When the next ejection is over, for the deadlines."""
+        self.endpoints = balancer.endpoints
+        """Those in rotation."""
+        self.counts = balancer.counts
+        """Whether ``began`` and ``ended`` are to be called."""
+        self.pick: Pick = balancer.pick
+        """Choose an endpoint in rotation that is not in the container given; None when there is none."""
+
+    def __repr__(self) -> str:
+        return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._all)}>"
+
+    def assign(self, endpoints: tuple[Endpoint, ...]) -> None:
+        """Take the endpoints of a new snapshot, none when the backend left; of those that stay all is kept."""
+        self._all = endpoints
+        self._rotate()
+
+    def another(self, tried: Container[Endpoint], key: bytes) -> Endpoint | None:
+        """Choose an endpoint that was not *tried*: one in rotation, or else an ejected one."""
+        endpoint = self.pick(tried, key)
+        if endpoint is None and self._health is not None:
+            return next((each for each in self._health.ejected if each not in tried), None)
+        return endpoint
+
+    def began(self, endpoint: Endpoint) -> None:
+        """Tell the balancer that an attempt begins; one on trial gets no other meanwhile."""
+        if self._health is not None and self._health.trial_began(endpoint, self._clock.seconds()):
+            self._rotate()
+        self._balancer.began(endpoint)
+
+    def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
+        """Tell the balancer that an attempt is over."""
+        self._balancer.ended(endpoint, seconds, failed)
+
+    def unreachable(self, endpoint: Endpoint) -> None:
+        """*endpoint* could not be connected to; eject it if that happens too often."""
+        health = self._health
+        if health is None:
+            health = self._health = Health()
+        seconds = health.failed(endpoint, self._all, self._clock.seconds())
+        if seconds:
+            log.warn(
+                "{endpoint} of {backend} gets no requests for {seconds} s: {failures} connections to it failed",
+                endpoint=str(endpoint),
+                backend=str(self.backend),
+                seconds=seconds,
+                failures=FAILURES,
+            )
+            self._metrics.endpoint_ejected()
+            self._rotate()
+
+    def silent(self, endpoint: Endpoint, liveness: Liveness) -> None:
+        """A request to *endpoint* waited in vain for as long as it may; eject it if nothing else came from it either."""
+        health = self._health
+        if health is None:
+            health = self._health = Health()
+        seconds = health.silent(endpoint, self._all, self._clock.seconds(), liveness)
+        if seconds:
+            log.warn(
+                "{endpoint} of {backend} gets no requests for {seconds} s: {misses} in a row waited in vain, "
+                "and nothing came from it meanwhile",
+                endpoint=str(endpoint),
+                backend=str(self.backend),
+                seconds=seconds,
+                misses=liveness.missed,
+            )
+            self._metrics.endpoint_ejected()
+            self._rotate()
+
+    def reached(self, endpoint: Endpoint) -> None:
+        """*endpoint* was connected to; if it is ejected, it comes back."""
+        if self._health is not None and self._health.reached(endpoint, self._clock.seconds()):
+            self._tell_return((endpoint,))
+            self._rotate()
+
+    def expire(self) -> None:
+        """Called by the deadlines: an ejection is over, or it is looked for who was heard again."""
+        # The deadlines may be a little early, rather than a second late.
+        now = max(self._deadlines.now, self.deadline)
+        self.deadline = NEVER
+        if self._health is not None:
+            self._tell_return(self._health.returning(now))
+            self._rotate()
+
+    def abort(self) -> None:
+        """Called by the deadlines when ``expire`` failed, which is a bug: trust all endpoints again."""
+        self._health = Health()
+        self._rotate()
+
+    def _tell_return(self, endpoints: tuple[Endpoint, ...]) -> None:
+        for endpoint in endpoints:
+            log.info(
+                "{endpoint} of {backend} gets requests again",
+                endpoint=str(endpoint),
+                backend=str(self.backend),
+            )
+
+    def _rotate(self) -> None:
+        """Give the balancer the endpoints that may be used now."""
+        health = self._health
+        if health is None:
+            self._balancer.endpoints = self.endpoints = self._all
+            return
+        self._balancer.endpoints = self.endpoints = health.in_rotation(self._all)
+        count = len(health.ejected)
+        self._metrics.endpoints_out(count - self._out)
+        self._out = count
+        self.deadline = health.next_return
+        self.counts = self._balancer.counts or health.has_trials
+        if self.deadline != NEVER:
+            self._deadlines.watch(self)
+        else:
+            self._deadlines.forget(self)
+
+
+class Rotations:
+    """Makes rotations, with what all of them need; *default* is how requests are shared where a route asks nothing."""
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        deadlines: Deadlines,
+        metrics: Metrics,
+        random: Random,
+        default: Balancing = DEFAULT_BALANCING,
+        slow_start_seconds: float = 0.0,
+    ) -> None:
+        self._clock = clock
+        self._deadlines = deadlines
+        self._metrics = metrics
+        self._random = random
+        self._default = default
+        self._slow_start_seconds = slow_start_seconds
+
+    def make(
+        self,
+        backend: BackendReference,
+        endpoints: tuple[Endpoint, ...],
+        balancing: Balancing | None = None,
+    ) -> Rotation:
+        """Return a rotation over *endpoints* of *backend*."""
+        balancer = make_balancer(
+            balancing or self._default,
+            endpoints,
+            self._clock.seconds,
+            self._random.random,
+            self._slow_start_seconds,
+        )
+        return Rotation(backend, balancer, self._clock, self._deadlines, self._metrics)

@@ -1,0 +1,260 @@
+"""What becomes of TLS for each host, kept up to date host by host.
+
+Part of incremental translation.  A Secret is read when somebody names it, and again when it
+changes.  ``spec.tls`` of an Ingress is read again when it changes, when one of its
+Secrets does, and when the validity of a certificate begins or ends, whichever way the clock went.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+
+from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.shared_map import SharedMap
+from ingress.model.state import ClusterState
+from ingress.translate.age import by_age
+from ingress.translate.bookkeeping import Draft, Index, ProblemIndex, Timetable
+from ingress.translate.certificates import TLSReading, default_problems, find, read_tls, secrets_named
+from ingress.translate.host_tls import NO_TLS, HostTls, decide_tls, wildcard_problem
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import wildcard_of
+from ingress.translate.rules import ParsedIngress
+
+_NONE = TLSReading()
+_Certificates = tuple[Certificate, ...]
+_Chosen = SharedMap[str, _Certificates]
+
+
+class CertificateCache:
+    """Keeps what was decided about TLS of hosts; tells the problems to *problem_index*.
+
+    *owners* are the owners of all hosts that rules name; whoever keeps them tells of each
+    change by ``owner_changed``.
+    """
+
+    def __init__(
+        self, options: TranslateOptions, owners: Mapping[str, ObjectKey], problem_index: ProblemIndex
+    ) -> None:
+        self._options = options
+        self._default_secret = options.default_ssl_certificate
+        self._owners = owners
+        self._problem_index = problem_index
+        self._default: Certificate | None = None
+        self._default_is_stale = self._default_secret is not None
+        self._loaded: dict[ObjectKey, Certificate | CertificateError | None] = {}
+        self._timetable: Timetable[ObjectKey] = Timetable()
+        self._looked_at: datetime | None = None
+        # By Secret, and by host: the Ingresses.
+        self._users: Index[ObjectKey, ObjectKey] = Index()
+        self._claimants: Index[str, ObjectKey] = Index()
+        # By wildcard: the hosts that it takes and that rules or entries name.
+        self._below: Index[str, str] = Index()
+        self._parsed: dict[ObjectKey, TLSReading] = {}
+        # All decisions but NO_TLS; and the hosts that are shown the default certificate, which may cover them.
+        self._decisions: dict[str, HostTls] = {}
+        self._on_default: set[str] = set()
+        # By wildcard: the hosts that it leaves out.
+        self._left_out: Index[str, str] = Index()
+        self._stale_ingresses: dict[ObjectKey, None] = {}
+        # Wildcards are decided first: the hosts below them depend on them.
+        self._stale_wildcards: dict[str, None] = {}
+        self._stale_hosts: dict[str, None] = {}
+        self._exact: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
+        self._wildcard: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
+        self._shown: Counter[Certificate] = Counter()
+        self._table = CertificateTable(SharedMap(), SharedMap())
+
+    def begin(self, now: datetime) -> None:
+        """Note what time does to certificates."""
+        if self._looked_at is not None:
+            for secret in self._timetable.between(self._looked_at, now):
+                self._read_again(secret)
+        self._looked_at = now
+
+    def seconds_to_next(self, now: datetime) -> float | None:
+        """Return in how many seconds a round has to look again: 0 for at once, None for never.
+
+        It is infinite where only a clock that is set back asks for a round.
+        """
+        if self._looked_at is None or not self._timetable:
+            return None
+        if any(True for _ in self._timetable.between(self._looked_at, now)):
+            return 0.0
+        moment = self._timetable.after(now)
+        return math.inf if moment is None else (moment - now).total_seconds()
+
+    def secret_changed(self, secret: ObjectKey) -> None:
+        """Note that *secret* has to be read again, if anybody names it."""
+        self._unload(secret)
+        self._read_again(secret)
+
+    def ingress_changed(self, key: ObjectKey, before: Ingress | None, after: Ingress | None) -> None:
+        """Note that the Ingress *key* was *before* and is *after*; None where it is not served."""
+        if (before is None or not before.tls) and (after is None or not after.tls):
+            return
+        named_before = () if before is None else secrets_named(before, self._default_secret)
+        named_after = () if after is None else secrets_named(after, self._default_secret)
+        self._users.replace(key, named_before, named_after)
+        for secret in named_before:
+            if secret not in self._users and secret != self._default_secret:
+                self._unload(secret)
+        self._stale_ingresses[key] = None
+
+    def owner_changed(self, host: str) -> None:
+        """Note that *host* belongs to another Ingress, or to one for the first time, or to none any more."""
+        if host:
+            self._place(host)
+            self._decide_again(host)
+            # Hosts without rule belong to whom their wildcard belongs.
+            for below in self._below.get(host):
+                self._decide_again(below)
+
+    def read(
+        self, all_parsed: Mapping[ObjectKey, ParsedIngress], state: ClusterState, now: datetime
+    ) -> Iterator[None]:
+        """Read ``spec.tls`` of the Ingresses whose Secrets or entries changed, one a step."""
+        if self._default_is_stale:
+            self._read_default(state, now)
+            yield
+        while self._stale_ingresses:
+            key, _ = self._stale_ingresses.popitem()
+            parsed = all_parsed.get(key)
+            before = self._parsed.pop(key, _NONE)
+            after = _NONE
+            if parsed is not None:
+                after = read_tls(
+                    parsed.ingress, lambda secret: self._certificate(secret, state), self._default, now
+                )
+            if after is not _NONE:
+                self._parsed[key] = after
+            hosts_before = {claim.host: None for claim in before.claims}
+            hosts_after = {claim.host: None for claim in after.claims}
+            self._claimants.replace(key, hosts_before, hosts_after)
+            for host in {**hosts_before, **hosts_after}:
+                self._place(host)
+                self._decide_again(host)
+            self._problem_index.put(("tls", key), after.problems)
+            yield
+
+    def decide(self, now: datetime) -> Iterator[tuple[str, HostTls]]:
+        """Decide about each host that is in question, one a step; yield it with the decision."""
+        while self._stale_wildcards or self._stale_hosts:
+            stale = self._stale_wildcards or self._stale_hosts
+            host, _ = stale.popitem()
+            before = self._decisions.get(host, NO_TLS)
+            after = self._decide(host, now)
+            if before.for_others != after.for_others:
+                for below in self._below.get(host):
+                    self._decide_again(below)
+            yield host, after
+
+    def finish(self) -> CertificateTable:
+        """Return the certificates as they are now; the same object as long as they are."""
+        self._stale_ingresses, self._stale_wildcards, self._stale_hosts = {}, {}, {}
+        exact, wildcard = self._exact.finished(), self._wildcard.finished()
+        known = self._table
+        if exact is not known.exact or wildcard is not known.wildcard or self._default is not known.default:
+            self._table = CertificateTable(exact, wildcard, self._default)
+        return self._table
+
+    def count(self) -> int:
+        """How many different certificates are shown for hosts or by default."""
+        return len(self._shown) + (self._default is not None and self._default not in self._shown)
+
+    # Secrets
+
+    def _read_again(self, secret: ObjectKey) -> None:
+        self._stale_ingresses.update(dict.fromkeys(self._users.get(secret)))
+        if secret == self._default_secret:
+            self._default_is_stale = True
+
+    def _read_default(self, state: ClusterState, now: datetime) -> None:
+        self._default_is_stale = False
+        secret = self._default_secret
+        assert secret is not None
+        found = self._certificate(secret, state)
+        self._default = found if isinstance(found, Certificate) else None
+        self._problem_index.put("default certificate", default_problems(secret, found, now))
+        for host in self._on_default:
+            self._decide_again(host)
+
+    def _certificate(self, secret: ObjectKey, state: ClusterState) -> Certificate | CertificateError | None:
+        if secret in self._loaded:
+            return self._loaded[secret]
+        found = self._loaded[secret] = find(secret, state, self._options)
+        if isinstance(found, Certificate):
+            self._timetable.add(found.not_before, secret)
+            self._timetable.add(found.not_after, secret)
+        return found
+
+    def _unload(self, secret: ObjectKey) -> None:
+        found = self._loaded.pop(secret, None)
+        if isinstance(found, Certificate):
+            self._timetable.discard(found.not_before, secret)
+            self._timetable.discard(found.not_after, secret)
+
+    # Hosts
+
+    def _place(self, host: str) -> None:
+        """Keep *host* among those below its wildcard, as long as anybody names it."""
+        above = wildcard_of(host)
+        if above is None:
+            return
+        if host in self._owners or host in self._claimants:
+            self._below.add(above, host)
+        else:
+            self._below.discard(above, host)
+
+    def _decide_again(self, host: str) -> None:
+        (self._stale_wildcards if host.startswith("*") else self._stale_hosts)[host] = None
+
+    def _decide(self, host: str, now: datetime) -> HostTls:
+        claimants: Collection[ObjectKey] = self._claimants.get(host)
+        claims = [claim for key in claimants for claim in self._parsed[key].claims if claim.host == host]
+        if len(claimants) > 1:
+            claims.sort(key=lambda claim: by_age(claim.ingress))
+        above = wildcard_of(host)
+        wildcard = NO_TLS if above is None else self._decisions.get(above, NO_TLS)
+        decision = decide_tls(
+            host, claims, self._owners, wildcard, self._default, now, is_shared=self._options.shared_hosts
+        )
+        self._problem_index.put(("certificate", host), decision.problems)
+        if decision is NO_TLS:
+            self._decisions.pop(host, None)
+        else:
+            self._decisions[host] = decision
+        if decision.redirects and decision.shows_default:
+            self._on_default.add(host)
+        else:
+            self._on_default.discard(host)
+        if above is None:
+            self._tell_left_out(host)
+        else:
+            was_told = above in self._left_out
+            if decision.is_left_out:
+                self._left_out.add(above, host)
+            else:
+                self._left_out.discard(above, host)
+            if (above in self._left_out) is not was_told:
+                self._tell_left_out(above)
+        self._show(host, decision.entry)
+        return decision
+
+    def _tell_left_out(self, wildcard: str) -> None:
+        decision = self._decisions.get(wildcard, NO_TLS)
+        problem = wildcard_problem(wildcard, decision) if wildcard in self._left_out else None
+        self._problem_index.put(("wildcard", wildcard), () if problem is None else (problem,))
+
+    def _show(self, host: str, after: _Certificates | None) -> None:
+        draft, name = (self._wildcard, host[1:]) if host.startswith("*") else (self._exact, host)
+        before = draft.get(name)
+        if after == before:
+            return
+        draft.put(name, after)
+        self._shown.update(after or ())
+        for certificate in before or ():
+            self._shown[certificate] -= 1
+            if not self._shown[certificate]:
+                del self._shown[certificate]

@@ -1,0 +1,68 @@
+"""The handshake settings of one host: what the Ingresses that name it ask for.
+
+A handshake is begun for a host and not for a path, so each setting has one value for the
+whole host: that of the oldest Ingress which says anything about it, as in ingress-nginx, of those
+of the namespace that the host belongs to (``ingress.translate.ownership``).
+"""
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.ciphers import CIPHERS, CipherSettings
+from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.objects import ObjectKey
+from ingress.model.problems import Problem
+from ingress.translate.ownership import is_stranger, told
+from ingress.translate.rules import ParsedIngress
+
+
+def host_handshake_settings(
+    all_parsed: Sequence[ParsedIngress],
+    authentication: ClientAuthentication | None = None,
+    owner: ObjectKey | None = None,
+) -> HandshakeSettings:
+    """Return the settings of a host; *all_parsed* are those that have a say about it, sorted oldest first.
+
+    *authentication* is what was decided about client certificates, which needs more than readings;
+    *owner* to whom the host belongs, None where all may speak for it.
+    """
+    suites: tuple[str, ...] = ()
+    prefers_server: bool | None = None
+    for parsed in all_parsed:
+        if is_stranger(parsed.ingress, owner):
+            continue
+        ciphers = parsed.settings.ciphers
+        suites = suites or ciphers.suites
+        if prefers_server is None:
+            prefers_server = ciphers.prefers_server
+    if not suites and not prefers_server and authentication is None:
+        return PLAIN_HANDSHAKE
+    return evolve(
+        PLAIN_HANDSHAKE,
+        ciphers=suites,
+        prefers_server_ciphers=bool(prefers_server),
+        client_authentication=authentication,
+    )
+
+
+def handshake_settings_problems(
+    host: str, all_parsed: Sequence[ParsedIngress], owner: ObjectKey | None, annotations: AnnotationReader
+) -> tuple[Problem, ...]:
+    """Tell those of *all_parsed* that ask in vain for settings of *host*, since it belongs to another namespace."""
+    if owner is None or len(all_parsed) < 2:
+        return ()
+    problems: list[Problem] = []
+    for parsed in all_parsed:
+        if parsed.settings.ciphers == _NOTHING or not is_stranger(parsed.ingress, owner):
+            continue
+        for name, annotation in CIPHERS.annotations.items():
+            if getattr(parsed.settings.ciphers, annotation.setting) != getattr(_NOTHING, annotation.setting):
+                what = f"{name} of other namespaces has no effect there"
+                problems.append(told(parsed.ingress, annotations.field(name), what, host, owner))
+    return tuple(problems)
+
+
+_NOTHING = CipherSettings()

@@ -1,0 +1,138 @@
+"""Annotations that keep requests out fail closed."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.guards import keeps_requests_out
+from ingress.model.objects import Ingress, ObjectKey
+
+PREFIX = "nginx.ingress.kubernetes.io"
+
+
+class GuardTests(SynchronousTestCase):
+    """What keeps requests out, and what only looks like it."""
+
+    def test_guards(self) -> None:
+        """Authentication and address ranges keep requests out."""
+        for name, value in (
+            ("auth-type", "basic"),
+            ("auth-url", "http://auth.example.com/"),
+            ("whitelist-source-range", "10.0.0.0/8, 192.168.0.0/16"),
+            ("denylist-source-range", "0.0.0.0/0"),
+        ):
+            with self.subTest(name):
+                self.assertTrue(keeps_requests_out(name, value))
+
+    def test_no_guards(self) -> None:
+        """An empty value, a range that everybody is in, and other annotations keep nobody out."""
+        for name, value in (
+            ("auth-type", " "),
+            ("whitelist-source-range", "10.0.0.0/8,0.0.0.0/0"),
+            ("allowlist-source-range", "::/0"),
+            ("limit-rps", "5"),
+        ):
+            with self.subTest(name):
+                self.assertFalse(keeps_requests_out(name, value))
+
+    def test_problem_says_so(self) -> None:
+        """The problem says that the Ingress answers 503, and the settings say why."""
+        ingress = Ingress(ObjectKey("demo", "site"), annotations={f"{PREFIX}/auth-url": "http://a/"})
+        settings, (problem,) = AnnotationReader(PREFIX).read(ingress)
+        self.assertTrue(settings.lacks_guard)
+        self.assertIn("answers 503 rather than be open", problem.message)
+
+
+class SnippetTests(SynchronousTestCase):
+    """Which snippets keep somebody out; none of them is ever executed."""
+
+    def test_directives_that_refuse(self) -> None:
+        """They count in every block and on every line, and without the semicolon at the end."""
+        for text in (
+            "deny all;",
+            "allow 10.0.0.0/8; deny all;",
+            "satisfy any;",
+            'auth_basic "x";',
+            "auth_request /check;",
+            "return 403;",
+            "return 444",
+            "add_header X y;deny all;",
+            "more_set_headers 'X: y';\n\n  deny 1.2.3.4;",
+            "if ($allowed != 1) { return 403; }",
+            'if ($agent ~ "}{;") {return\t404;}',
+            "location ~ /\\.git{deny all;}",
+            "} location /x { deny all",
+            'set $a "${b}"; set $c ${d}; deny all;',
+            "# a comment\ndeny all;",
+            'proxy_set_header X "a\\"; b"; deny all;',
+            "limit_except GET { }",
+            "internal;",
+            "access_by_lua_block { ngx.exit(403) }",
+            'modsecurity_rules "SecRuleEngine On";',
+            "Deny all;",
+            "'deny' all;",
+            "allow 10.0.0.0/8",
+        ):
+            for name in ("configuration-snippet", "server-snippet", "auth-snippet"):
+                with self.subTest(f"{name}: {text}"):
+                    self.assertTrue(keeps_requests_out(name, text))
+
+    def test_directives_that_refuse_nothing(self) -> None:
+        """Comments, texts, other answers, and what is switched off refuse nobody."""
+        for text in (
+            "",
+            "# deny all;",
+            "add_header X y; # return 403;",
+            'add_header X "deny all;";',
+            "add_header X 'a; return 403; b';",
+            "return 200 'deny all;';",
+            "return 301 https://example.com/;",
+            "more_set_headers 'X-Return: 403';",
+            "proxy_set_header X-Deny deny;",
+            "error_page 404 /404.html;",
+            "auth_basic off;",
+            "allow all;",
+            "rewrite ^/deny/(.*) /$1 break;",
+            "proxy_set_header A a#deny;",
+            '"deny all',
+        ):
+            with self.subTest(text):
+                self.assertFalse(keeps_requests_out("configuration-snippet", text))
+
+    def test_long_texts(self) -> None:
+        """Of a long text the first words of statements count, however it goes on; headers and redirects refuse nobody."""
+        harmless = (
+            'add_header Access-Control-Allow-Origin "*";\nreturn 301 /x;\nset $internal 1; # deny all\n' * 400
+        )
+        self.assertGreater(len(harmless), 8192)
+        self.assertFalse(keeps_requests_out("configuration-snippet", harmless))
+        for directive in (
+            "deny all;",
+            "if ($x) {return 403;}",
+            "\t'Deny' all",
+            "auth_basic x;",
+            "location /x {internal;}",
+        ):
+            with self.subTest(directive):
+                self.assertTrue(keeps_requests_out("server-snippet", harmless + directive + harmless))
+
+    def test_mod_security(self) -> None:
+        """A firewall that is switched on keeps somebody out."""
+        for name in ("enable-modsecurity", "enable-owasp-core-rules"):
+            self.assertTrue(keeps_requests_out(name, "true"))
+            self.assertFalse(keeps_requests_out(name, "false"))
+        self.assertTrue(keeps_requests_out("modsecurity-snippet", "SecRuleEngine On"))
+
+    def test_every_text_is_read(self) -> None:
+        """Garbage is read to its end, whatever it is made of."""
+        for text in ("'", '"', "\\", "{", "}", "$", "${", "#", "'\\", ";"):
+            self.assertFalse(keeps_requests_out("server-snippet", text * 5000), text)
+
+    def test_guard_of_a_host(self) -> None:
+        """A server snippet guards the hosts of its Ingress, other snippets the Ingress alone."""
+        for name, guards_hosts in (("server-snippet", True), ("configuration-snippet", False)):
+            annotations = {f"{PREFIX}/{name}": "deny all;"}
+            settings, (problem,) = AnnotationReader(PREFIX).read(
+                Ingress(ObjectKey("demo", "web"), annotations=annotations)
+            )
+            self.assertEqual((settings.lacks_guard, settings.guards_hosts), (True, guards_hosts))
+            self.assertIn("answers 503 rather than be open", problem.message)

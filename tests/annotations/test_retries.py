@@ -1,0 +1,61 @@
+"""Tests for ``ingress.annotations.retries``."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.retries import RetrySettings, parse_conditions, parse_seconds, parse_tries
+from ingress.annotations.values import ValueRefused
+from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+
+
+class ParseConditionsTests(SynchronousTestCase):
+    """``proxy-next-upstream``."""
+
+    def test_default(self) -> None:
+        """The default of ingress-nginx is ours."""
+        self.assertEqual(parse_conditions("error timeout"), DEFAULT_RETRIES)
+
+    def test_words(self) -> None:
+        """Each word turns one thing on, and what is not named is off."""
+        off = RetryRule(on_error=False, on_timeout=False)
+        self.assertEqual(parse_conditions("off"), off)
+        self.assertEqual(parse_conditions("error"), RetryRule(on_timeout=False))
+        self.assertEqual(parse_conditions("timeout"), RetryRule(on_error=False))
+        self.assertEqual(
+            parse_conditions(" http_502  http_503\tinvalid_header "),
+            RetryRule(on_error=False, on_timeout=False, on_invalid=True, statuses=frozenset({502, 503})),
+        )
+        self.assertEqual(parse_conditions("error timeout non_idempotent"), RetryRule(non_idempotent=True))
+
+    def test_refused(self) -> None:
+        """Nothing, words that nginx does not know, and ``off`` beside others are refused."""
+        for text in ("", " ", "on", "error off", "error;", "http_418", "http_5xx", "Error", "error,timeout"):
+            with self.assertRaises(ValueRefused, msg=text):
+                parse_conditions(text)
+
+
+class ParseNumberTests(SynchronousTestCase):
+    """``proxy-next-upstream-tries`` and ``proxy-next-upstream-timeout``."""
+
+    def test_tries(self) -> None:
+        """A number, or nothing."""
+        self.assertEqual([parse_tries(text) for text in ("0", "3", " 12 ")], [0, 3, 12])
+        for text in ("", "-1", "1.5", "three", "12345", "٣", "1_0"):
+            with self.assertRaises(ValueRefused, msg=text):
+                parse_tries(text)
+
+    def test_seconds(self) -> None:
+        """Seconds, with or without their unit."""
+        self.assertEqual([parse_seconds(text) for text in ("0", "10", "5s", " 7 ")], [0.0, 10.0, 5.0, 7.0])
+        for text in ("", "-1", "1m", "5 s", "1e3", "9999999", "٣"):
+            with self.assertRaises(ValueRefused, msg=text):
+                parse_seconds(text)
+
+
+class SettingsTests(SynchronousTestCase):
+    """What the settings of an Ingress come to."""
+
+    def test_rule(self) -> None:
+        """Conditions, number and time make one rule; the usual one is shared."""
+        self.assertIs(RetrySettings().rule(), DEFAULT_RETRIES)
+        settings = RetrySettings(parse_conditions("error"), 5, 2.0)
+        self.assertEqual(settings.rule(), RetryRule(on_timeout=False, max_tries=5, max_seconds=2.0))

@@ -1,0 +1,55 @@
+"""What the value of an annotation may be."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.values import MAX_SHOWN_CHARACTERS, ValueRefused, parse_boolean, quoted
+
+
+class ParseBooleanTests(SynchronousTestCase):
+    """Booleans are those of Go's ``strconv.ParseBool``."""
+
+    def test_true(self) -> None:
+        """All of Go's spellings of true are true."""
+        for text in ("1", "t", "T", "TRUE", "true", "True"):
+            self.assertIs(parse_boolean(text), True)
+
+    def test_false(self) -> None:
+        """All of Go's spellings of false are false."""
+        for text in ("0", "f", "F", "FALSE", "false", "False"):
+            self.assertIs(parse_boolean(text), False)
+
+    def test_everything_else_is_refused(self) -> None:
+        """Other spellings, white space and the empty text are refused with what is accepted."""
+        for text in ("", "yes", "on", " true", "true\n", "tRUE", "2", "ture"):
+            refusal = self.assertRaises(ValueRefused, parse_boolean, text)
+            self.assertEqual(str(refusal), 'is not a boolean; write "true" or "false"')
+
+
+class QuotedTests(SynchronousTestCase):
+    """A tenant's text in a message is recognizable and harmless."""
+
+    def test_plain_text_is_only_quoted(self) -> None:
+        """Printable ASCII is shown as it is."""
+        self.assertEqual(quoted("a.example.com/$1"), '"a.example.com/$1"')
+
+    def test_quotes_backslashes_and_controls_are_escaped(self) -> None:
+        """What could end the quotation or the line is escaped."""
+        self.assertEqual(quoted('a"b\\c\nd\x7f'), '"a\\"b\\\\c\\x0ad\\x7f"')
+
+    def test_other_scripts_and_lone_surrogates_are_escaped(self) -> None:
+        """What is not ASCII is escaped, be it valid text or not."""
+        self.assertEqual(quoted("é\ud800"), '"\\xe9\\ud800"')
+
+    def test_long_text_is_cut(self) -> None:
+        """A long text is cut, and shows that it was."""
+        self.assertEqual(quoted("x" * 1000), '"' + "x" * MAX_SHOWN_CHARACTERS + '"…')
+
+    @settings(deadline=None, derandomize=True, max_examples=100)
+    @given(st.text(st.characters()))
+    def test_result_is_always_printable_and_short(self, text: str) -> None:
+        """Whatever the text, the result is one short printable line."""
+        shown = quoted(text)
+        self.assertTrue(shown.isprintable())
+        self.assertLessEqual(len(shown), 10 * MAX_SHOWN_CHARACTERS + 3)

@@ -1,0 +1,501 @@
+"""Histories of edits on disk, and what each look at the disk makes of them."""
+
+import errno
+import os
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.manifests import manifest_scan
+from ingress.cluster.manifests.manifest_listing import Listing, display_name, unusable_path
+from ingress.cluster.manifests.manifest_scan import MAX_RESTLESS_SCANS, ManifestScan, changes, scan
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Service
+from ingress.model.problems import Reason
+
+PREFIX = "nginx.ingress.kubernetes.io"
+
+
+def text_of(name: str, port: int = 80, namespace: str = "web") -> str:
+    """A manifest with one Service."""
+    return (
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+        f"spec: {{ports: [{{port: {port}}}]}}\n"
+    )
+
+
+def service(name: str, namespace: str = "web") -> ObjectId:
+    """The id of such a Service."""
+    return Kind.SERVICE, ObjectKey(namespace, name)
+
+
+class DiskTestCase(SynchronousTestCase):
+    """A directory of manifests, and what the looks at it told."""
+
+    def setUp(self) -> None:
+        """Begin with an empty directory, not looked at."""
+        self.root = os.path.abspath(self.mktemp())
+        os.mkdir(self.root)
+        self.paths: tuple[str, ...] = (self.root,)
+        self.namespaces: tuple[str, ...] = ()
+        self.known: ManifestScan | None = None
+
+    def path(self, name: str) -> str:
+        """The path of a file of the directory."""
+        return os.path.join(self.root, name)
+
+    def write(self, name: str, text: str) -> str:
+        """Write a file as most programs do: in place, all at once."""
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as stream:
+            stream.write(text)
+        return path
+
+    def look_once(self) -> Batch:
+        """Look at the disk, and return what that changes."""
+        before, self.known = self.known, scan(self.paths, self.known, PREFIX, self.namespaces)
+        return changes(before, self.known)
+
+    def look(self) -> Batch:
+        """Look until nothing is restless, and return all that changed."""
+        batch = dict(self.look_once())
+        for _ in range(10):
+            if self.known is None or not self.known.is_restless():
+                break
+            batch.update(self.look_once())
+        else:
+            self.fail("restless without end")
+        return batch
+
+    def ports(self) -> dict[ObjectId, int]:
+        """The Services in force, and their port."""
+        assert self.known is not None
+        values = {found: projection.value for found, projection in self.known.objects.items()}
+        return {found: value.ports[0].number for found, value in values.items() if isinstance(value, Service)}
+
+    def problems(self, path: str) -> list[str]:
+        """The problems told of the file at *path*."""
+        assert self.known is not None
+        projection = self.known.objects.get((Kind.MANIFEST, ObjectKey("", path)))
+        return [problem.message for problem in projection.problems] if projection else []
+
+
+class ChangeTests(DiskTestCase):
+    """Edits and what becomes of them."""
+
+    def test_first_look(self) -> None:
+        """The first look reads everything at once."""
+        self.write("a.yaml", text_of("a"))
+        self.write("sub/b.yml", text_of("b"))
+        self.write("c.json", "{}")
+        self.write("d.txt", text_of("d"))
+        self.assertEqual(
+            set(self.look_once()),
+            {service("a"), service("b"), (Kind.MANIFEST, ObjectKey("", self.path("c.json")))},
+        )
+
+    def test_not_wanted(self) -> None:
+        """A look that nobody wants any more reads no further file."""
+        self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", text_of("b"))
+        answers = [False, True]
+        found = scan(self.paths, None, PREFIX, (), lambda: answers.pop())
+        self.assertEqual(set(found.objects), {service("a")})
+
+    def test_nothing_changes(self) -> None:
+        """When nothing changed, the very same state is given back."""
+        self.write("a.yaml", text_of("a"))
+        self.look()
+        known = self.known
+        self.assertEqual(self.look_once(), {})
+        self.assertIs(self.known, known)
+
+    def test_add_edit_delete(self) -> None:
+        """Files that come, change and go take their objects along."""
+        self.write("a.yaml", text_of("a"))
+        self.look()
+        self.write("b.yaml", text_of("b"))
+        self.assertEqual(set(self.look()), {service("b")})
+        self.write("a.yaml", text_of("a", 8080))
+        self.assertEqual(set(self.look()), {service("a")})
+        self.assertEqual(self.ports(), {service("a"): 8080, service("b"): 80})
+        os.remove(self.path("b.yaml"))
+        self.assertEqual(self.look(), {service("b"): None})
+
+    def test_replaced_by_rename(self) -> None:
+        """A file replaced by another under its name is read, even if of equal size and time."""
+        path = self.write("a.yaml", text_of("a", 80))
+        self.look()
+        status = os.stat(path)
+        other = self.write(".a.yaml.new", text_of("a", 81))
+        os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.replace(other, path)
+        self.assertEqual(set(self.look()), {service("a")})
+        self.assertEqual(self.ports(), {service("a"): 81})
+
+    def test_mounted_config_map(self) -> None:
+        """Files that are links through ``..data`` change when that link is exchanged."""
+        for version, port in (("..one", 80), ("..two", 81)):
+            self.write(f"{version}/a.yaml", text_of("a", port))
+        os.symlink("..one", self.path("..data"))
+        os.symlink("..data/a.yaml", self.path("a.yaml"))
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 80})
+        os.symlink("..two", self.path("..new"))
+        os.replace(self.path("..new"), self.path("..data"))
+        self.assertEqual(set(self.look()), {service("a")})
+        self.assertEqual(self.ports(), {service("a"): 81})
+
+    def test_same_content_again(self) -> None:
+        """A file written again with the same content changes nothing."""
+        self.write("a.yaml", text_of("a"))
+        self.look()
+        self.write("b.yaml", text_of("a"))
+        os.replace(self.path("b.yaml"), self.path("a.yaml"))
+        self.assertEqual(self.look(), {})
+
+    def test_object_moves(self) -> None:
+        """An object that moves to another file is never gone."""
+        self.write("b.yaml", text_of("a"))
+        self.look()
+        os.rename(self.path("b.yaml"), self.path("a.yaml"))
+        self.assertEqual(self.look(), {})
+        self.assertEqual(self.ports(), {service("a"): 80})
+
+    def test_directory_later(self) -> None:
+        """A directory that appears later is followed; one that goes takes its objects along."""
+        self.look()
+        self.write("sub/deep/a.yaml", text_of("a"))
+        self.assertEqual(set(self.look()), {service("a")})
+        os.rename(self.path("sub"), self.path(".sub"))
+        self.assertEqual(self.look(), {service("a"): None})
+
+    def test_path_goes_and_comes(self) -> None:
+        """A path asked for that vanishes is told of, and followed when it comes back."""
+        self.write("a.yaml", text_of("a"))
+        self.look()
+        os.rename(self.root, self.root + ".away")
+        manifest = Kind.MANIFEST, ObjectKey("", self.root)
+        batch = self.look()
+        self.assertEqual(set(batch), {service("a"), manifest})
+        self.assertEqual(self.problems(self.root), ["cannot be read: No such file or directory"])
+        os.rename(self.root + ".away", self.root)
+        batch = self.look()
+        self.assertIsNone(batch[manifest])
+        self.assertEqual(self.ports(), {service("a"): 80})
+
+    def test_namespaces(self) -> None:
+        """Only the namespaces asked for are kept, and what has none."""
+        self.namespaces = ("web",)
+        text = "---\n".join(
+            [
+                text_of("a"),
+                text_of("a", namespace="other"),
+                "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: c}\nspec: {}\n",
+            ]
+        )
+        self.write("a.yaml", text)
+        self.assertEqual(set(self.look()), {service("a"), (Kind.INGRESS_CLASS, ObjectKey("", "c"))})
+
+
+class RestlessTests(DiskTestCase):
+    """Files in the middle of a change."""
+
+    def test_half_written(self) -> None:
+        """A file that is being written counts only once it looked the same twice."""
+        text = text_of("a") + "---\n" + text_of("b")
+        self.write("a.yaml", text)
+        self.look()
+        for length in (0, 40, len(text_of("a"))):
+            self.write("a.yaml", text[:length])
+            self.assertEqual(self.look_once(), {})
+        self.write("a.yaml", text)
+        self.assertEqual(self.look(), {})
+
+    def test_moved_away_and_back(self) -> None:
+        """A file that an editor moves away and writes anew never vanishes in between."""
+        self.write("a.yaml", text_of("a"))
+        self.look()
+        os.rename(self.path("a.yaml"), self.path("a.yaml~"))
+        self.assertEqual(self.look_once(), {})
+        self.write("a.yaml", text_of("a", 81))
+        self.assertEqual(set(self.look()), {service("a")})
+        self.assertEqual(self.ports(), {service("a"): 81})
+
+    def test_never_at_rest(self) -> None:
+        """A file that every look sees changed is read after a few looks."""
+        self.write("a.yaml", text_of("a", 1000))
+        self.look()
+        looks = 0
+        batch: Batch = {}
+        while not batch and looks < 100:
+            looks += 1
+            self.write("a.yaml", text_of("a", 1000 + looks) + "#" * looks)
+            batch = self.look_once()
+        self.assertEqual(looks, MAX_RESTLESS_SCANS + 1)
+        self.assertEqual(self.ports(), {service("a"): 1000 + looks})
+
+    def test_order_holds(self) -> None:
+        """Of two files with one object the first stays in force while it is being replaced."""
+        self.write("a.yaml", text_of("x", 1))
+        self.write("b.yaml", text_of("x", 2))
+        self.look()
+        os.rename(self.path("a.yaml"), self.path("a.yaml~"))
+        self.assertEqual(self.look_once(), {})
+        self.assertEqual(self.ports(), {service("x"): 1})
+
+
+class BrokenTests(DiskTestCase):
+    """Files that cannot be read."""
+
+    def test_last_good_state(self) -> None:
+        """A file that breaks keeps its last good objects, with a problem until it is good again."""
+        path = self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", text_of("b"))
+        self.look()
+        self.write("a.yaml", text_of("a", 81) + "  x: [\n")
+        manifest = Kind.MANIFEST, ObjectKey("", path)
+        self.assertEqual(set(self.look()), {manifest})
+        self.assertEqual(self.ports(), {service("a"): 80, service("b"): 80})
+        (message,) = self.problems(path)
+        self.assertTrue(message.startswith("line 5: "), message)
+        self.write("a.yaml", text_of("a", 82))
+        batch = self.look()
+        self.assertEqual(set(batch), {manifest, service("a")})
+        self.assertIsNone(batch[manifest])
+        self.assertEqual(self.ports(), {service("a"): 82, service("b"): 80})
+
+    def test_broken_then_gone(self) -> None:
+        """A broken file that vanishes takes its last good objects and its problem along."""
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        self.write("a.yaml", "[")
+        self.look()
+        os.remove(path)
+        self.assertEqual(self.look(), {service("a"): None, (Kind.MANIFEST, ObjectKey("", path)): None})
+
+    def test_broken_at_start(self) -> None:
+        """A file that is broken from the start is a problem, and harms no other."""
+        path = self.write("a.yaml", "a: [\n")
+        self.write("b.yaml", text_of("b"))
+        self.look()
+        self.assertEqual(self.ports(), {service("b"): 80})
+        self.assertEqual(len(self.problems(path)), 1)
+
+    def unreadable(self, fault: OSError) -> str:
+        """Edit a file while *fault* keeps everybody from reading it; return its path."""
+
+        def fail(path: str) -> object:
+            raise fault
+
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        reading = self.patch(manifest_scan, "_content", fail)
+        self.write("a.yaml", text_of("a", 8080))
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 80})
+        self.assertEqual(self.problems(path), [f"cannot be read: {fault.strerror}"])
+        reading.restore()
+        return path
+
+    def test_without_leave(self) -> None:
+        """A file without leave to read keeps its objects, and is read when leave is given."""
+        path = self.unreadable(PermissionError(errno.EACCES, "Permission denied"))
+        self.assertEqual(self.look(), {})
+        os.chmod(path, 0o640)
+        self.assertEqual(set(self.look()), {service("a"), (Kind.MANIFEST, ObjectKey("", path))})
+        self.assertEqual((self.ports(), self.problems(path)), ({service("a"): 8080}, []))
+
+    def test_failing_disk(self) -> None:
+        """A file that cannot be read for another reason is tried again without any sign of change."""
+        path = self.unreadable(OSError(errno.EIO, "Input/output error"))
+        self.look()
+        self.assertEqual((self.ports(), self.problems(path)), ({service("a"): 8080}, []))
+
+    def test_gone_while_reading(self) -> None:
+        """A file that goes after it was listed is treated as one that is gone."""
+
+        def gone(path: str) -> object:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        self.patch(manifest_scan, "_content", gone)
+        self.write("a.yaml", text_of("a", 8080))
+        self.assertEqual((self.look_once(), self.look_once()), ({}, {}))
+        os.remove(path)
+        self.assertEqual(self.look(), {service("a"): None})
+
+    def test_too_large(self) -> None:
+        """A file beyond the limit is refused unread, and keeps its last good objects."""
+        self.patch(manifest_scan, "MAX_FILE_BYTES", 1024)
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        self.write("a.yaml", text_of("a", 81) + "#" * 1024)
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 80})
+        self.assertEqual(len(self.problems(path)), 1)
+
+    def test_pipe(self) -> None:
+        """A pipe that looks like a manifest is passed over, and nobody waits for its writer."""
+        os.mkfifo(self.path("a.yaml"))
+        self.write("b.yaml", text_of("b"))
+        self.assertEqual(set(self.look()), {service("b")})
+
+
+class DuplicateTests(DiskTestCase):
+    """One object in two places."""
+
+    def test_first_counts(self) -> None:
+        """The first in file order is used, and tells of the other; when it goes, the other is used."""
+        first = self.write("a.yaml", text_of("x", 1))
+        second = self.write("b/b.yaml", text_of("y", 5) + "---\n" + text_of("x", 2))
+        self.write("b/c.yaml", text_of("x", 3))
+        self.look()
+        self.assertEqual(self.ports(), {service("x"): 1, service("y"): 5})
+        assert self.known is not None
+        problem, _ = self.known.objects[service("x")].problems
+        self.assertEqual(problem.reason, Reason.DUPLICATE_OBJECT)
+        self.assertEqual((problem.kind, problem.namespace, problem.name), ("Service", "web", "x"))
+        self.assertEqual(
+            problem.message, f"stands in {first} line 1, which is used, and again in {second} line 6"
+        )
+        os.remove(first)
+        self.look()
+        self.assertEqual(self.ports(), {service("x"): 2, service("y"): 5})
+
+    def test_within_a_file(self) -> None:
+        """Within one file the first counts, too."""
+        self.write("a.yaml", text_of("x", 1) + "---\n" + text_of("x", 2))
+        self.look()
+        self.assertEqual(self.ports(), {service("x"): 1})
+
+    def test_order_of_paths(self) -> None:
+        """The paths' order goes before the names' order."""
+        self.write("a/a.yaml", text_of("x", 1))
+        self.write("b/b.yaml", text_of("x", 2))
+        self.paths = (self.path("b"), self.path("a"))
+        self.look()
+        self.assertEqual(self.ports(), {service("x"): 2})
+
+    def test_same_file_twice(self) -> None:
+        """A file that is reached by two ways is read once."""
+        path = self.write("a.yaml", text_of("x", 1))
+        os.symlink("a.yaml", self.path("b.yaml"))
+        self.paths = (self.root, path)
+        self.look()
+        assert self.known is not None
+        self.assertEqual(self.known.objects[service("x")].problems, ())
+
+
+class ListingTests(DiskTestCase):
+    """Which files are manifests."""
+
+    def listed(self) -> list[str]:
+        """The files below the directory, in order."""
+        listing = Listing()
+        listing.add(self.root)
+        return [os.path.relpath(path, self.root) for path in listing.signatures]
+
+    def test_names(self) -> None:
+        """Manifests go by their endings; hidden files and editors' backups are passed over."""
+        for name in (
+            "b.yaml",
+            "a.YML",
+            "c.json",
+            "d.yaml~",
+            ".e.yaml",
+            "#f.yaml#",
+            ".#g.yaml",
+            "h.yaml.swp",
+            "i.tpl",
+        ):
+            self.write(name, "")
+        self.write(".git/j.yaml", "")
+        self.write("..data/k.yaml", "")
+        self.assertEqual(self.listed(), ["a.YML", "b.yaml", "c.json"])
+
+    def test_order(self) -> None:
+        """Files and directories stand in one order by name."""
+        for name in ("c.yaml", "b/z.yaml", "b/a/y.yaml", "a.yaml"):
+            self.write(name, "")
+        self.assertEqual(self.listed(), ["a.yaml", "b/a/y.yaml", "b/z.yaml", "c.yaml"])
+
+    def test_link_that_leads_nowhere(self) -> None:
+        """It is told with what it leads to, until it leads to something; hidden ones are passed over."""
+        os.symlink("none.yaml", self.path("c.yaml"))
+        os.symlink("..nowhere", self.path(".hidden.yaml"))
+        (found,) = scan([self.root], None, PREFIX).path_problems.items()
+        path, problem = found
+        self.assertEqual(path, self.path("c.yaml"))
+        self.assertEqual(problem.message, "cannot be read: it is a link to none.yaml, which does not exist")
+        self.write("none.yaml", "")
+        self.assertEqual(scan([self.root], None, PREFIX).path_problems, {})
+
+    def test_links(self) -> None:
+        """Links are followed; circles and links that lead nowhere end."""
+        self.write("a/a.yaml", "")
+        os.symlink("..", self.path("a/up"))
+        os.symlink(self.root, self.path("b"))
+        os.symlink("none.yaml", self.path("c.yaml"))
+        self.assertEqual(self.listed(), ["a/a.yaml"])
+        other = self.mktemp()
+        os.mkdir(other)
+        with open(os.path.join(other, "d.yaml"), "w"):
+            pass
+        os.symlink(os.path.abspath(other), self.path("d"))
+        self.assertEqual(self.listed(), ["a/a.yaml", "d/d.yaml"])
+
+    def test_depth(self) -> None:
+        """Directories too deep are told of."""
+        self.write("/".join(["d"] * 40 + ["a.yaml"]), "")
+        listing = Listing()
+        listing.add(self.root)
+        self.assertEqual(listing.signatures, {})
+        self.assertEqual(
+            [problem.message for problem in listing.problems.values()], ["lies too deep in directories"]
+        )
+
+    def test_unlistable(self) -> None:
+        """What a directory held that cannot be listed just now stays in force."""
+        self.write("sub/a.yaml", text_of("a"))
+        self.look()
+        listdir = os.listdir
+
+        def fail(path: str) -> list[str]:
+            if path == self.path("sub"):
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return listdir(path)
+
+        self.patch(os, "listdir", fail)
+        self.assertEqual(set(self.look()), {(Kind.MANIFEST, ObjectKey("", self.path("sub")))})
+        self.assertEqual(self.problems(self.path("sub")), ["cannot be read: Permission denied"])
+
+    def test_hidden_by_fault(self) -> None:
+        """A path that loops is told of, and what lay below it is kept."""
+        path = self.write("a.yaml", text_of("a"))
+        self.look()
+        os.remove(path)
+        os.symlink("a.yaml", path)
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 80})
+        self.assertEqual(self.problems(path), ["cannot be read: Too many levels of symbolic links"])
+
+    def test_shown_names(self) -> None:
+        """A name of any bytes can be shown."""
+        self.assertEqual(display_name("/a/b.yaml"), "/a/b.yaml")
+        for name in (os.fsdecode(b"/a/\xff.yaml"), "/a/\n.yaml"):
+            self.assertTrue(display_name(name).isprintable())
+
+    def test_unusable_paths(self) -> None:
+        """What is neither a file nor a directory is named as it was written."""
+        path = self.write("a.yaml", "")
+        os.mkfifo(self.path("pipe"))
+        self.assertIsNone(unusable_path(("a.yaml", "."), (path, self.root)))
+        for written, found, message in (
+            ("none", self.path("none"), "none: No such file or directory"),
+            ("pipe", self.path("pipe"), "pipe: neither a file nor a directory"),
+            ("a.yaml/b", path + "/b", "a.yaml/b: Not a directory"),
+            ("", self.root, "names no path"),
+            ("a\0", self.path("a\0"), "'a\\x00': embedded null byte"),
+        ):
+            self.assertEqual(unusable_path((written,), (found,)), message)

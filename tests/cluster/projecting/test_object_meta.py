@@ -1,0 +1,104 @@
+"""Tests for ``ingress.cluster.projecting.object_meta``."""
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.projecting.object_meta import meta_of
+from ingress.cluster.projecting.project import project
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.objects import Kind
+
+
+def managed(manager: str, *steps: str, **more: Any) -> dict[str, Any]:
+    """An entry of ``managedFields`` for the field that the steps lead to."""
+    fields: dict[str, Any] = {}
+    for step in reversed(steps):
+        fields = {step: fields}
+    return {"manager": manager, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": fields, **more}
+
+
+def status(manager: str, **more: Any) -> dict[str, Any]:
+    """An entry for the addresses of a status."""
+    return managed(manager, "f:status", "f:loadBalancer", "f:ingress", subresource="status", **more)
+
+
+def raw(*entries: object, managers: object = None, **metadata: Any) -> dict[str, Any]:
+    """An Ingress with these addresses."""
+    metadata = {"name": "web", "namespace": "shop", "uid": "u-1", "managedFields": managers, **metadata}
+    return {"metadata": metadata, "spec": {}, "status": {"loadBalancer": {"ingress": list(entries)}}}
+
+
+def meta(obj: dict[str, Any], kind: Kind = Kind.INGRESS) -> ObjectMeta:
+    return meta_of(kind, obj, obj["metadata"])
+
+
+class ObjectMetaTests(SynchronousTestCase):
+    """What is kept."""
+
+    def test_ingress(self) -> None:
+        """Of an Ingress, its uid and the addresses of its status in their order, without ports."""
+        found = meta(raw({"hostname": "lb.test"}, {"ip": "192.0.2.1", "ports": [{"port": 80}]}))
+        self.assertEqual(found, ObjectMeta("u-1", (Address("", "lb.test"), Address("192.0.2.1"))))
+
+    def test_writer(self) -> None:
+        """Who wrote the addresses is known from the managed fields."""
+        entry = {"ip": "192.0.2.1"}
+        spec = managed("kubectl", "f:spec", "f:rules")
+        self.assertEqual(meta(raw(entry, managers=[spec, status("us")])).writer, "us")
+        self.assertEqual(meta(raw(entry, managers=[spec])).writer, "")
+        self.assertEqual(meta(raw(entry, managers=[status("us"), status("them")])).writer, "us, them")
+        self.assertEqual(meta(raw(managers=[status("us")])).writer, "")
+        other = managed("us", "f:status", "f:loadBalancer", "f:other")
+        self.assertEqual(meta(raw(entry, managers=[other])).writer, "")
+
+    def test_service(self) -> None:
+        """Of a Service, the addresses of its load balancer and its external ones."""
+        obj = raw({"ip": "192.0.2.1"})
+        obj["spec"] = {"externalIPs": ["198.51.100.1", 7]}
+        expected = ObjectMeta("u-1", (Address("192.0.2.1"),), ("198.51.100.1",))
+        self.assertEqual(meta(obj, Kind.SERVICE), expected)
+
+    def test_other_kinds(self) -> None:
+        """Of everything else the uid alone."""
+        self.assertEqual(meta(raw({"ip": "192.0.2.1"}), Kind.SECRET), ObjectMeta("u-1"))
+        self.assertIs(meta(raw(uid=None), Kind.SECRET), NO_META)
+
+    def test_shared(self) -> None:
+        """Equal addresses of many objects are one object in memory."""
+        first, second = (meta(raw({"ip": "192.0.2.9"}, uid=uid)).addresses for uid in ("a", "b"))
+        self.assertIs(first, second)
+
+    def test_malformed(self) -> None:
+        """What is not of the API's shape counts as absent."""
+        for wrong in (None, 1, "x", [1], {"ingress": 1}, {"ingress": [1, {}, {"ip": 1}, {"hostname": []}]}):
+            for kind in (Kind.INGRESS, Kind.SERVICE):
+                obj = {"metadata": {"uid": 1, "managedFields": wrong}, "spec": wrong, "status": wrong}
+                self.assertEqual(meta(obj, kind), NO_META)
+                obj["status"] = {"loadBalancer": wrong}
+                self.assertEqual(meta(obj, kind), NO_META)
+        managers: Any
+        for managers in (
+            [1],
+            [{}],
+            [{"manager": 1, "fieldsV1": {}}],
+            [{"manager": "x", "fieldsV1": {"f:status": 1}}],
+        ):
+            self.assertEqual(meta(raw({"ip": "192.0.2.1"}, managers=managers)).writer, "")
+
+
+class ProjectionTests(SynchronousTestCase):
+    """The standing beside the value."""
+
+    def test_apart_from_the_value(self) -> None:
+        """Two versions of an object that differ in their standing are equal projections."""
+        one = project(Kind.INGRESS, raw({"ip": "192.0.2.1"}), "p")[1]
+        other = project(Kind.INGRESS, raw({"ip": "192.0.2.2"}), "p")[1]
+        self.assertEqual(one, other)
+        self.assertEqual(other.meta.addresses, (Address("192.0.2.2"),))
+
+    def test_of_what_cannot_be_used(self) -> None:
+        """An object without a usable value has metadata all the same: there is a problem to report."""
+        projection = project(Kind.INGRESS, raw(), "p")[1]
+        self.assertIsNone(projection.value)
+        self.assertEqual(projection.meta.uid, "u-1")

@@ -1,0 +1,45 @@
+"""Tests for ``ingress.cluster.object_metas``."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.object_metas import ObjectMetas
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+
+_IDS = st.tuples(
+    st.sampled_from([Kind.INGRESS, Kind.SERVICE]),
+    st.builds(ObjectKey, st.just("shop"), st.sampled_from("ab")),
+)
+_METAS = st.sampled_from(
+    [
+        None,
+        ObjectMeta("u"),
+        ObjectMeta("v"),
+        ObjectMeta("u", (Address("192.0.2.1"),)),
+        ObjectMeta("u", writer="helm"),
+    ]
+)
+
+
+class ObjectMetasTests(SynchronousTestCase):
+    """A mapping by kind and key."""
+
+    @given(puts=st.lists(st.tuples(_IDS, _METAS)))
+    def test_like_a_dictionary(self, puts: list[tuple[ObjectId, ObjectMeta | None]]) -> None:
+        """Whatever is put, it holds what a dictionary would, and tells what is different."""
+        metas, expected = ObjectMetas(), dict[ObjectId, ObjectMeta]()
+        for object_id, meta in puts:
+            changed = expected.get(object_id) != meta
+            if meta is None:
+                expected.pop(object_id, None)
+            else:
+                expected[object_id] = meta
+            self.assertEqual(metas.put(object_id, meta), changed)
+            self.assertEqual(metas, expected)
+            self.assertEqual(len(metas), len(expected))
+
+    def test_unknown(self) -> None:
+        """Of an object that it does not know there is no standing."""
+        self.assertEqual(ObjectMetas().get((Kind.SECRET, ObjectKey("a", "b")), NO_META), NO_META)

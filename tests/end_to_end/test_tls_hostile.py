@@ -1,0 +1,127 @@
+"""Those who mean harm at the TLS port of a process, and in Secrets: everybody else is served as ever."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
+
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
+from tests.fakes.apiserver.server import ApiServer
+from tests.fakes.certificates import issue, make_authority
+from tests.fakes.key_updates import KeyUpdates
+from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
+from tests.fakes.raw_wires import RawWire
+
+HOST = "shop.test"
+UPDATES = 20_000
+
+
+class FloodTests(EndToEndCase):
+    """One client whose records carry nothing."""
+
+    async def flood(self, *options: str) -> None:
+        """Send more key updates than fit in a turn, then a request; others are answered all the while."""
+        self.authority = make_authority()
+        upstream = self.upstream(b"app")
+        self.write("app", ingress_object("app", HOST, "cert"), service_object("app"))
+        self.write("slice", slice_object("app", upstream.endpoint))
+        self.write("cert", secret_object("cert", *issue(self.authority, [HOST])))
+        controller = self.start_with_manifests(*options)
+        await self.until_ready(controller)
+        await self.until_get((200, b"app"), self.https, trust=self.authority)
+        other = await self.connect(self.https, HOST, self.authority)
+        flooder, wire = KeyUpdates(HOST.encode()), RawWire()
+        await connectProtocol(TCP4ClientEndpoint(self.reactor, "127.0.0.1", self.https), wire)
+        octets, is_complete = flooder.shake(b"")
+        while not is_complete:
+            wire.transport.write(octets)
+            await self.until(lambda: wire.received)
+            octets, is_complete = flooder.shake(bytes(wire.received))
+            wire.received.clear()
+        request = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
+        updates = b"".join(flooder.update(asks=True) for _ in range(UPDATES))
+        requests, asked = upstream.requests, 0
+        began = self.reactor.seconds()
+        wire.transport.write(octets + updates + flooder.send(request))
+        # Not until it is closed: Twisted's transports wait for a goodbye first.
+        while upstream.requests - requests <= asked:
+            asked += 1
+            other.get(host=HOST.encode())
+            await other.answer()
+            await self.turn(0.005)
+            self.assertLess(self.reactor.seconds() - began, PATIENCE)
+        # The request behind the flood was read, so all of it was.
+        wire.transport.abortConnection()
+        self.assertEqual({answer.status for answer in other.answers}, {200})
+        # Held up by all of it, somebody else would have one answer.
+        self.assertGreater(asked, 2)
+        await self.disconnect()
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_key_updates(self) -> None:
+        """Key updates without end get one turn each in the epoll set, and a buffer's worth on Twisted's transports."""
+        await self.flood()
+
+    async def test_key_updates_on_twisted(self) -> None:
+        """On Twisted's transports they hold up nobody either."""
+        await self.flood("--no-epoll")
+
+
+class HostileSecretsTests(EndToEndCase):
+    """Secrets, out of an API server, that somebody made to do harm."""
+
+    async def test_harmless(self) -> None:
+        """Each becomes a problem with its reason, while visitors of other hosts are answered as quickly as ever."""
+        server = ApiServer(self.reactor, tls=True)
+        await server.listen()
+        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
+        kubeconfig = self.directory / "kubeconfig"
+        server.write_kubeconfig(kubeconfig)
+        authority = make_authority()
+        chain, key = issue(authority, [HOST])
+        for made in (
+            ingress_object("app", HOST, "cert"),
+            service_object("app"),
+            slice_object("app", self.upstream(b"app").endpoint),
+            secret_object("cert", chain, key),
+        ):
+            server.create(made)
+        controller = self.start(f"--kubeconfig={kubeconfig}", "--shutdown-delay=0")
+        await self.until_ready(controller)
+        await self.until_get((200, b"app"), self.https, trust=authority)
+        brainpool = ec.generate_private_key(ec.BrainpoolP512R1())
+        hostile = {
+            "begins": (chain, b"-----BEGIN PRIVATE KEY-----\n" * 20000, "no PEM private key"),
+            "certificates": (chain + authority.pem * 600, key, "601 certificates"),
+            "large": (chain, key[:30] + b"A" * 500_000 + key[30:], "too large"),
+            "curve": (*issue(authority, ["curve.test"], key=brainpool), "brainpoolP512r1"),
+            "nul": (chain.replace(b"\n", b"\0", 3), key, "no PEM certificates"),
+            "order": (authority.pem + chain, key, "the leaf must come first"),
+            "swapped": (key, chain, "no PEM certificates"),
+            "stranger": (chain, key, "not for stranger.test"),
+        }
+        for name, (chain_pem, key_pem, _) in hostile.items():
+            server.create(ingress_object(name, f"{name}.test", name))
+            server.create(secret_object(name, chain_pem, key_pem))
+        visitor = await self.connect(self.https, HOST, authority)
+        found: dict[str, str] = {}
+        slowest, began = 0.0, self.reactor.seconds()
+        while found.keys() != hostile.keys():
+            self.assertLess(self.reactor.seconds() - began, PATIENCE, found)
+            asked = self.reactor.seconds()
+            visitor.get(host=HOST.encode())
+            await visitor.answer()
+            slowest = max(slowest, self.reactor.seconds() - asked)
+            problems = json.loads((await self.get(self.admin, "/api/problems"))[1])["problems"]
+            found = {one["name"]: one["message"] for one in problems if "ertificate" in one["reason"]}
+        for name, (_, _, word) in hostile.items():
+            self.assertIn(word, found[name])
+        self.assertEqual({answer.status for answer in visitor.answers}, {200})
+        self.assertLess(slowest, 1.0)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)

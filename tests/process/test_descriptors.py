@@ -1,0 +1,40 @@
+"""How many connections fit into the file descriptors that there are."""
+
+from __future__ import annotations
+
+import resource
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.process import descriptors
+from ingress.process.descriptors import connections_allowed, connections_within, raise_descriptors
+
+
+class DescriptorTests(SynchronousTestCase):
+    """The limit of connections."""
+
+    def test_within(self) -> None:
+        """Each client may need a connection to an endpoint, and the rest of the process some descriptors."""
+        for count, fitting in ((1, 1), (64, 24), (1024, 384), (20_000, 8000), (1_000_000, 8000)):
+            self.assertEqual(connections_within(count, 8000), fitting)
+
+    def test_raised(self) -> None:
+        """The soft limit is raised as far as the hard one allows, and not without end."""
+        told: list[tuple[int, int]] = []
+        self.patch(resource, "setrlimit", lambda which, limits: told.append(limits))
+        for soft, hard, now in (
+            (1024, 4096, 4096),
+            (1024, resource.RLIM_INFINITY, descriptors.ENOUGH),
+            (100_000, 200_000, 100_000),
+        ):
+            self.patch(resource, "getrlimit", lambda which, limits=(soft, hard): limits)
+            self.assertEqual(raise_descriptors(), now)
+        self.assertEqual(told, [(4096, 4096), (descriptors.ENOUGH, resource.RLIM_INFINITY)])
+
+    def test_asked(self) -> None:
+        """Who asks for a number gets it, and a warning if it is too large."""
+        self.patch(resource, "setrlimit", lambda which, limits: None)
+        self.patch(resource, "getrlimit", lambda which: (1024, 1024))
+        self.assertEqual(connections_allowed(None, 8000), 384)
+        self.assertEqual(connections_allowed(100, 8000), 100)
+        self.assertEqual(connections_allowed(5000, 8000), 5000)

@@ -1,0 +1,142 @@
+"""Tests for ``ingress.proxy.dispatch.resource``."""
+
+from twisted.logger import capturedLogs, formatEvent
+from twisted.web.proxy import ReverseProxyResource
+from twisted.web.resource import IResource
+from zope.interface.verify import verifyObject
+
+from ingress.model.backends import BackendReference, BackendState
+from ingress.model.objects import ObjectKey
+from ingress.model.policy import Reply, RequestFacts
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from tests.proxy.playing import BACKEND, GET, INGRESS, OK, ONE, THREE, TWO, ProxyCase
+
+OTHER = BackendReference("shop", "other", 80)
+
+
+class ResourceTests(ProxyCase):
+    """Where requests are sent."""
+
+    def publish(self, *routes: Route, backends: dict[BackendReference, BackendState]) -> None:
+        """Publish a table."""
+        self.stage.resource.publish(RouteTable(routes), backends)
+
+    def test_is_a_resource(self) -> None:
+        """The resource is a leaf of the kind that twisted.web has for this."""
+        verifyObject(IResource, self.stage.resource)
+        self.assertIsInstance(self.stage.resource, ReverseProxyResource)
+        self.assertTrue(self.stage.resource.isLeaf)
+
+    def test_turns_are_kept(self) -> None:
+        """Publishing the same endpoints again leaves the turn where it was."""
+        for _ in range(4):
+            self.stage.publish((ONE, TWO))
+            self.stage.open().say(GET)
+        self.assertEqual(self.connector.asked, [ONE, TWO, ONE, TWO])
+
+    def test_endpoints_change(self) -> None:
+        """An endpoint that came gets its share, one that left gets nothing."""
+        self.stage.publish((ONE, TWO))
+        self.stage.open().say(GET)
+        self.stage.publish((TWO, THREE))
+        for _ in range(4):
+            self.stage.open().say(GET)
+        self.assertEqual(self.connector.asked, [ONE, TWO, THREE, TWO, THREE])
+
+    def test_match_is_by_normal_form(self) -> None:
+        """The route is found by host and path in normal form; what goes upstream is what came."""
+        self.publish(
+            Route("shop.test", "/a b", Match.PREFIX, INGRESS, BACKEND),
+            backends={BACKEND: BackendState((ONE,))},
+        )
+        down = self.stage.open()
+        down.say(b"GET //x/%2e%2e/a%20b?c HTTP/1.1\r\nHost: SHOP.TEST.:80\r\n\r\n")
+        self.assert_status(down.take(), 400)
+        down = self.stage.open()
+        down.say(b"GET /x/%2e%2e/a%20b/;p?c HTTP/1.1\r\nHost: SHOP.TEST.:80\r\n\r\n")
+        self.assertTrue(self.upstream().received.startswith(b"GET /x/%2e%2e/a%20b/;p?c HTTP/1.1\r\n"))
+
+    def test_auto_http(self) -> None:
+        """Where a route has a backend of its own for what came over TLS, that gets it, and nothing else."""
+        self.publish(
+            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))},
+        )
+        self.stage.open(secure=True).say(GET)
+        self.stage.open().say(GET)
+        self.assertEqual(self.connector.asked, [TWO, ONE])
+
+    def test_auto_http_without_endpoint(self) -> None:
+        """What came over TLS is answered 503 rather than sent in the clear."""
+        self.publish(
+            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((), "no Secret")},
+        )
+        down = self.stage.open(secure=True)
+        down.say(GET)
+        self.assert_status(down.take(), 503)
+        self.assertEqual(self.connector.asked, [])
+
+    def test_options_asterisk(self) -> None:
+        """OPTIONS * goes to the route of the root path, as it is."""
+        self.stage.open().say(b"OPTIONS * HTTP/1.1\r\nHost: shop.test\r\n\r\n")
+        self.assertTrue(self.upstream().received.startswith(b"OPTIONS * HTTP/1.1\r\n"))
+
+    def test_policies_in_order(self) -> None:
+        """The first policy that answers ends it."""
+        asked: list[int] = []
+
+        class Says:
+            def __init__(self, status: int) -> None:
+                self.status = status
+
+            def judge(self, request: RequestFacts) -> Reply | None:
+                asked.append(self.status)
+                return Reply(self.status) if self.status else None
+
+        self.stage.publish((ONE,), policies=(Says(0), Says(403), Says(401)))
+        down = self.stage.open()
+        down.say(GET)
+        self.assert_status(down.take(), 403)
+        self.assertEqual(asked, [0, 403])
+        self.stage.publish((ONE,), policies=(Says(0),))
+        down.say(GET)
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
+
+    def test_policy_before_endpoints(self) -> None:
+        """A policy answers also when there is no endpoint."""
+
+        class Denies:
+            def judge(self, request: RequestFacts) -> Reply | None:
+                return Reply(403)
+
+        self.stage.publish((), policies=(Denies(),))
+        down = self.stage.open()
+        down.say(GET)
+        self.assert_status(down.take(), 403)
+
+    def test_backend_unknown(self) -> None:
+        """A route whose backend nobody published gets 503, with a reason in the log."""
+        self.publish(Route("shop.test", "/", Match.PREFIX, INGRESS, OTHER), backends={})
+        down = self.stage.open()
+        with capturedLogs() as events:
+            down.say(GET)
+        self.assert_status(down.take(), 503)
+        self.assertIn("shop/other:80: no such backend", formatEvent(events[0]))
+
+    def test_ingress_of_the_route(self) -> None:
+        """An exchange is counted for the Ingress whose route it took."""
+        other = ObjectKey("else", "where")
+        self.publish(
+            Route("shop.test", "/", Match.PREFIX, INGRESS, BACKEND),
+            Route("shop.test", "/other", Match.PREFIX, other, OTHER),
+            backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))},
+        )
+        down = self.stage.open()
+        for target, endpoint in ((b"/", ONE), (b"/other/x", TWO), (b"/others", ONE)):
+            down.say(GET.replace(b" / ", b" %b " % target))
+            number = list(dict.fromkeys(self.connector.asked)).index(endpoint)
+            self.upstream(number).say(OK)
+        self.assertEqual([key for key, _, _ in self.metrics.ended], [INGRESS, other, INGRESS])

@@ -1,0 +1,155 @@
+"""The limit of connections, on real listeners."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from ingress.proxy.transport.accepting import join
+from ingress.proxy.transport.connection_limit import ConnectionLimit
+from ingress.proxy.transport.epoll.pipes import Pipes
+from tests.fakes.bodies import MEGABYTE, digest_of
+from tests.fakes.upstreams import OK
+from tests.proxy.sockets.sockets_case import SocketsCase
+
+
+class ConnectionLimitTests(SocketsCase):
+    """Four connections, on all listeners together."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Start, with a limit."""
+        await super().setUp()
+        self.upstream.on_request = lambda wire: wire.write(OK)
+        self.site.connection_limit = ConnectionLimit(
+            self.site._channels, 4, self.deadlines, self.metrics.connections
+        )
+        for port in (self._plain, self._secure):
+            join(self.site.connection_limit, port)
+        self.sockets: list[Any] = []
+
+    async def test_limit(self) -> None:
+        """The fifth waits, unrefused, and is served when one of the others has left."""
+        clients = [await self.connect() for _ in range(6)]
+        for client in clients:
+            client.get()
+        await self.until(lambda: sum(bool(client.answers) for client in clients) == 4)
+        await self.turns(20)
+        self.assertEqual(len(self.channels), 4)
+        self.assertEqual([bool(client.answers) for client in clients], [True] * 4 + [False] * 2)
+        for number in (0, 1):
+            clients[number].transport.loseConnection()
+            await self.whole(clients[4 + number])
+        self.assertEqual([client.answers[0].status for client in clients], [200] * 6)
+
+    async def test_flood(self) -> None:
+        """Many at once are no more than there may be, and none is lost."""
+        host, port = "127.0.0.1", self._plain.getHost().port
+        for _ in range(40):
+            sock = socket.create_connection((host, port))
+            self.addCleanup(sock.close)
+            self.sockets.append(sock)
+        await self.until(lambda: len(self.channels) == 4)
+        await self.turns(20)
+        self.assertLessEqual(len(self.channels), 4)
+        for sock in self.sockets:
+            sock.close()
+        client = await self.connect()
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].status, 200)
+
+
+class CrowdTestsOnEpoll(ConnectionLimitTests):
+    """The same on the epoll set."""
+
+    use_epoll = True
+
+
+class LeftTests(SocketsCase):
+    """Clients that left while their endpoint thinks, more of them than there may be connections."""
+
+    async def test_they_make_room(self) -> None:
+        """None of them keeps a newcomer out, nor its place at the endpoint; each has its 499."""
+        self.upstream.on_request = lambda wire: None
+        self.site.connection_limit = ConnectionLimit(
+            self.site._channels, 200, self.deadlines, self.metrics.connections
+        )
+        for port in (self._plain, self._secure):
+            join(self.site.connection_limit, port)
+        host, port = "127.0.0.1", self._plain.getHost().port
+        request = b"GET /slow HTTP/1.1\r\nHost: app.test\r\n\r\n"
+        for count in range(1, 301):
+            sock = socket.create_connection((host, port))
+            self.addCleanup(sock.close)
+            sock.sendall(request)
+            await self.until(lambda least=count: self.upstream.requests >= least)  # type: ignore[misc]
+            # It stays open: all that the proxy is told is that it says no more.
+            sock.shutdown(socket.SHUT_WR)
+        await self.until(lambda: not self.channels)
+        await self.until(lambda: not any(wire.heads for wire in self.upstream.open_wires))
+        self.upstream.on_request = lambda wire: wire.write(OK)
+        client = await self.connect()
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].status, 200)
+        self.access_log.flush()
+        await self.until(lambda: b"".join(self.lines).count(b"\n") == 301)
+        self.assertEqual(b"".join(self.lines).count(b' "/slow" 499 0 '), 300)
+
+
+class LeftTestsOnEpoll(LeftTests):
+    """The same on the epoll set."""
+
+    use_epoll = True
+
+
+class PipeTests(SocketsCase):
+    """Bodies for which there is no pipe."""
+
+    use_epoll = True
+    can_splice = True
+
+    async def test_copied(self) -> None:
+        """They are copied, and arrive as well."""
+        network: Any = self.network
+        network._epoll_set.pipes = Pipes(0)
+        self.upstream.on_request = lambda wire: wire.stream(8 * MEGABYTE, False)
+        client = await self.connect()
+        client.get()
+        await self.whole(client)
+        self.assertEqual(client.answers[0].digest, digest_of(8 * MEGABYTE))
+
+    async def test_slow_reader(self) -> None:
+        """Who takes nothing of a body that the kernel moves is cut when its time is over."""
+        self.upstream.on_request = lambda wire: wire.stream(64 * MEGABYTE, False)
+        client = await self.connect()
+        client.transport.pauseProducing()
+        client.get()
+        await self.until(lambda: self.channels and self.channels[0]._is_copying)
+        (channel,) = self.channels
+        await self.turns(50)
+        self.deadlines.tick()
+        await self.turns(50)
+        self.deadlines.tick()
+        self.assertGreater(channel._progress._unsent, 0)
+        channel._progress._since -= self.site.limits.send_seconds
+        self.deadlines.tick()
+        await self.until(lambda: not self.channels and not self.upstream.open_wires)
+
+    async def test_silent_upstream(self) -> None:
+        """An upstream that stops in the middle of such a body is to blame, and not the reader."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (64 * MEGABYTE)
+        self.upstream.on_request = lambda wire: wire.write(head + bytes(MEGABYTE))
+        client = await self.connect()
+        client.get()
+        await self.until(lambda: self.channels and self.channels[0]._is_copying)
+        await self.turns(50)
+        (channel,) = self.channels
+        for _ in range(3):
+            self.deadlines.tick()
+        self.assertEqual(channel._progress._unsent, 0)
+        (connection,) = self.pool._connections
+        connection.deadline = 0.0
+        self.deadlines.tick()
+        await self.until(lambda: client.lost and not self.channels)
+        self.assertFalse(client.answers and client.answers[0].whole)

@@ -1,0 +1,313 @@
+"""How many connections there may be, and who makes room."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.metrics.connections import ConnectionMetrics
+from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.proxy.transport.accepting import PAUSE_SECONDS, AcceptPause
+from ingress.proxy.transport.connection_limit import PATIENCE_SECONDS, ConnectionLimit
+from tests.proxy.playing import GET, OK, ProxyCase
+
+
+class FakeConnection:
+    """A connection, at rest since some time."""
+
+    def __init__(
+        self, connection_limit: set[FakeConnection], since: float, is_mute: bool, is_silent: bool
+    ) -> None:
+        self._connection_limit = connection_limit
+        self._since = since
+        self.is_mute = is_mute
+        self.is_silent = is_silent
+        self.closed = False
+        self.came = 0.0
+
+    def rests_since(self) -> float:
+        return self._since
+
+    def drain(self) -> None:
+        self.closed = True
+        self._connection_limit.discard(self)
+
+    def abort(self) -> None:
+        self.drain()
+
+    def make_way(self) -> None:
+        self.drain()
+
+
+class FakePort:
+    """A listener."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def pause(self) -> None:
+        self.said.append("pause")
+
+    def resume(self) -> None:
+        self.said.append("resume")
+
+
+class ConnectionLimitTests(SynchronousTestCase):
+    """At most 32 connections; near is from 30 on, roomy is 28."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.clock.advance(1000.0)
+        self.deadlines = Deadlines(self.clock)
+        self.deadlines.start()
+        self.addCleanup(self.deadlines.stop)
+        self.connections: set[FakeConnection] = set()
+        self.metrics = ConnectionMetrics()
+        self.connection_limit = ConnectionLimit(self.connections, 32, self.deadlines, self.metrics)  # type: ignore[arg-type]
+        self.ports = [FakePort(), FakePort()]
+        for port in self.ports:
+            self.connection_limit.add_port(port)
+
+    def come(
+        self, count: int, since: float, is_mute: bool = True, is_silent: bool = False
+    ) -> list[FakeConnection]:
+        """Let *count* connections come, at rest since so many seconds ago."""
+        now = self.clock.seconds()
+        come = [FakeConnection(self.connections, now - since, is_mute, is_silent) for _ in range(count)]
+        for each in come:
+            each.came = now
+            self.connections.add(each)
+            self.connection_limit.grown(each)
+        return come
+
+    def leave(self, *gone: FakeConnection) -> None:
+        """Tell of the ends of these."""
+        for each in gone:
+            self.connection_limit.shrunk(each)
+
+    def test_roomy(self) -> None:
+        """While there is room nobody is closed, however long they rest."""
+        come = self.come(29, 70)
+        self.clock.pump([1] * 5)
+        self.assertFalse(any(each.closed for each in come))
+        self.assertEqual(self.ports[0].said, [])
+
+    def test_near(self) -> None:
+        """Near the limit those are closed that rest longest, and no more than is needed."""
+        busy, old = self.come(20, -NEVER), self.come(6, 50)
+        new = self.come(4, 5)
+        self.clock.advance(1)
+        self.assertEqual(sum(each.closed for each in old), 2)
+        self.assertFalse(any(each.closed for each in (*busy, *new)))
+        self.assertEqual(len(self.connections), 28)
+
+    def test_mute(self) -> None:
+        """Those that never said a word go before those that rest longer, but have asked for something."""
+        asked, mute = self.come(20, 50, is_mute=False), self.come(10, 5)
+        self.clock.advance(1)
+        self.assertEqual(sum(each.closed for each in mute), 2)
+        self.assertFalse(any(each.closed for each in asked))
+
+    def test_newcomers_are_spared(self) -> None:
+        """Who was accepted a moment ago is given time to say something."""
+        come = self.come(31, -0.5)
+        self.clock.pump([1, 1])
+        self.assertFalse(any(each.closed for each in come))
+        self.clock.advance(1)
+        self.assertEqual(sum(each.closed for each in come), 3)
+
+    def test_limit(self) -> None:
+        """At the limit all listeners pause, and resume as soon as there is room for one; the log says so once."""
+        come = self.come(32, -NEVER)
+        self.assertEqual([port.said for port in self.ports], [["pause"]] * 2)
+        late = FakePort()
+        self.connection_limit.add_port(late)
+        self.assertEqual(late.said, ["pause"])
+        for _ in range(3):
+            gone = come.pop()
+            gone.drain()
+            self.leave(gone)
+            self.come(1, -NEVER)
+        self.assertEqual(self.ports[0].said, ["pause", "resume"] * 3 + ["pause"])
+        self.assertIn("paused", repr(self.connection_limit))
+        pauses = {family.name: family.samples[0].value for family in self.metrics.families()}
+        self.assertEqual(pauses["ingress_accept_pauses"], 4)
+
+    def test_silent_make_way(self) -> None:
+        """At the limit the oldest silent ones make way at once, and listeners do not pause."""
+        silent = self.come(31, 0, is_silent=True)
+        self.clock.advance(0.2)
+        self.come(1, 0, is_silent=True)
+        self.assertEqual([each.closed for each in silent], [True] * 2 + [False] * 29)
+        self.assertEqual(self.ports[0].said, [])
+
+    def test_patience(self) -> None:
+        """However many come one after the other, each has a moment to say something; then it makes way."""
+        come: list[FakeConnection] = []
+        for _ in range(500):
+            self.clock.advance(0.001)
+            while self.connection_limit.is_paused:
+                self.clock.advance(0.001)
+                self.leave(*[each for each in come if each.closed])
+            come += self.come(1, 0, is_silent=True)
+            self.assertLessEqual(len(self.connections), 32)
+            now = self.clock.seconds()
+            self.assertFalse(any(each.closed for each in come if now - each.came < 0.09))
+        self.assertGreater(sum(each.closed for each in come), 460)
+        self.assertLess(self.clock.seconds(), 1000 + 500 / 32 * 2 * PATIENCE_SECONDS)
+
+    def test_gone_later(self) -> None:
+        """Until those who make way are gone, nothing is accepted; then it goes on."""
+        silent = self.come(31, 0, is_silent=True)
+        self.clock.advance(0.2)
+        for each in silent:
+            each.drain = lambda: None  # type: ignore[method-assign]
+        self.come(1, 0, is_silent=True)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.connections.discard(silent[0])
+        self.leave(silent[0])
+        self.assertEqual(self.ports[0].said, ["pause", "resume"])
+        self.assertEqual(self.clock.calls, [call for call in self.clock.calls if call.getTime() >= 1001])
+
+    def test_last_place(self) -> None:
+        """Whoever takes the last place has a moment to say something, and makes way if it does not."""
+        busy = self.come(31, -NEVER, is_mute=False)
+        (last,) = self.come(1, 0, is_silent=True)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.clock.advance(PATIENCE_SECONDS / 2)
+        self.assertFalse(last.closed)
+        self.clock.advance(PATIENCE_SECONDS)
+        self.assertTrue(last.closed)
+        self.leave(last)
+        self.assertEqual(self.ports[0].said, ["pause", "resume"])
+        self.assertFalse(any(each.closed for each in busy))
+
+    def test_half_said(self) -> None:
+        """Those that began to say something make way when the silent are gone, once they had two seconds."""
+        begun = self.come(16, -NEVER)
+        silent = self.come(14, 0, is_silent=True)
+        self.clock.advance(0.2)
+        self.come(2, -NEVER)
+        self.assertEqual(sum(each.closed for each in silent), 2)
+        for each in silent:
+            self.connections.discard(each)
+        self.leave(*silent)
+        self.come(14, -NEVER)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.assertFalse(any(each.closed for each in begun))
+        self.clock.pump([0.1] * 16)
+        self.assertFalse(any(each.closed for each in begun))
+        self.clock.pump([0.1] * 3)
+        self.assertTrue(all(each.closed for each in begun[:2]))
+        self.assertFalse(any(each.closed for each in begun[6:]))
+
+    def test_busy_stay(self) -> None:
+        """Whoever has asked for something is never closed for others that way, whatever it does now."""
+        asked = self.come(32, -NEVER, is_mute=False)
+        self.clock.pump([1] * 5)
+        self.assertFalse(any(each.closed for each in asked))
+
+    def test_carried_on(self) -> None:
+        """A connection that another one carries on keeps its age, and is silent no more."""
+        first = self.come(1, -NEVER, is_silent=True)[0]
+        self.connections.discard(first)
+        session = FakeConnection(self.connections, -NEVER, True, False)
+        self.connections.add(session)
+        self.connection_limit.replaced(first, session)
+        self.clock.pump([1, 1, 1])
+        self.come(31, -NEVER, is_mute=False)
+        self.assertTrue(session.closed)
+
+
+class RestTests(SynchronousTestCase):
+    """Why a listener rests, and until when."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.watched: list[bool] = []
+        self.rest = AcceptPause(self.watched.append, self.clock.callLater)
+
+    def test_shortage(self) -> None:
+        """Without a descriptor it rests for a second, again and again, and says so once."""
+        problem = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        for _ in range(3):
+            self.assertTrue(self.rest.is_shortage(problem))
+            self.assertTrue(self.rest.is_on)
+            self.clock.advance(PAUSE_SECONDS)
+            self.assertFalse(self.rest.is_on)
+        self.assertEqual(self.watched, [False, True] * 3)
+        self.rest.accepted()
+
+    def test_other_problems(self) -> None:
+        """A peer that gave up is no reason to rest."""
+        self.assertFalse(self.rest.is_shortage(ConnectionAbortedError(errno.ECONNABORTED, "aborted")))
+        self.assertEqual(self.watched, [])
+
+    def test_both_reasons(self) -> None:
+        """It goes on when there is no reason left."""
+        self.rest.pause()
+        self.rest.is_shortage(OSError(errno.ENFILE, "too many"))
+        self.rest.resume()
+        self.assertTrue(self.rest.is_on)
+        self.clock.advance(PAUSE_SECONDS)
+        self.assertEqual(self.watched, [False, True])
+
+
+class SilenceTests(ProxyCase):
+    """Connections that say nothing, with real channels."""
+
+    def test_others_are_served(self) -> None:
+        """Silent connections make room for those who have something to say, at once, and nobody else does."""
+        site = self.stage.site
+        site.connection_limit = ConnectionLimit(
+            site._channels, 16, self.stage.deadlines, self.metrics.connections
+        )
+        kept = self.stage.open()
+        kept.say(GET)
+        self.upstream().say(OK)
+        busy = self.stage.open()
+        busy.say(GET)
+        silent = [self.stage.open() for _ in range(13)]
+        self.reactor.advance(0.2)
+        silent.append(self.stage.open())
+        self.assertFalse(site.connection_limit.is_paused)
+        self.assertEqual([each.closed for each in silent], [True] + [False] * 13)
+        begun = [self.stage.open() for _ in range(3)]
+        for each in begun:
+            each.say(GET[:20])
+        for _ in range(100):
+            self.reactor.advance(0.015)
+            silent.append(self.stage.open())
+        self.assertFalse(site.connection_limit.is_paused)
+        self.assertLessEqual(sum(not each.closed for each in silent), 11)
+        self.assertFalse(any(each.closed for each in (kept, busy, *begun)))
+        newcomer = self.stage.open()
+        newcomer.say(GET.replace(b"shop", b"none"))
+        self.assert_status(newcomer.received, 404)
+        self.assertEqual(self.metrics.value("ingress_downstream_connections_closed_early_total"), 105)
+        self.assertEqual(self.metrics.value("ingress_accept_pauses_total"), 0)
+        self.upstream().say(OK)
+        self.assert_status(busy.received, 200)
+        self.reactor.pass_time(20)
+        self.assertTrue(all(each.closed for each in (*silent, *begun)))
+
+    def test_half_said(self) -> None:
+        """Heads that were begun make room when there is nobody else, once they had two seconds."""
+        site = self.stage.site
+        site.connection_limit = ConnectionLimit(
+            site._channels, 16, self.stage.deadlines, self.metrics.connections
+        )
+        begun = []
+        for _ in range(16):
+            begun.append(self.stage.open())
+            begun[-1].say(GET[:20])
+        self.assertTrue(site.connection_limit.is_paused)
+        self.reactor.pass_time(3)
+        self.assertFalse(site.connection_limit.is_paused)
+        self.assertEqual([each.closed for each in begun], [True] + [False] * 15)
+        newcomer = self.stage.open()
+        newcomer.say(GET.replace(b"shop", b"none"))
+        self.assert_status(newcomer.received, 404)

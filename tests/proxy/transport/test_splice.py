@@ -1,0 +1,102 @@
+"""What a splice asks of its ends, without sockets of its own."""
+
+from __future__ import annotations
+
+import socket
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.proxy.transport.epoll.pipes import Pipes
+from ingress.proxy.transport.epoll.splice import Splice
+from ingress.proxy.transport.twisted_transports import KernelCopy
+
+
+class FakeEnd:
+    """An end whose updates are counted."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.is_sending = False
+        self.updates = 0
+        self.said: list[str] = []
+
+    def fileno(self) -> int:
+        """The number of the socket."""
+        return self.sock.fileno()
+
+    def update(self) -> None:
+        """Count."""
+        self.updates += 1
+
+    def splice_over(self, splice: Splice) -> None:
+        """Note it."""
+        self.said.append("over")
+
+    def splice_ended(self) -> None:
+        """Note it."""
+        self.said.append("ended")
+
+    def splice_failed(self, problem: OSError | None) -> None:
+        """Note it."""
+        self.said.append("failed")
+
+    def send_failed(self, problem: OSError) -> None:
+        """Note it."""
+        self.said.append("send failed")
+
+
+class SpliceTests(SynchronousTestCase):
+    """Between two pairs of sockets."""
+
+    def setUp(self) -> None:
+        self.far_source, near_source = socket.socketpair()
+        near_target, self.far_target = socket.socketpair()
+        for sock in (self.far_source, near_source, near_target, self.far_target):
+            sock.setblocking(False)
+            self.addCleanup(sock.close)
+        self.source, self.target = FakeEnd(near_source), FakeEnd(near_target)
+        self.moved: list[int] = []
+        self.pipes = Pipes()
+        self.addCleanup(self.pipes.close)
+
+    def splice(self, count: int, to_end: bool) -> Splice:
+        """Make a splice."""
+        transport: object = None
+        copy = KernelCopy(transport, count, self.moved.append, self.fail, to_end)  # type: ignore[arg-type]
+        pipe = self.pipes.take()
+        assert pipe is not None
+        return Splice(self.source, self.target, copy, pipe)
+
+    def test_waits_for_what_the_target_sends(self) -> None:
+        """While the target has bytes of its own to send, nothing is asked of the source; then all moves."""
+        splice = self.splice(10, to_end=True)
+        self.far_source.send(b"abc")
+        self.target.is_sending = True
+        splice.pump()
+        self.assertFalse(splice.wants_read)
+        self.assertEqual((self.source.updates, self.moved), (1, []))
+        self.target.is_sending = False
+        splice.pump()
+        self.assertTrue(splice.wants_read)
+        self.assertEqual(self.far_target.recv(10), b"abc")
+        self.assertEqual(self.moved, [3])
+        splice.close()
+
+    def test_regular_end(self) -> None:
+        """Where the source may end, its end comes behind its last byte, and is no failure."""
+        splice = self.splice(10, to_end=True)
+        self.far_source.send(b"abc")
+        self.far_source.close()
+        splice.pump()
+        self.assertEqual(self.far_target.recv(10), b"abc")
+        self.assertEqual(self.moved, [3])
+        self.assertEqual(self.source.said, ["over", "ended"])
+        self.assertEqual(self.target.said, ["over"])
+
+    def test_early_end(self) -> None:
+        """Where it may not, it is one."""
+        splice = self.splice(10, to_end=False)
+        self.far_source.close()
+        splice.pump()
+        self.assertEqual(self.source.said, ["failed"])
+        splice.close()

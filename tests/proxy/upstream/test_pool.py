@@ -1,0 +1,145 @@
+"""Tests for ``ingress.proxy.upstream.pool``."""
+
+from ingress.model.backends import Endpoint
+from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE
+from ingress.proxy.upstream.pool import MAX_DISTRUSTED
+from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
+
+
+class PoolTests(ProxyCase):
+    """Connections between exchanges."""
+
+    def test_latest_first(self) -> None:
+        """The connection that was idle for the shortest time is used first, so that others can go."""
+        downs = [self.stage.open() for _ in range(3)]
+        for down in downs:
+            down.say(GET)
+        self.assert_upstreams(3)
+        for number in (2, 0, 1):
+            self.upstream(number).say(OK)
+            self.upstream(number).take()
+        downs[0].say(GET)
+        self.assertTrue(self.upstream(1).take())
+        downs[1].say(GET)
+        self.assertTrue(self.upstream(0).take())
+        self.assert_upstreams(3)
+
+    def test_endpoints_are_apart(self) -> None:
+        """A connection is only used for its own endpoint."""
+        self.stage.publish((ONE, TWO))
+        down = self.stage.open()
+        for _ in range(4):
+            down.say(GET)
+            self.upstream().say(OK)
+            for peer in self.connector.peers:
+                peer.take()
+        self.assertEqual(self.connector.asked, [ONE, TWO])
+
+    def test_most_idle(self) -> None:
+        """Only so many connections to an endpoint are kept idle."""
+        downs = [self.stage.open() for _ in range(MAX_UPSTREAM_IDLE + 5)]
+        for down in downs:
+            down.say(GET)
+        for peer in self.connector.peers:
+            peer.say(OK)
+        self.assertEqual(sum(not peer.closed for peer in self.connector.peers), MAX_UPSTREAM_IDLE)
+        self.assertEqual(len(self.metrics.ended), MAX_UPSTREAM_IDLE + 5)
+
+    def test_left(self) -> None:
+        """What is made for who has left is for the next who asks: who comes and leaves has one made, not many."""
+        self.connector.is_slow = True
+        for _ in range(20):
+            down = self.stage.open()
+            down.say(GET)
+            down.reset()
+        stays, other = self.stage.open(), self.stage.open()
+        stays.say(GET)
+        other.say(GET)
+        self.assertEqual(self.connector.asked, [ONE, ONE])
+        self.connector.let_through()
+        for number in (0, 1):
+            self.upstream(number).say(OK)
+        self.assertEqual([body_of(each.take()) for each in (stays, other)], [b"ok", b"ok"])
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 2 idle, 0 connecting>")
+
+    def test_left_in_vain(self) -> None:
+        """One that cannot be made is forgotten, whoever waited for it, and so is one that nobody waits for."""
+        self.connector.is_slow = True
+        gone, stays = self.stage.open(), self.stage.open()
+        gone.say(GET)
+        gone.reset()
+        stays.say(GET)
+        self.connector.refuse("connection refused")
+        self.assert_status(stays.take(), 502)
+        gone = self.stage.open()
+        gone.say(GET)
+        gone.reset()
+        self.connector.refuse("connection refused")
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 0 idle, 0 connecting>")
+        self.assertEqual((self.stage.pool._unclaimed, self.stage.pool._made_for), ({}, {}))
+
+    def test_repr(self) -> None:
+        """The pool shows how many connections it has, and what they do."""
+        self.stage.open().say(GET)
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 1 busy, 0 idle, 0 connecting>")
+        self.assertEqual(
+            repr(self.upstream().protocol),
+            "<UpstreamConnection 10.0.0.1:8000 <Exchange b'GET' b'shop.test' b'/' awaiting>>",
+        )
+        self.upstream().say(OK)
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 1 idle, 0 connecting>")
+        self.assertEqual(repr(self.upstream().protocol), "<UpstreamConnection 10.0.0.1:8000 idle>")
+        self.connector.is_slow = True
+        self.upstream().reset()
+        down = self.stage.open()
+        down.say(GET)
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 0 idle, 1 connecting>")
+        self.assertEqual(
+            repr(down.protocol),
+            "<DownstreamChannel 198.51.100.7 exchange <Exchange b'GET' b'shop.test' b'/' connecting>>",
+        )
+
+
+class TrustTests(ProxyCase):
+    """Whether a POST may go out on a kept connection."""
+
+    def leave_idle(self) -> None:
+        """Leave one connection idle for three seconds, and another one for a moment."""
+        for down in (self.stage.open(), self.stage.open()):
+            down.say(GET)
+        for peer in [each for each in self.connector.peers if each.take() and not each.closed]:
+            self.reactor.pass_time(3)
+            peer.say(OK)
+
+    def connects_of_a_post(self) -> int:
+        """How many connections are made for a POST."""
+        self.leave_idle()
+        before = len(self.connector.asked)
+        self.stage.open().say(
+            GET.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nContent-Length: 0\r\n\r\n")
+        )
+        for peer in [each for each in self.connector.peers if each.take() and not each.closed]:
+            peer.say(OK)
+        return len(self.connector.asked) - before
+
+    def test_distrust(self) -> None:
+        """Once upstream ended a kept connection under a request, no POST is trusted to one for a minute."""
+        self.assertEqual(self.connects_of_a_post(), 0)
+        self.stage.open().say(GET)
+        [dying] = [each for each in self.connector.peers if each.received]
+        dying.reset()
+        self.upstream().take()
+        self.upstream().say(OK)
+        self.assertEqual(self.connects_of_a_post(), 1)
+        self.reactor.pass_time(30)
+        self.assertEqual(self.connects_of_a_post(), 1)
+        self.reactor.pass_time(30)
+        self.assertEqual(self.connects_of_a_post(), 0)
+
+    def test_distrust_is_forgotten(self) -> None:
+        """What is known of endpoints that come and go does not grow for ever."""
+        for number in range(3 * MAX_DISTRUSTED):
+            self.stage.pool.was_stale(Endpoint("10.9.0.1", number))
+            if number % 1000 == 0:
+                self.reactor.pass_time(62)
+        self.assertLessEqual(len(self.stage.pool._distrusted), 2 * MAX_DISTRUSTED)
