@@ -44,7 +44,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py bench
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py bench
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -61,7 +61,7 @@ http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a contr
 	$(bin)/python -m tests.http2
 
 docs: $(dev_environment) ## write docs/options.md anew from the options
-	$(bin)/python -m ingress.cli.options_page > $(VENV)/options.md
+	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 
 bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)

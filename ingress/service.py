@@ -24,7 +24,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.admin.site import admin_site
-from ingress.cluster.api.api_server import ApiServerSource
+from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
@@ -35,18 +35,18 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
+from ingress.process.access_output import AccessOutput
 from ingress.process.descriptors import connections_allowed
 from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.contract.reach import endpoint_rules
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.downstream.negotiating import SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.access_output import AccessOutput
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
 from ingress.proxy.listening.networks import network_for
+from ingress.proxy.listening.reach import endpoint_rules
 from ingress.proxy.listening.site import ProxySite
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules

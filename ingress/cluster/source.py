@@ -1,7 +1,7 @@
 """Where objects come from, as the rest of the house sees it.
 
 A source finds cluster objects and hands changes of them to a sink.  There are two:
-``ingress.cluster.api.api_server`` and ``ingress.cluster.manifests.manifests``.  Nothing here does
+``ingress.cluster.api_server`` and ``ingress.cluster.manifests.manifests``.  Nothing here does
 anything; a source knows neither the store nor translation, and a sink knows neither
 threads nor files.
 """

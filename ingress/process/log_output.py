@@ -18,7 +18,7 @@ from typing import Any, Final
 from twisted.logger import FileLogObserver, Logger, globalLogPublisher
 from twisted.python.logfile import LogFile
 
-from ingress.proxy.exchange.access_output import PartlyWrittenError, write_all
+from ingress.process.access_output import PartlyWrittenError, write_all
 
 _log = Logger()
 

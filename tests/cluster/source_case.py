@@ -11,11 +11,11 @@ from attrs import Factory, define
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from ingress.cluster.api.api_server import ApiServerSource
+from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Source
 from ingress.model.objects import Batch, Kind, ObjectId, Projection
 from ingress.translate.options import TranslateOptions
-from tests.cluster.api.api_server_case import ApiServerTestCase, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, reactor
 
 # The threads of a source.
 THREADS = ("reflector ", "reader of Secrets ")

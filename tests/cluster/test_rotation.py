@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
 from ingress.cluster.api.credentials import CredentialSource
-from tests.cluster.api.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, running_threads
 from tests.fakes.certificates import issue, make_authority
 

@@ -12,7 +12,7 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey, Service
-from tests.cluster.api.api_server_case import reactor
+from tests.cluster.api_server_case import reactor
 from tests.cluster.source_case import Content, SourceTestCase, service
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Delay, RawBody

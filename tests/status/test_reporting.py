@@ -14,7 +14,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.api_server import ApiServerSource
+from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, LEASES
 from ingress.cluster.store import Store
 from ingress.controller import Controller
@@ -25,7 +25,7 @@ from ingress.settings import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from tests.cluster.api.api_server_case import ApiServerTestCase, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import grants_from_manifests
 from tests.fakes.apiserver.faults import Answer, Hang
 from tests.fakes.objects import ingress_object, service_object

@@ -28,7 +28,7 @@ from time import gmtime, monotonic, strftime, time
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.proxy.exchange.access_output import LinesLostError
+from ingress.process.access_output import LinesLostError
 
 MAX_FIELD = 2048
 """Bytes of the request target that a line shows."""

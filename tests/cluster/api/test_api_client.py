@@ -12,7 +12,7 @@ from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiResponse
 from ingress.cluster.api.api_status import BROKEN, SILENT, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.errors import KubernetesError
-from tests.cluster.api.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
 from tests.fakes.apiserver.watching import Closing

@@ -6,7 +6,7 @@ import ssl
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.interruption import Interruption
-from tests.cluster.api.api_server_case import ApiServerTestCase, in_thread
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread
 
 
 class InterruptionTests(SynchronousTestCase):

@@ -12,7 +12,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
 from ingress.errors import KubernetesError
-from tests.cluster.api.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
 
 SERVICES = "/api/v1/services"
 

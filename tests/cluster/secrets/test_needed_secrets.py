@@ -6,7 +6,7 @@ from ingress.cluster.store import Store
 from ingress.model.objects import Kind, ObjectKey, Secret
 from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
-from tests.cluster.api.api_server_case import reactor
+from tests.cluster.api_server_case import reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, secret, service
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Hang

@@ -10,8 +10,8 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.process.access_output import LinesLostError
 from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
-from ingress.proxy.exchange.access_output import LinesLostError
 
 PATIENCE = 10.0
 """Seconds after which a wait for the writing thread is a failure."""

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.options_page import options_page
 from ingress.tap import Options
+from scripts.options_page import options_page
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parent.parent
 
 
 class OptionsPageTests(SynchronousTestCase):
     """``options_page``."""
 
     def test_in_step(self) -> None:
-        """``docs/options.md`` is what ``python -m ingress.cli.options_page`` prints."""
+        """``docs/options.md`` is what ``python -m scripts.options_page`` prints."""
         printed = subprocess.run(
-            [sys.executable, "-m", "ingress.cli.options_page"],
+            [sys.executable, "-m", "scripts.options_page"],
             env={**os.environ, "PYTHONPATH": str(PROJECT)},
             capture_output=True,
             check=True,

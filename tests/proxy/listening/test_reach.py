@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.contract.reach import endpoint_rules
+from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings
 
 

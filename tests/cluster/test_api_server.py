@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cluster.api.api_server``: threads, real connections, and an API server with faults."""
+"""Tests for ``ingress.cluster.api_server``: threads, real connections, and an API server with faults."""
 
 import json
 import random
@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 from twisted.internet.task import deferLater
 
-from ingress.cluster.api.api_server import ApiServerSource
+from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
 from ingress.errors import StartError
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Service
-from tests.cluster.api.api_server_case import in_thread, reactor
+from tests.cluster.api_server_case import in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, RawBody

@@ -1,6 +1,6 @@
 """Print ``docs/options.md``, made from the options themselves.
 
-``python -m ingress.cli.options_page > docs/options.md`` brings the page into step
+``python -m scripts.options_page > docs/options.md`` brings the page into step
 after a change of ``ingress.tap.Options``; a test says when that is due.
 """
 
@@ -13,7 +13,7 @@ _HEAD = """\
 # Options
 
 The options of `twistd ingress`, as `twistd ingress --help` shows them. This page is made by
-`python -m ingress.cli.options_page`; edit the options instead.
+`python -m scripts.options_page`; edit the options instead.
 
 A listener description is a Twisted endpoint description: `tcp:80` is port 80 of all IPv4 addresses,
 `tcp:8080:interface=127.0.0.1` port 8080 of one of them, `tcp6:80` port 80 of all IPv6 addresses and of no
