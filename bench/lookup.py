@@ -19,7 +19,7 @@ from time import perf_counter_ns
 from attrs import frozen
 
 from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 
@@ -39,9 +39,9 @@ def host(number: int) -> str:
 def table(size: int) -> RouteTable:
     """A table of *size* hosts, each with two paths."""
     backend = BackendReference("bench", "backend", 80)
-    key = ObjectKey("bench", "bench")
+    owner = Owner(Kind.INGRESS, ObjectKey("bench", "bench"))
     return RouteTable(
-        Route(host(number), path, Match.PREFIX, key, backend)
+        Route(host(number), path, Match.PREFIX, owner, backend)
         for number in range(size)
         for path in ("/", "/catalog")
     )

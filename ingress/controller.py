@@ -342,7 +342,7 @@ class Controller:
             certificates=translation.certificates,
             problems=translation.reasons(),
             seconds=max(seconds, 0),
-            ingresses=translation.ingresses,
+            ingresses=translation.owners,
         )
 
     # What is logged

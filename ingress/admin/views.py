@@ -50,7 +50,7 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "host": route.host,
         "path": route.path,
         "match": route.match.value,
-        "ingress": None if route.ingress is None else str(route.ingress),
+        "ingress": None if route.owner is None else str(route.owner.key),
         "backend": str(route.backend),
         "endpoints": map(str, state.endpoints),
         "reason": state.reason,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from attrs import Factory, field, frozen
 
 from ingress.model.object_meta import NO_META, ObjectMeta
-from ingress.model.problems import Problem
+from ingress.model.problems import Problem, Reason
 
 
 class Kind(StrEnum):
@@ -50,6 +50,32 @@ class ObjectKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Owner(NamedTuple):
+    """The route object that asks for something: its kind, its key, and its age.
+
+    It stands for the object wherever only its name and its age matter: who comes first, whose a
+    host is, whom a problem is told, whose requests are counted.
+    An object that was deleted and made anew is another owner, since its age is another.
+    """
+
+    kind: Kind
+    key: ObjectKey
+    created: str = ""
+    """``metadata.creationTimestamp``, RFC 3339 in UTC; empty when absent.  Sorts by age."""
+
+    @property
+    def id(self) -> "ObjectId":
+        """What the object is kept under."""
+        return self.kind, self.key
+
+    def problem(self, reason: Reason, message: str, field: str = "") -> Problem:
+        """Return a problem of the object."""
+        return Problem(self.kind.value, self.key.namespace, self.key.name, reason, message, field)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
 
 
 @frozen(weakref_slot=False, cache_hash=True)
@@ -113,6 +139,11 @@ class Ingress:
     default_backend: IngressBackend | None = None
     rules: tuple[IngressRule, ...] = ()
     tls: tuple[IngressTLS, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """What stands for it in what it asks for."""
+        return Owner(Kind.INGRESS, self.key, self.created)
 
 
 @frozen(weakref_slot=False)

@@ -63,9 +63,9 @@ def _first(
     some: _ByNamespace | None, own: _ByNamespace | None, found: Route | None, length: int
 ) -> Route | None:
     """Return one of *some* or *own*, which have a beginning of *length*, that comes before *found*."""
-    if found is None or found.ingress is None:
+    if found is None or found.owner is None:
         return None if some is None else next(iter(some.values()))
-    namespace = found.ingress.namespace
+    namespace = found.owner.key.namespace
     for routes in (some, own):
         route = None if routes is None else routes.get(namespace) or routes.get(EVERYBODY)
         if route is not None and len(route.path) >= len(found.path):

@@ -7,7 +7,7 @@ from attrs import frozen
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Owner
 from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
@@ -25,17 +25,17 @@ class Match(Enum):
 
 @frozen(weakref_slot=False)
 class Route:
-    """What is matched, which Ingress asked for it, and where it leads.
+    """What is matched, who asked for it, and where it leads.
 
     *host* is lower case, ``*.example.com`` for a wildcard, empty for all hosts.
-    *path* is as the Ingress wrote it, ``/`` where it wrote none.
+    *path* is as its owner wrote it, ``/`` where it wrote none.
     """
 
     host: str
     path: str
     match: Match
-    ingress: ObjectKey | None
-    """None for the controller's own default backend."""
+    owner: Owner | None
+    """The object that asked for it; None for the controller's own default backend."""
     backend: BackendReference
     policies: tuple[Policy, ...] = ()
     max_body_bytes: int = 0

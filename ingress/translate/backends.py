@@ -27,7 +27,7 @@ from ingress.settings import ManualEndpoint
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, ParsedIngress
+from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.slices import is_address, slice_endpoints
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
 
@@ -60,9 +60,9 @@ def resolve_backends(
 
 
 def backend_problems(
-    parsed: ParsedIngress, state: ClusterState, options: TranslateOptions
+    parsed: ParsedObject, state: ClusterState, options: TranslateOptions
 ) -> tuple[Problem, ...]:
-    """Tell an Ingress what is wrong with the backends that it names, be they used or not."""
+    """Tell an object what is wrong with the backends that it names, be they used or not."""
     problems: list[Problem] = []
     last: BackendReference | None = None
     fault: BackendFault | None = None
@@ -71,8 +71,7 @@ def backend_problems(
             last, fault = reference, backend_fault(reference, state, options)
         if fault is not None:
             at = f"{field}.{fault.field}" if fault.field else field
-            key = parsed.ingress.key
-            problems.append(Problem("Ingress", key.namespace, key.name, fault.reason, fault.message, at))
+            problems.append(parsed.owner.problem(fault.reason, fault.message, at))
     return tuple(problems)
 
 

@@ -1,7 +1,7 @@
 """What becomes of TLS for each host, kept up to date host by host.
 
 Part of incremental translation.  A Secret is read when somebody names it, and again when it
-changes.  ``spec.tls`` of an Ingress is read again when it changes, when one of its
+changes.  What an object asks for is read again when it changes, when one of its
 Secrets does, and when the validity of a certificate begins or ends, whichever way the clock went.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
@@ -20,7 +20,7 @@ from ingress.translate.certificates import TLSReading, default_problems, find, r
 from ingress.translate.host_tls import NO_TLS, HostTls, decide_tls, wildcard_problem
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
-from ingress.translate.rules import ParsedIngress
+from ingress.translate.rules import ParsedObject
 
 _NONE = TLSReading()
 _Certificates = tuple[Certificate, ...]
@@ -35,7 +35,7 @@ class CertificateCache:
     """
 
     def __init__(
-        self, options: TranslateOptions, owners: Mapping[str, ObjectKey], problem_index: ProblemIndex
+        self, options: TranslateOptions, owners: Mapping[str, Owner], problem_index: ProblemIndex
     ) -> None:
         self._options = options
         self._default_secret = options.default_ssl_certificate
@@ -46,18 +46,18 @@ class CertificateCache:
         self._loaded: dict[ObjectKey, Certificate | CertificateError | None] = {}
         self._timetable: Timetable[ObjectKey] = Timetable()
         self._looked_at: datetime | None = None
-        # By Secret, and by host: the Ingresses.
-        self._users: Index[ObjectKey, ObjectKey] = Index()
-        self._claimants: Index[str, ObjectKey] = Index()
+        # By Secret, and by host: the objects.
+        self._users: Index[ObjectKey, ObjectId] = Index()
+        self._claimants: Index[str, ObjectId] = Index()
         # By wildcard: the hosts that it takes and that rules or entries name.
         self._below: Index[str, str] = Index()
-        self._parsed: dict[ObjectKey, TLSReading] = {}
+        self._parsed: dict[ObjectId, TLSReading] = {}
         # All decisions but NO_TLS; and the hosts that are shown the default certificate, which may cover them.
         self._decisions: dict[str, HostTls] = {}
         self._on_default: set[str] = set()
         # By wildcard: the hosts that it leaves out.
         self._left_out: Index[str, str] = Index()
-        self._stale_ingresses: dict[ObjectKey, None] = {}
+        self._stale_objects: dict[ObjectId, None] = {}
         # Wildcards are decided first: the hosts below them depend on them.
         self._stale_wildcards: dict[str, None] = {}
         self._stale_hosts: dict[str, None] = {}
@@ -90,17 +90,19 @@ class CertificateCache:
         self._unload(secret)
         self._read_again(secret)
 
-    def ingress_changed(self, key: ObjectKey, before: Ingress | None, after: Ingress | None) -> None:
-        """Note that the Ingress *key* was *before* and is *after*; None where it is not served."""
-        if (before is None or not before.tls) and (after is None or not after.tls):
+    def object_changed(
+        self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
+    ) -> None:
+        """Note that an object asked for *before* and asks for *after*; None where it is not served."""
+        if (before is None or not before.certificates) and (after is None or not after.certificates):
             return
         named_before = () if before is None else secrets_named(before, self._default_secret)
         named_after = () if after is None else secrets_named(after, self._default_secret)
-        self._users.replace(key, named_before, named_after)
+        self._users.replace(object_id, named_before, named_after)
         for secret in named_before:
             if secret not in self._users and secret != self._default_secret:
                 self._unload(secret)
-        self._stale_ingresses[key] = None
+        self._stale_objects[object_id] = None
 
     def owner_changed(self, host: str) -> None:
         """Note that *host* belongs to another Ingress, or to one for the first time, or to none any more."""
@@ -112,30 +114,28 @@ class CertificateCache:
                 self._decide_again(below)
 
     def read(
-        self, all_parsed: Mapping[ObjectKey, ParsedIngress], state: ClusterState, now: datetime
+        self, all_parsed: Mapping[ObjectId, ParsedObject], state: ClusterState, now: datetime
     ) -> Iterator[None]:
-        """Read ``spec.tls`` of the Ingresses whose Secrets or entries changed, one a step."""
+        """Read the entries of the objects whose Secrets or entries changed, one a step."""
         if self._default_is_stale:
             self._read_default(state, now)
             yield
-        while self._stale_ingresses:
-            key, _ = self._stale_ingresses.popitem()
-            parsed = all_parsed.get(key)
-            before = self._parsed.pop(key, _NONE)
+        while self._stale_objects:
+            object_id, _ = self._stale_objects.popitem()
+            parsed = all_parsed.get(object_id)
+            before = self._parsed.pop(object_id, _NONE)
             after = _NONE
             if parsed is not None:
-                after = read_tls(
-                    parsed.ingress, lambda secret: self._certificate(secret, state), self._default, now
-                )
+                after = read_tls(parsed, lambda secret: self._certificate(secret, state), self._default, now)
             if after is not _NONE:
-                self._parsed[key] = after
+                self._parsed[object_id] = after
             hosts_before = {claim.host: None for claim in before.claims}
             hosts_after = {claim.host: None for claim in after.claims}
-            self._claimants.replace(key, hosts_before, hosts_after)
+            self._claimants.replace(object_id, hosts_before, hosts_after)
             for host in {**hosts_before, **hosts_after}:
                 self._place(host)
                 self._decide_again(host)
-            self._problem_index.put(("tls", key), after.problems)
+            self._problem_index.put(("tls", object_id), after.problems)
             yield
 
     def decide(self, now: datetime) -> Iterator[tuple[str, HostTls]]:
@@ -152,7 +152,7 @@ class CertificateCache:
 
     def finish(self) -> CertificateTable:
         """Return the certificates as they are now; the same object as long as they are."""
-        self._stale_ingresses, self._stale_wildcards, self._stale_hosts = {}, {}, {}
+        self._stale_objects, self._stale_wildcards, self._stale_hosts = {}, {}, {}
         exact, wildcard = self._exact.finished(), self._wildcard.finished()
         known = self._table
         if exact is not known.exact or wildcard is not known.wildcard or self._default is not known.default:
@@ -166,7 +166,7 @@ class CertificateCache:
     # Secrets
 
     def _read_again(self, secret: ObjectKey) -> None:
-        self._stale_ingresses.update(dict.fromkeys(self._users.get(secret)))
+        self._stale_objects.update(dict.fromkeys(self._users.get(secret)))
         if secret == self._default_secret:
             self._default_is_stale = True
 
@@ -211,10 +211,10 @@ class CertificateCache:
         (self._stale_wildcards if host.startswith("*") else self._stale_hosts)[host] = None
 
     def _decide(self, host: str, now: datetime) -> HostTls:
-        claimants: Collection[ObjectKey] = self._claimants.get(host)
-        claims = [claim for key in claimants for claim in self._parsed[key].claims if claim.host == host]
+        claimants: Collection[ObjectId] = self._claimants.get(host)
+        claims = [claim for one in claimants for claim in self._parsed[one].claims if claim.host == host]
         if len(claimants) > 1:
-            claims.sort(key=lambda claim: by_age(claim.ingress))
+            claims.sort(key=lambda claim: by_age(claim.owner))
         above = wildcard_of(host)
         wildcard = NO_TLS if above is None else self._decisions.get(above, NO_TLS)
         decision = decide_tls(

@@ -1,16 +1,16 @@
-"""``spec.tls`` of one Ingress: which certificate it brings for which host.
+"""The certificates that one object asks for (``spec.tls`` of an Ingress): which it brings for which host.
 
-An entry names hosts and a Secret of the Ingress's own namespace.
+An entry names hosts and a Secret.
 
 - The certificate must cover the host.  An entry without hosts is for the hosts of the
-  Ingress's own rules; where the Ingress serves all hosts, by a host-less rule or by a default
+  object's own rules; where it serves all hosts, by a host-less rule or by a default
   backend alone, for the certificate's own names.
 - An entry without Secret asks for the default certificate.
 - An entry whose Secret is missing, unusable or for other names still speaks for its hosts, and
-  brings no certificate for them.  Nothing else of the Ingress suffers.
+  brings no certificate for them.  Nothing else of the object suffers.
 - A certificate that has expired, or is not valid yet, is brought like any other, and that is told.
 
-What becomes of a host that several Ingresses name is for ``ingress.translate.host_tls`` to decide.
+What becomes of a host that several objects name is for ``ingress.translate.host_tls`` to decide.
 
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
@@ -22,13 +22,14 @@ from attrs import frozen
 
 from ingress.annotations.values import quoted
 from ingress.identity.certificates import Certificate, CertificateError, load_certificate
-from ingress.model.objects import Ingress, IngressTLS, ObjectKey, Secret
+from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
 from ingress.translate.options import TranslateOptions
+from ingress.translate.rules import CertificateRequest, ParsedObject
 
 _SHOWN_NAMES = 8
 
@@ -38,12 +39,12 @@ Lookup = Callable[[ObjectKey], Certificate | CertificateError | None]
 
 @frozen(weakref_slot=False)
 class CertificateClaim:
-    """What an Ingress says about TLS of a host.
+    """What an object says about TLS of a host.
 
     *secret* None stands for the default certificate; *certificate* None for one that cannot be had.
     """
 
-    ingress: Ingress
+    owner: Owner
     host: str
     secret: ObjectKey | None
     certificate: Certificate | None
@@ -52,10 +53,10 @@ class CertificateClaim:
 
 @frozen(weakref_slot=False)
 class TLSReading:
-    """What ``spec.tls`` of one Ingress comes to with the Secrets as they are."""
+    """What the entries of one object come to with the Secrets as they are."""
 
     claims: tuple[CertificateClaim, ...] = ()
-    """In the order of precedence within the Ingress."""
+    """In the order of precedence within the object."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -94,33 +95,35 @@ def default_problems(
     return (Problem("Secret", key.namespace, key.name, reason, f"--default-ssl-certificate: {message}"),)
 
 
-def secrets_named(ingress: Ingress, default: ObjectKey | None) -> tuple[ObjectKey, ...]:
+def secrets_named(parsed: ParsedObject, default: ObjectKey | None) -> tuple[ObjectKey, ...]:
     """Return the Secrets that ``read_tls`` looks at; *default* is that of the default certificate."""
     named: dict[ObjectKey, None] = {}
-    for entry in ingress.tls:
-        if entry.secret_name:
-            named[ObjectKey(ingress.key.namespace, entry.secret_name)] = None
+    for entry in parsed.certificates:
+        if entry.secret is not None:
+            named[entry.secret] = None
         elif default is not None:
             named[default] = None
     return tuple(named)
 
 
-def read_tls(ingress: Ingress, lookup: Lookup, default: Certificate | None, now: datetime) -> TLSReading:
-    """Read ``spec.tls`` of *ingress*; *default* is for entries without Secret.  Never raises."""
-    if not ingress.tls:
+def read_tls(parsed: ParsedObject, lookup: Lookup, default: Certificate | None, now: datetime) -> TLSReading:
+    """Read what *parsed* asks for; *default* is for entries without Secret.  Never raises."""
+    if not parsed.certificates:
         return _NO_TLS
-    reader = _TLSReader(ingress, lookup, default, now)
-    for index, entry in enumerate(ingress.tls):
-        reader.read(entry, f"spec.tls[{index}]")
+    reader = _TLSReader(parsed, lookup, default, now)
+    for entry in parsed.certificates:
+        reader.read(entry)
     reader.finish()
     return TLSReading(tuple(reader.claims), tuple(reader.problems))
 
 
 class _TLSReader:
-    """Collects what an Ingress says about TLS of its hosts."""
+    """Collects what an object says about TLS of its hosts."""
 
-    def __init__(self, ingress: Ingress, lookup: Lookup, default: Certificate | None, now: datetime) -> None:
-        self._ingress = ingress
+    def __init__(
+        self, parsed: ParsedObject, lookup: Lookup, default: Certificate | None, now: datetime
+    ) -> None:
+        self._reading = parsed
         self._lookup = lookup
         self._default = default
         self._now = now
@@ -130,23 +133,23 @@ class _TLSReader:
         self._listed: set[str] = set()
         self._served: set[str] = set()
         self._bare: set[str] = set()
-        # Of entries without hosts: their Secrets, the hosts of the rules, whether the Ingress takes all hosts besides,
+        # Of entries without hosts: their Secrets, the hosts of the rules, whether the object takes all hosts besides,
         # and the certificates for some hosts, with their fields.
-        self._spread: set[str] = set()
+        self._spread: set[ObjectKey | None] = set()
         self._rule_hosts: dict[str, None] | None = None
         self._takes_all = False
         self._missed: list[tuple[str, Certificate]] = []
 
-    def read(self, entry: IngressTLS, at: str) -> None:
+    def read(self, entry: CertificateRequest) -> None:
         """Take what *entry* says about its hosts."""
-        hosts = self._valid_hosts(entry, at)
+        hosts = self._valid_hosts(entry)
         if not entry.hosts:
             # Written twice, it says the same.
-            if entry.secret_name not in self._spread:
-                self._spread.add(entry.secret_name)
-                self._read_without_hosts(entry, at)
+            if entry.secret not in self._spread:
+                self._spread.add(entry.secret)
+                self._read_without_hosts(entry)
             return
-        secret, found = self._certificate(entry, at)
+        secret, found = self._certificate(entry)
         for host, field in hosts:
             self._listed.add(host)
             if found is None or secret is None or found.covers(host):
@@ -166,13 +169,13 @@ class _TLSReader:
                 message = f"{_names(certificate)}, not for {host}; {_FALLBACK}"
                 self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
-    def _read_without_hosts(self, entry: IngressTLS, at: str) -> None:
-        secret, found = self._certificate(entry, at)
+    def _read_without_hosts(self, entry: CertificateRequest) -> None:
+        at = entry.field
+        secret, found = self._certificate(entry)
         is_first = self._rule_hosts is None
         if self._rule_hosts is None:
-            valid = (rule.host.lower() for rule in self._ingress.rules if check_rule_host(rule.host) is None)
-            self._rule_hosts = dict.fromkeys(valid)
-            self._takes_all = not self._ingress.rules or "" in self._rule_hosts
+            self._rule_hosts = dict.fromkeys(self._reading.hosts)
+            self._takes_all = not self._reading.has_rules or "" in self._rule_hosts
             self._rule_hosts.pop("", None)
         hosts = self._rule_hosts
         claimed: Collection[str] = ()
@@ -190,18 +193,18 @@ class _TLSReader:
             else:
                 message = f"{_names(found)}, which none of the hosts in the rules is"
                 self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
-        elif not entry.secret_name and not claimed and not hosts:
+        elif entry.secret is None and not claimed and not hosts:
             message = "the entry names neither hosts nor a Secret, and no rule names a host; it has no effect"
             self._report(at, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
-    def _certificate(self, entry: IngressTLS, at: str) -> tuple[ObjectKey | None, Certificate | None]:
+    def _certificate(self, entry: CertificateRequest) -> tuple[ObjectKey | None, Certificate | None]:
         """Return the Secret that *entry* names, and the certificate that it stands for, or None with a problem."""
-        if not entry.secret_name:
+        secret = entry.secret
+        if secret is None:
             return None, self._default
-        secret = ObjectKey(self._ingress.key.namespace, entry.secret_name)
-        field = f"{at}.secretName"
-        if not is_secret_name(entry.secret_name):
-            message = f"{quoted(entry.secret_name)} is not a name that a Secret can have; {_FALLBACK}"
+        field = entry.secret_field
+        if not is_secret_name(secret.name):
+            message = f"{quoted(secret.name)} is not a name that a Secret can have; {_FALLBACK}"
             self._report(field, Reason.SECRET_NOT_FOUND, message)
             return secret, None
         found = self._lookup(secret)
@@ -213,11 +216,11 @@ class _TLSReader:
             self._report(field, *_out_of_time(found, self._now))
         return secret, found
 
-    def _valid_hosts(self, entry: IngressTLS, at: str) -> list[tuple[str, str]]:
+    def _valid_hosts(self, entry: CertificateRequest) -> list[tuple[str, str]]:
         """Return the valid hosts of *entry*, each with its field."""
         valid: list[tuple[str, str]] = []
         for index, host in enumerate(entry.hosts):
-            field = f"{at}.hosts[{index}]"
+            field = f"{entry.hosts_field}[{index}]"
             fault = check_rule_host(host) if host else "is empty"
             if fault is None:
                 valid.append((host.lower(), field))
@@ -236,20 +239,14 @@ class _TLSReader:
             return
         else:
             self._bare.add(host)
-        self.claims.append(CertificateClaim(self._ingress, host, secret, certificate, field))
+        self.claims.append(CertificateClaim(self._reading.owner, host, secret, certificate, field))
 
     def _report(self, field: str, reason: Reason, message: str) -> None:
-        self.problems.append(problem_of(self._ingress, field, reason, message))
+        self.problems.append(self._reading.owner.problem(reason, message, field))
 
 
 _NO_TLS = TLSReading()
 _FALLBACK = "another certificate that covers the host is shown, or the default"
-
-
-def problem_of(ingress: Ingress, field: str, reason: Reason, message: str) -> Problem:
-    """Return a problem of *ingress*."""
-    key = ingress.key
-    return Problem("Ingress", key.namespace, key.name, reason, message, field)
 
 
 def _out_of_time(certificate: Certificate, now: datetime) -> tuple[Reason, str]:

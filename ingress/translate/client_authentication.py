@@ -16,7 +16,6 @@ from cryptography import x509
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import (
-    CLIENT_CERTIFICATES,
     NO_SECRET,
     SECRET_ANNOTATION,
     ClientCertificateSettings,
@@ -26,13 +25,13 @@ from ingress.annotations.client_check import ClientCertificateFields, ClientChec
 from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.policy import Policy, UpstreamFields
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
 from ingress.translate.ownership import is_stranger, told
-from ingress.translate.rules import ParsedIngress
+from ingress.translate.rules import ParsedObject
 from ingress.translate.trust import load_authorities
 
 CRL_KEY: Final = "ca.crl"
@@ -67,12 +66,12 @@ class HostGuard:
     """The same for routes of ACME challenges, which are asked for over plain HTTP."""
     upstream_fields: UpstreamFields | None = None
     problems: tuple[Problem, ...] = ()
-    closed: frozenset[ObjectKey] = frozenset()
-    """Ingresses whose routes are closed, since they ask for a check that this host does not make."""
+    closed: frozenset[Owner] = frozenset()
+    """Those whose routes are closed, since they ask for a check that this host does not make."""
 
-    def policy_of(self, path: str, ingress: ObjectKey | None = None) -> Policy | None:
-        """Return the policy of the route of *path*, which *ingress* asks for."""
-        is_closed = ingress in self.closed
+    def policy_of(self, path: str, owner: Owner | None = None) -> Policy | None:
+        """Return the policy of the route of *path*, which *owner* asks for."""
+        is_closed = owner in self.closed
         if self.policy is None and not is_closed:
             return None
         # The path may lack the slash at its end, and then matches no less.
@@ -86,19 +85,16 @@ OPEN: Final = HostGuard()
 
 
 def read_request(
-    parsed: ParsedIngress, lookup: Lookup, annotations: AnnotationReader
+    parsed: ParsedObject, lookup: Lookup, annotations: AnnotationReader
 ) -> tuple[ClientCertificateRequest | None, tuple[Problem, ...]]:
     """Return what *parsed* asks of clients, if it does, and what it asks in vain.  Never raises."""
     settings = parsed.settings.client_certificates
-    if settings.secret is None:
-        problem = _without_secret(parsed, annotations)
-        return None, () if problem is None else (problem,)
-    if settings.mode is None:
+    if settings.secret is None or settings.mode is None:
         return None, ()
     if settings.secret == NO_SECRET:
         # The reader of annotations has told why.
         return ClientCertificateRequest(settings, None), ()
-    secret = secret_asked(parsed.ingress.key, settings)
+    secret = secret_asked(parsed.owner.key, settings)
     if secret is None:
         message = f"Secret {settings.secret} is in another namespace and out of reach; {_CLOSED_HOSTS}"
         problem = _problem(parsed, annotations, Reason.INVALID_ANNOTATION, message)
@@ -144,26 +140,26 @@ def load_revocations(secret: Secret) -> bytes:
 
 def guard_host(
     host: str,
-    all_parsed: Sequence[ParsedIngress],
-    request_of: Callable[[ParsedIngress], ClientCertificateRequest | None],
+    all_parsed: Sequence[ParsedObject],
+    request_of: Callable[[ParsedObject], ClientCertificateRequest | None],
     annotations: AnnotationReader,
-    owner: ObjectKey | None = None,
+    owner: Owner | None = None,
 ) -> HostGuard:
     """Decide what stands before *host*; *all_parsed* have a say about it and are sorted oldest first.
 
     *owner* is to whom the host belongs, None where all may speak for it.
     """
-    winner: tuple[ParsedIngress, ClientCertificateRequest] | None = None
+    winner: tuple[ParsedObject, ClientCertificateRequest] | None = None
     problems: list[Problem] = []
-    closed: list[ObjectKey] = []
+    closed: list[Owner] = []
     for parsed in all_parsed:
         request = request_of(parsed)
         if request is None:
             continue
-        if owner is not None and is_stranger(parsed.ingress, owner):
-            closed.append(parsed.ingress.key)
+        if owner is not None and is_stranger(parsed.owner, owner):
+            closed.append(parsed.owner)
             field = annotations.field(SECRET_ANNOTATION)
-            problems.append(told(parsed.ingress, field, _STRANGERS_DEMAND, host, owner))
+            problems.append(told(parsed.owner, field, _STRANGERS_DEMAND, host, owner))
         elif winner is None:
             winner = parsed, request
         elif request != winner[1]:
@@ -184,24 +180,13 @@ def _guard(request: ClientCertificateRequest) -> HostGuard:
     return HostGuard(authentication, check, challenge_check, fields)
 
 
-def _conflict(
-    host: str, loser: ParsedIngress, winner: ParsedIngress, annotations: AnnotationReader
-) -> Problem:
-    why = why_first(winner.ingress, loser.ingress)
+def _conflict(host: str, loser: ParsedObject, winner: ParsedObject, annotations: AnnotationReader) -> Problem:
+    why = why_first(winner.owner, loser.owner)
     shown = f"host {host} has" if host else "hosts that no rule names have"
-    message = f"{shown} the client authentication of Ingress {winner.ingress.key}, {why}"
+    message = f"{shown} the client authentication of {winner.owner}, {why}"
     return _problem(loser, annotations, Reason.CLIENT_AUTHENTICATION_CONFLICT, message)
 
 
-def _without_secret(parsed: ParsedIngress, annotations: AnnotationReader) -> Problem | None:
-    names = {name.rpartition("/")[2] for name in parsed.ingress.annotations}
-    if SECRET_ANNOTATION in names or names.isdisjoint(CLIENT_CERTIFICATES.annotations):
-        return None
-    message = f"without {SECRET_ANNOTATION} the other annotations about client certificates have no effect"
-    return _problem(parsed, annotations, Reason.INVALID_ANNOTATION, message)
-
-
-def _problem(parsed: ParsedIngress, annotations: AnnotationReader, reason: Reason, message: str) -> Problem:
-    key = parsed.ingress.key
+def _problem(parsed: ParsedObject, annotations: AnnotationReader, reason: Reason, message: str) -> Problem:
     field = annotations.field(SECRET_ANNOTATION)
-    return Problem("Ingress", key.namespace, key.name, reason, f"{SECRET_ANNOTATION}: {message}", field)
+    return parsed.owner.problem(reason, f"{SECRET_ANNOTATION}: {message}", field)

@@ -13,16 +13,16 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.ciphers import CIPHERS, CipherSettings
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.translate.ownership import is_stranger, told
-from ingress.translate.rules import ParsedIngress
+from ingress.translate.rules import ParsedObject
 
 
 def host_handshake_settings(
-    all_parsed: Sequence[ParsedIngress],
+    all_parsed: Sequence[ParsedObject],
     authentication: ClientAuthentication | None = None,
-    owner: ObjectKey | None = None,
+    owner: Owner | None = None,
 ) -> HandshakeSettings:
     """Return the settings of a host; *all_parsed* are those that have a say about it, sorted oldest first.
 
@@ -32,7 +32,7 @@ def host_handshake_settings(
     suites: tuple[str, ...] = ()
     prefers_server: bool | None = None
     for parsed in all_parsed:
-        if is_stranger(parsed.ingress, owner):
+        if is_stranger(parsed.owner, owner):
             continue
         ciphers = parsed.settings.ciphers
         suites = suites or ciphers.suites
@@ -49,19 +49,19 @@ def host_handshake_settings(
 
 
 def handshake_settings_problems(
-    host: str, all_parsed: Sequence[ParsedIngress], owner: ObjectKey | None, annotations: AnnotationReader
+    host: str, all_parsed: Sequence[ParsedObject], owner: Owner | None, annotations: AnnotationReader
 ) -> tuple[Problem, ...]:
     """Tell those of *all_parsed* that ask in vain for settings of *host*, since it belongs to another namespace."""
     if owner is None or len(all_parsed) < 2:
         return ()
     problems: list[Problem] = []
     for parsed in all_parsed:
-        if parsed.settings.ciphers == _NOTHING or not is_stranger(parsed.ingress, owner):
+        if parsed.settings.ciphers == _NOTHING or not is_stranger(parsed.owner, owner):
             continue
         for name, annotation in CIPHERS.annotations.items():
             if getattr(parsed.settings.ciphers, annotation.setting) != getattr(_NOTHING, annotation.setting):
                 what = f"{name} of other namespaces has no effect there"
-                problems.append(told(parsed.ingress, annotations.field(name), what, host, owner))
+                problems.append(told(parsed.owner, annotations.field(name), what, host, owner))
     return tuple(problems)
 
 

@@ -19,7 +19,7 @@ from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedIngress
+from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedObject
 
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
@@ -31,7 +31,7 @@ _OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
 def host_routes(
     host: str,
     merged: HostMerge,
-    all_parsed: Sequence[ParsedIngress],
+    all_parsed: Sequence[ParsedObject],
     default: BackendReference | None,
     redirects: RedirectRule,
     guard: HostGuard,
@@ -44,26 +44,26 @@ def host_routes(
     default backend, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
-    asked = {parsed.ingress.key: parsed for parsed in all_parsed}
-    passing_key = None if passing is None else passing.ingress.key
+    asked = {parsed.owner: parsed for parsed in all_parsed}
+    passing_owner = None if passing is None else passing.owner
     usual = {
-        key: _policies(
+        owner: _policies(
             host,
             parsed.settings,
             redirects,
-            passes_tls=key == passing_key,
+            passes_tls=owner == passing_owner,
             lacks_guard=closing.lacks_guard(parsed),
         )
-        for key, parsed in asked.items()
+        for owner, parsed in asked.items()
     }
     secure_fields = redirects.transport_security(host)
     routes: list[Route] = []
     for claim in merged.claims:
-        parsed = asked[claim.ingress.key]
-        check = guard.policy_of(claim.path, claim.ingress.key)
-        policies = usual[claim.ingress.key]
+        parsed = asked[claim.owner]
+        check = guard.policy_of(claim.path, claim.owner)
+        policies = usual[claim.owner]
         if check is not None:
-            passes_tls = claim.ingress.key == passing_key
+            passes_tls = claim.owner == passing_owner
             policies = _policies(
                 host,
                 parsed.settings,
@@ -105,7 +105,7 @@ def host_routes(
 
 def _route(
     claim: Claim,
-    parsed: ParsedIngress,
+    parsed: ParsedObject,
     policies: tuple[Policy, ...],
     guard: HostGuard,
     secure_fields: SecureFields | None,
@@ -118,7 +118,7 @@ def _route(
         claim.host,
         claim.path,
         claim.match,
-        claim.ingress.key,
+        claim.owner,
         backend,
         policies,
         settings.bodies.max_bytes,

@@ -23,7 +23,7 @@ from functools import cache
 from attrs import frozen
 
 from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.age import why_first
@@ -31,11 +31,11 @@ from ingress.translate.certificates import (
     CertificateClaim,
     default_problems,
     find,
-    problem_of,
     read_tls,
 )
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
+from ingress.translate.rules import ParsedObject
 
 _NO_EFFECT = "spec.tls of other namespaces has no effect there"
 
@@ -80,7 +80,7 @@ NO_TLS = HostTls()
 def decide_tls(
     host: str,
     claims: Sequence[CertificateClaim],
-    owners: Mapping[str, ObjectKey],
+    owners: Mapping[str, Owner],
     wildcard: HostTls,
     default: Certificate | None,
     now: datetime,
@@ -125,11 +125,11 @@ def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
         f"hosts below {host} that belong to other namespaces and are in no spec.tls there are not shown "
         f"what this entry brings, unless the controller is started with {OPTION}"
     )
-    return problem_of(claim.ingress, claim.field, Reason.HOST_CONFLICT, message)
+    return claim.owner.problem(Reason.HOST_CONFLICT, message, claim.field)
 
 
 def _heard(
-    host: str, claims: Sequence[CertificateClaim], owners: Mapping[str, ObjectKey] | None
+    host: str, claims: Sequence[CertificateClaim], owners: Mapping[str, Owner] | None
 ) -> tuple[str | None, Sequence[CertificateClaim], tuple[Problem, ...]]:
     """Return whose claims to *host* are heard, these claims, and what the others are told; all without *owners*."""
     if owners is None:
@@ -139,20 +139,20 @@ def _heard(
         by, owner = served
         has = "a rule for it" if by == host else f"a rule for {by}"
     elif claims:
-        owner, has = claims[0].ingress.key, "tls for it, and no rule names it"
+        owner, has = claims[0].owner, "tls for it, and no rule names it"
     else:
         return None, (), ()
-    heard = [claim for claim in claims if not is_stranger(claim.ingress, owner)]
+    heard = [claim for claim in claims if not is_stranger(claim.owner, owner)]
     if len(heard) == len(claims):
-        return owner.namespace, heard, ()
+        return owner.key.namespace, heard, ()
     has_default = any(claim.secret is None for claim in heard)
     problems = tuple(
-        told(claim.ingress, claim.field, _NO_EFFECT, host, owner, has=has)
+        told(claim.owner, claim.field, _NO_EFFECT, host, owner, has=has)
         for claim in claims
         # Who asks for the default certificate where it is shown loses nothing.
-        if is_stranger(claim.ingress, owner) and not (has_default and claim.secret is None)
+        if is_stranger(claim.owner, owner) and not (has_default and claim.secret is None)
     )
-    return owner.namespace, heard, problems
+    return owner.key.namespace, heard, problems
 
 
 def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
@@ -172,7 +172,7 @@ def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...],
         if first is None:
             first = claim
         winner = first
-        if claim.ingress.key.namespace == first.ingress.key.namespace:
+        if claim.owner.key.namespace == first.owner.key.namespace:
             winner = winners.setdefault(certificate.key_type, claim)
         if winner is claim:
             certificates.append(certificate)
@@ -182,15 +182,15 @@ def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...],
 
 
 def translate_tls(
-    ingresses: Iterable[Ingress],
-    owners: Mapping[str, ObjectKey],
+    all_parsed: Iterable[ParsedObject],
+    owners: Mapping[str, Owner],
     state: ClusterState,
     options: TranslateOptions,
     now: datetime,
 ) -> tuple[CertificateTable, Mapping[str, HostTls], tuple[Problem, ...]]:
     """Decide about all hosts.
 
-    *ingresses* are sorted oldest first, *owners* the owners of the hosts that their rules name.
+    *all_parsed* are sorted oldest first, *owners* the owners of the hosts that their rules name.
     Returns the table, the decisions by host, and the problems.  Never raises.
     """
     lookup = cache(lambda key: find(key, state, options))
@@ -201,10 +201,10 @@ def translate_tls(
         default = found if isinstance(found, Certificate) else None
         problems += default_problems(options.default_ssl_certificate, found, now)
     by_host: dict[str, list[CertificateClaim]] = {}
-    for ingress in ingresses:
-        reading = read_tls(ingress, lookup, default, now)
-        problems += reading.problems
-        for claim in reading.claims:
+    for parsed in all_parsed:
+        found_tls = read_tls(parsed, lookup, default, now)
+        problems += found_tls.problems
+        for claim in found_tls.claims:
             by_host.setdefault(claim.host, []).append(claim)
     decisions: dict[str, HostTls] = {}
     # Wildcards come first: the hosts below them depend on them.
@@ -238,9 +238,9 @@ def translate_tls(
 
 def _conflict(loser: CertificateClaim, winner: CertificateClaim) -> Problem:
     secret = f"Secret {winner.secret}" if winner.secret else "the default certificate"
-    if winner.ingress is loser.ingress:
+    if winner.owner == loser.owner:
         message = f"{winner.field} gives host {loser.host} {secret}, which is used"
     else:
-        why = why_first(winner.ingress, loser.ingress)
-        message = f"host {loser.host} has {secret} from Ingress {winner.ingress.key}, {why}"
-    return problem_of(loser.ingress, loser.field, Reason.CERTIFICATE_CONFLICT, message)
+        why = why_first(winner.owner, loser.owner)
+        message = f"host {loser.host} has {secret} from {winner.owner}, {why}"
+    return loser.owner.problem(Reason.CERTIFICATE_CONFLICT, message, loser.field)

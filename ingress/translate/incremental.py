@@ -40,7 +40,7 @@ from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
@@ -52,23 +52,19 @@ from ingress.translate.backends import backend_problems, default_backend_problem
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
 from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.classes import judge_class
-from ingress.translate.client_authentication import guard_host
 from ingress.translate.client_cache import ClientAuthenticationCache
-from ingress.translate.closing import close_host
-from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
-from ingress.translate.host_routes import host_routes
-from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
+from ingress.translate.deciding import HostRules
+from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
-from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.route_counts import RouteCounts
-from ingress.translate.rules import SERVICE_KIND, ParsedIngress, read_ingress
+from ingress.translate.rules import SERVICE_KIND, ParsedObject, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
 from ingress.translate.upstream_tls import upstream_problems
 
-_LEADS = attrgetter("backends", "ingress")
+_LEADS = attrgetter("backends", "owner")
 
 
 class Translation:
@@ -84,13 +80,13 @@ class Translation:
         self.certificates = 0
 
         self._marked: dict[ObjectId, None] = {}
-        self._parsed: dict[ObjectKey, ParsedIngress] = {}
+        self._parsed: dict[ObjectId, ParsedObject] = {}
         # Who has a say about each host, and who names each Service.
-        self._by_host: Index[str, ObjectKey] = Index()
-        self._by_service: Index[ObjectKey, ObjectKey] = Index()
-        self._by_upstream_secret: Index[ObjectKey, ObjectKey] = Index()
+        self._by_host: Index[str, ObjectId] = Index()
+        self._by_service: Index[ObjectKey, ObjectId] = Index()
+        self._by_upstream_secret: Index[ObjectKey, ObjectId] = Index()
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
-        self._owners: dict[str, ObjectKey] = {}
+        self._owners: dict[str, Owner] = {}
         self._wide: set[str] = set()
         self._barren: set[str] = set()
         self._counts = RouteCounts()
@@ -106,9 +102,10 @@ class Translation:
         self._certificates = CertificateCache(options, self._owners, self._problem_index)
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
         self._redirects = RedirectRule(options)
+        self._rules = HostRules(options, self._annotations, self._clients.request_of, self._redirects)
 
-        self._stale_ingresses: dict[ObjectKey, None] = {}
-        self._stale_backends: dict[ObjectKey, None] = {}
+        self._stale_objects: dict[ObjectId, None] = {}
+        self._stale_backends: dict[ObjectId, None] = {}
         self._stale_owners: dict[str, None] = {}
         self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
         self._default_is_stale = True
@@ -124,7 +121,7 @@ class Translation:
 
     def mark_everything(self, state: ClusterState) -> None:
         """Note that everything in *state* is new: for the first round."""
-        self._stale_ingresses.update(dict.fromkeys(state.ingresses))
+        self._stale_objects.update(dict.fromkeys((Kind.INGRESS, key) for key in state.ingresses))
         self._marked.update(dict.fromkeys(state.problems_of))
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
@@ -147,13 +144,13 @@ class Translation:
         return self._certificates.seconds_to_next(now)
 
     @property
-    def ingresses(self) -> frozenset[ObjectKey]:
-        """The Ingresses with a route in the snapshot."""
-        return self._counts.ingresses
+    def owners(self) -> frozenset[ObjectKey]:
+        """The objects with a route in the snapshot."""
+        return self._counts.owners
 
     @property
     def served(self) -> int:
-        """How many Ingresses are of our class."""
+        """How many objects are ours."""
         return len(self._parsed)
 
     def reasons(self) -> dict[Reason, int]:
@@ -181,11 +178,12 @@ class Translation:
             self._take_mark(object_id, state)
             yield
         self._certificates.begin(now)
-        while self._stale_ingresses:
-            key, _ = self._stale_ingresses.popitem()
-            self._read(key, state)
+        while self._stale_objects:
+            object_id, _ = self._stale_objects.popitem()
+            self._read(object_id, state)
             yield
-            yield from self._parsed[key].read_expressions() if key in self._parsed else ()
+            if object_id in self._parsed:
+                yield from self._parsed[object_id].read_expressions()
         for changed in self._clients.read(self._parsed, state):
             if changed in self._parsed:
                 self._stale_hosts.update(dict.fromkeys(hosts_asked(self._parsed[changed])))
@@ -206,10 +204,10 @@ class Translation:
             self._decide(host, state)
             yield
         while self._stale_backends:
-            key, _ = self._stale_backends.popitem()
-            parsed = self._parsed.get(key)
+            object_id, _ = self._stale_backends.popitem()
+            parsed = self._parsed.get(object_id)
             found = () if parsed is None else self._problems_of_backends(parsed, state)
-            self._problem_index.put(("backends", key), found)
+            self._problem_index.put(("backends", object_id), found)
             yield
         if self._default_is_stale:
             self._default_is_stale = False
@@ -219,7 +217,7 @@ class Translation:
 
     def _finish(self) -> None:
         # A dictionary that was emptied keeps the room that it had.
-        self._stale_ingresses, self._stale_backends = {}, {}
+        self._stale_objects, self._stale_backends = {}, {}
         self._stale_owners, self._stale_hosts = {}, {}
         before = self.snapshot
         table = self._table.finished()
@@ -242,9 +240,9 @@ class Translation:
         kind, key = object_id
         self._problem_index.put(object_id, state.problems_of.get(object_id, ()))
         if kind is Kind.INGRESS:
-            self._stale_ingresses[key] = None
+            self._stale_objects[object_id] = None
         elif kind is Kind.INGRESS_CLASS:
-            self._stale_ingresses.update(dict.fromkeys(state.ingresses))
+            self._stale_objects.update(dict.fromkeys((Kind.INGRESS, key) for key in state.ingresses))
         elif kind is Kind.SERVICE:
             self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
             self._backends.service_changed(key)
@@ -257,57 +255,55 @@ class Translation:
             self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
             self._backends.secret_changed(key)
 
-    def _read(self, key: ObjectKey, state: ClusterState) -> None:
-        """Read one Ingress, and note what it concerns."""
-        ingress = state.ingresses.get(key)
-        before = self._parsed.get(key)
-        after: ParsedIngress | None = None
+    def _read(self, object_id: ObjectId, state: ClusterState) -> None:
+        """Read one object, and note what it concerns."""
+        ingress = state.ingresses.get(object_id[1])
+        before = self._parsed.get(object_id)
+        after: ParsedObject | None = None
         problems: tuple[Problem, ...] = ()
         if ingress is not None:
             verdict = judge_class(ingress, state, self._options)
             problems = verdict.problems
-            if verdict.is_ours and before is not None and before.ingress is ingress:
+            if verdict.is_ours and before is not None and before.source is ingress:
                 after = before
             elif verdict.is_ours:
                 has_default = self._options.default_backend_service is not None
                 after = read_ingress(ingress, self._annotations, has_global_default=has_default)
         if after is not None:
             problems += after.problems
-        self._problem_index.put(("ingress", key), problems)
+        self._problem_index.put(("object", object_id), problems)
         if after is before:
             return
         hosts_before = () if before is None else hosts_asked(before)
         hosts_after = () if after is None else hosts_asked(after)
-        self._by_host.replace(key, hosts_before, hosts_after)
+        self._by_host.replace(object_id, hosts_before, hosts_after)
         for stale in (self._stale_hosts, self._stale_owners):
             stale.update(dict.fromkeys(hosts_before))
             stale.update(dict.fromkeys(hosts_after))
-        self._by_service.replace(key, _services_named(before, state), _services_named(after, state))
-        self._by_upstream_secret.replace(key, _secrets_named(before), _secrets_named(after))
+        self._by_service.replace(object_id, _services_named(before, state), _services_named(after, state))
+        self._by_upstream_secret.replace(object_id, _secrets_named(before), _secrets_named(after))
         for secret in _secrets_named(before):
             if secret not in self._by_upstream_secret:
                 self._backends.forget(secret)
-        self._stale_backends[key] = None
-        self._clients.ingress_changed(key, before, after)
-        self._certificates.ingress_changed(
-            key, None if before is None else before.ingress, None if after is None else after.ingress
-        )
+        self._stale_backends[object_id] = None
+        self._clients.object_changed(object_id, before, after)
+        self._certificates.object_changed(object_id, before, after)
         if after is None:
-            del self._parsed[key]
+            del self._parsed[object_id]
         else:
-            self._parsed[key] = after
+            self._parsed[object_id] = after
 
-    def _problems_of_backends(self, parsed: ParsedIngress, state: ClusterState) -> tuple[Problem, ...]:
+    def _problems_of_backends(self, parsed: ParsedObject, state: ClusterState) -> tuple[Problem, ...]:
         over_tls = upstream_problems(
             parsed, lambda request: self._backends.complete(request, state), self._annotations
         )
         return backend_problems(parsed, state, self._options) + over_tls
 
-    def _parsed_of(self, host: str) -> list[ParsedIngress]:
+    def _parsed_of(self, host: str) -> list[ParsedObject]:
         """Return those that have a say about *host*, sorted oldest first."""
-        all_parsed = [self._parsed[key] for key in self._by_host.get(host)]
+        all_parsed = [self._parsed[one] for one in self._by_host.get(host)]
         if len(all_parsed) > 1:
-            all_parsed.sort(key=lambda parsed: by_age(parsed.ingress))
+            all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
         return all_parsed
 
     def _find_owner(self, host: str) -> None:
@@ -323,39 +319,19 @@ class Translation:
 
     def _decide(self, host: str, state: ClusterState) -> None:
         """Decide which routes *host* has."""
-        all_parsed = self._parsed_of(host)
-        speaker = None if self._options.shared_hosts else self._owners.get(host)
-        guard = guard_host(host, all_parsed, self._clients.request_of, self._annotations, speaker)
-        of_terms = handshake_settings_problems(host, all_parsed, speaker, self._annotations)
-        self._problem_index.put(("guard", host), (*guard.problems, *of_terms))
-        handshake_settings = (
-            host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None
-        )
-        if handshake_settings != self._handshake_settings.get(host):
-            self._handshake_settings.put(host, handshake_settings)
-        closing = close_host(host, all_parsed, is_shared=self._options.shared_hosts)
-        self._problem_index.put(("closing", host), closing.problems)
-        merged = merge_host(host, all_parsed, closing)
-        self._problem_index.put(("host", host), merged.problems)
-        passing = choose_passthrough(host, all_parsed, merged.claims, self._annotations, closing)
-        self._problem_index.put(("passthrough", host), passing.problems)
-        default = self._options.default_backend_service
-        if default is None:
+        decision = self._rules.decide(host, self._parsed_of(host), self._owners.get(host))
+        self._problem_index.put(("host", host), decision.problems)
+        if decision.handshake_settings != self._handshake_settings.get(host):
+            self._handshake_settings.put(host, decision.handshake_settings)
+        would_fall = False
+        if self._options.default_backend_service is None:
             if host == ALL_HOSTS or host.startswith("*"):
-                self._widen(host, has_claims=bool(merged.claims))
+                self._widen(host, has_claims=decision.is_served)
             self._barren.discard(host)
-            if all_parsed and not merged.claims:
+            if decision.all_parsed and not decision.is_served:
                 self._barren.add(host)
-                if falls(host, self._wide):
-                    merged = evolve(merged, claims=(block(host, all_parsed),))
-        is_ours = bool(all_parsed) or host == ALL_HOSTS
-        self._assign(
-            host,
-            host_routes(host, merged, all_parsed, default, self._redirects, guard, passing.claim, closing)
-            if is_ours
-            else (),
-            state,
-        )
+                would_fall = falls(host, self._wide)
+        self._assign(host, self._rules.routes(decision, would_fall=would_fall), state)
 
     def _widen(self, host: str, *, has_claims: bool) -> None:
         if (host in self._wide) is not has_claims:
@@ -387,7 +363,7 @@ class Translation:
             self._counts.count(route, -1)
 
 
-def _services_named(parsed: ParsedIngress | None, state: ClusterState) -> dict[ObjectKey, None]:
+def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
     """Return the Services that *parsed* names, each once."""
     services: dict[ObjectKey, None] = {}
     last: object = None
@@ -398,7 +374,7 @@ def _services_named(parsed: ParsedIngress | None, state: ClusterState) -> dict[O
     return services
 
 
-def _secrets_named(parsed: ParsedIngress | None) -> tuple[ObjectKey, ...]:
+def _secrets_named(parsed: ParsedObject | None) -> tuple[ObjectKey, ...]:
     """Return the Secret that TLS to the backends of *parsed* needs, if it needs one."""
     secret = None if parsed is None or parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
     return () if secret is None else (secret,)

@@ -26,13 +26,20 @@ from attrs import frozen
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Ingress
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import ROOT, Claim, ParsedIngress, claims_to, invalid_reference
+from ingress.translate.rules import (
+    DEFAULT_BACKEND_FIELD,
+    ROOT,
+    Claim,
+    ParsedObject,
+    claims_to,
+    invalid_reference,
+)
 
 ALL_HOSTS = ""
 
@@ -50,7 +57,7 @@ class HostMerge:
     problems: tuple[Problem, ...] = ()
 
 
-def hosts_asked(parsed: ParsedIngress) -> tuple[str, ...]:
+def hosts_asked(parsed: ParsedObject) -> tuple[str, ...]:
     """Return the hosts about which *parsed* has a say."""
     if parsed.default_backend is None or ALL_HOSTS in parsed.hosts:
         return parsed.hosts
@@ -58,7 +65,7 @@ def hosts_asked(parsed: ParsedIngress) -> tuple[str, ...]:
 
 
 def merge_host(
-    host: str, all_parsed: Sequence[ParsedIngress], closing: HostClosing = NOTHING_CLOSED
+    host: str, all_parsed: Sequence[ParsedObject], closing: HostClosing = NOTHING_CLOSED
 ) -> HostMerge:
     """Decide between *all_parsed*, those that have a say about *host*, sorted oldest first.
 
@@ -67,27 +74,27 @@ def merge_host(
     problems: list[Problem] = []
     won: dict[_ClaimKey, Claim] = {}
     for parsed in all_parsed:
-        closed = closing.claims.get(parsed.ingress.key)
+        closed = closing.claims.get(parsed.owner)
         for claim in claims_to(parsed, host) if closed is None else closed:
             winner = won.setdefault(_key(claim), claim)
             # The same path twice in one Ingress, with the same backend, loses nothing.
-            same = winner.ingress is claim.ingress and winner.backend == claim.backend
+            same = winner.owner == claim.owner and winner.backend == claim.backend
             if winner is not claim and not same:
                 problems.append(_path_conflict(claim, winner))
     rule = won.get(_ROOT_KEY)
     for parsed in all_parsed:
         if parsed.default_backend is None:
             continue
-        claim = _default_claim(parsed.ingress, host, parsed.default_backend)
+        claim = _default_claim(parsed.owner, host, parsed.default_backend)
         if rule is not None:
             # Rules took every path, so no request is left, which is as it should be:
             # only an Ingress that has nothing but a default backend gets nothing at all.
-            if not parsed.ingress.rules:
-                problems.append(_default_conflict(claim, rule))
+            if not parsed.has_rules:
+                problems.append(_default_conflict(claim, rule, has_rules=False))
             continue
         winner = won.setdefault(_ROOT_KEY, claim)
         if winner is not claim:
-            problems.append(_default_conflict(claim, winner))
+            problems.append(_default_conflict(claim, winner, has_rules=parsed.has_rules))
     return HostMerge(tuple(won.values()), _ROOT_KEY not in won, tuple(problems))
 
 
@@ -98,47 +105,46 @@ def falls(host: str, served: Container[str]) -> bool:
     return ALL_HOSTS in served or ("." in host and "*" + host[host.find(".") :] in served)
 
 
-def block(host: str, all_parsed: Sequence[ParsedIngress]) -> Claim:
+def block(host: str, all_parsed: Sequence[ParsedObject]) -> Claim:
     """Return the claim that keeps *host*, for which *all_parsed* ask in vain, from falling to others."""
-    ingress = all_parsed[0].ingress
-    return Claim(ingress, host, ROOT, Match.PREFIX, invalid_reference(ingress), "spec.rules", "")
+    first = all_parsed[0]
+    return Claim(first.owner, host, ROOT, Match.PREFIX, invalid_reference(first.owner), first.rules_field, "")
 
 
 def _key(claim: Claim) -> _ClaimKey:
     if claim.match is Match.BEGINNING:
         # An expression has no other spelling, and no request is compared with it.  Each namespace closes its own.
-        return claim.match, claim.path.encode("utf-8", "surrogatepass"), claim.ingress.key.namespace
+        return claim.match, claim.path.encode("utf-8", "surrogatepass"), claim.owner.key.namespace
     return claim.match, rule_path(claim.path)
 
 
-def _default_claim(ingress: Ingress, host: str, backend: BackendReference) -> Claim:
-    field = "spec.defaultBackend"
-    return Claim(ingress, host, ROOT, Match.PREFIX, backend, field, field)
+def _default_claim(owner: Owner, host: str, backend: BackendReference) -> Claim:
+    field = DEFAULT_BACKEND_FIELD
+    return Claim(owner, host, ROOT, Match.PREFIX, backend, field, field)
 
 
 def _path_conflict(loser: Claim, winner: Claim) -> Problem:
     hosts = f"host {loser.host}" if loser.host else "all hosts"
     what = f"{loser.match.value} path {quoted(loser.path)} of {hosts}"
-    if winner.ingress is loser.ingress:
-        message = f"{what} stands in this Ingress twice; the one at {winner.field} is used"
+    if winner.owner == loser.owner:
+        message = f"{what} stands in this {winner.owner.kind} twice; the one at {winner.field} is used"
     else:
-        why = why_first(winner.ingress, loser.ingress)
-        message = f"{what} belongs to Ingress {winner.ingress.key}, {why}"
+        why = why_first(winner.owner, loser.owner)
+        message = f"{what} belongs to {winner.owner}, {why}"
     return _problem(loser, Reason.PATH_CONFLICT, message)
 
 
-def _default_conflict(loser: Claim, winner: Claim) -> Problem:
+def _default_conflict(loser: Claim, winner: Claim, *, has_rules: bool) -> Problem:
     if winner.field == loser.field:
-        why = why_first(winner.ingress, loser.ingress)
+        why = why_first(winner.owner, loser.owner)
     else:
         why = f"whose {winner.field} takes every path"
     hosts = f"host {loser.host}, where no rule takes them," if loser.host else "hosts that no rule names"
-    message = f"requests for {hosts} go to Ingress {winner.ingress.key}, {why}"
-    if loser.ingress.rules and not loser.host:
+    message = f"requests for {hosts} go to {winner.owner}, {why}"
+    if has_rules and not loser.host:
         message += "; this default backend serves only hosts of its own rules"
     return _problem(loser, Reason.DEFAULT_BACKEND_CONFLICT, message)
 
 
 def _problem(claim: Claim, reason: Reason, message: str) -> Problem:
-    key = claim.ingress.key
-    return Problem("Ingress", key.namespace, key.name, reason, message, claim.field)
+    return claim.owner.problem(reason, message, claim.field)

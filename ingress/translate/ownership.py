@@ -25,15 +25,15 @@ Passing TLS through needs no rule of its own: the oldest Ingress of a host decid
 
 from collections.abc import Mapping, Sequence
 
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
-from ingress.translate.rules import ParsedIngress
+from ingress.translate.rules import ParsedObject
 
 OPTION = "--shared-hosts"
 
 
-def owner_of(host: str, all_parsed: Sequence[ParsedIngress]) -> ObjectKey | None:
-    """Return the Ingress by which *host* belongs to its namespace, None where nobody has a say.
+def owner_of(host: str, all_parsed: Sequence[ParsedObject]) -> Owner | None:
+    """Return the object by which *host* belongs to its namespace, None where nobody has a say.
 
     *all_parsed* have a say about the host and are sorted oldest first.  All of them have a rule
     for it, but for the empty host, about which default backends have a say as well.
@@ -43,7 +43,7 @@ def owner_of(host: str, all_parsed: Sequence[ParsedIngress]) -> ObjectKey | None
     first = all_parsed[0]
     if not host:
         first = next((one for one in all_parsed if host in one.hosts), first)
-    return first.ingress.key
+    return first.owner
 
 
 def wildcard_of(host: str) -> str | None:
@@ -52,7 +52,7 @@ def wildcard_of(host: str) -> str | None:
     return None if dot <= 0 or host.startswith("*") else f"*{host[dot:]}"
 
 
-def server_of(host: str, owners: Mapping[str, ObjectKey]) -> tuple[str, ObjectKey] | None:
+def server_of(host: str, owners: Mapping[str, Owner]) -> tuple[str, Owner] | None:
     """Return the host whose rules serve *host*, itself or its wildcard, and whose that is; None for no rules.
 
     *owners* are the owners of all hosts that rules name.
@@ -64,13 +64,13 @@ def server_of(host: str, owners: Mapping[str, ObjectKey]) -> tuple[str, ObjectKe
     return None
 
 
-def is_stranger(ingress: Ingress, owner: ObjectKey | None) -> bool:
-    """Tell whether *ingress* must not speak for the whole of a host of *owner*; None stands for nobody."""
-    return owner is not None and ingress.key.namespace != owner.namespace
+def is_stranger(one: Owner, owner: Owner | None) -> bool:
+    """Tell whether *one* must not speak for the whole of a host of *owner*; None stands for nobody."""
+    return owner is not None and one.key.namespace != owner.key.namespace
 
 
 def told(
-    stranger: Ingress, field: str, what: str, host: str, owner: ObjectKey, *, has: str = "a rule for it"
+    stranger: Owner, field: str, what: str, host: str, owner: Owner, *, has: str = "a rule for it"
 ) -> Problem:
     """Return the problem of *stranger*, whose *what* for the whole of *host* has no effect.
 
@@ -79,8 +79,7 @@ def told(
     shown = f"host {host} belongs" if host else "hosts that no rule names belong"
     oldest = f"the oldest with {has}" if host else "the oldest that takes them"
     message = (
-        f"{shown} to namespace {owner.namespace}, for Ingress {owner} is {oldest}; "
+        f"{shown} to namespace {owner.key.namespace}, for {owner} is {oldest}; "
         f"{what}, unless the controller is started with {OPTION}"
     )
-    key = stranger.key
-    return Problem("Ingress", key.namespace, key.name, Reason.HOST_CONFLICT, message, field)
+    return stranger.problem(Reason.HOST_CONFLICT, message, field)

@@ -14,13 +14,13 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.passthrough import ANNOTATION
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import Claim, ParsedIngress
+from ingress.translate.rules import Claim, ParsedObject
 
 
 @frozen
@@ -36,7 +36,7 @@ _TERMINATED = HostPassthrough()
 
 def choose_passthrough(
     host: str,
-    all_parsed: Sequence[ParsedIngress],
+    all_parsed: Sequence[ParsedObject],
     claims: Sequence[Claim],
     annotations: AnnotationReader,
     closing: HostClosing = NOTHING_CLOSED,
@@ -55,17 +55,15 @@ def choose_passthrough(
         return HostPassthrough(None, tuple(_problem(one, field, message) for one in asking))
     first = all_parsed[0]
     if not first.settings.passthrough.passes_tls:
-        decided = f"TLS for host {host} is terminated here, as Ingress {first.ingress.key} has it"
+        decided = f"TLS for host {host} is terminated here, as {first.owner} has it"
         return HostPassthrough(
             None,
-            tuple(
-                _problem(one, field, f"{decided}, {why_first(first.ingress, one.ingress)}") for one in asking
-            ),
+            tuple(_problem(one, field, f"{decided}, {why_first(first.owner, one.owner)}") for one in asking),
         )
     roots = [one for one in claims if one.match is not Match.BEGINNING and rule_path(one.path) == b"/"]
     root = min(roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
-    if root is None or root.ingress is not first.ingress:
-        owner = "nobody has" if root is None else f"Ingress {root.ingress.key} has"
+    if root is None or root.owner != first.owner:
+        owner = "nobody has" if root is None else f"{root.owner} has"
         message = (
             f"TLS for host {host} is terminated here: it would go to the backend of path /, which {owner}"
         )
@@ -73,18 +71,18 @@ def choose_passthrough(
     if closing.lacks_guard(first):
         # It answers 503 rather than be open, and has been told so.
         return _TERMINATED
-    closed = _first_closed(root, claims, {one.ingress.key: one for one in all_parsed}, closing)
+    closed = _first_closed(root, claims, {one.owner: one for one in all_parsed}, closing)
     if closed is not None:
         message = (
             f"TLS for host {host} is terminated here, since it would lead past what is closed there: path "
-            f"{quoted(closed.path)} of Ingress {closed.ingress.key} answers 503"
+            f"{quoted(closed.path)} of {closed.owner} answers 503"
         )
         return HostPassthrough(None, (_problem(first, field, message),))
     if first.settings.client_certificates.asks:
-        message = f"TLS for host {host} is terminated here, since this Ingress demands client certificates"
+        message = f"TLS for host {host} is terminated here, since this {first.owner.kind} demands client certificates"
         return HostPassthrough(None, (_problem(first, field, message),))
     message = (
-        f"TLS for host {host} passes through to the backend of path / in Ingress {first.ingress.key}, "
+        f"TLS for host {host} passes through to the backend of path / in {first.owner}, "
         "whatever the path; over TLS this one is out of reach"
     )
     # A path that leads where TLS goes anyway loses nothing.
@@ -95,7 +93,7 @@ def choose_passthrough(
 def _first_closed(
     root: Claim,
     claims: Sequence[Claim],
-    all_parsed: Mapping[ObjectKey, ParsedIngress],
+    all_parsed: Mapping[Owner, ParsedObject],
     closing: HostClosing,
 ) -> Claim | None:
     """Find a claim that nobody may get to, and that TLS to the backend of *root* would open."""
@@ -103,7 +101,7 @@ def _first_closed(
         if claim.beginnings is not None and claim.beginnings.takes_all:
             return claim
         leads_there = passed_backend(claim) == passed_backend(root)
-        if leads_there and closing.lacks_guard(all_parsed[claim.ingress.key]):
+        if leads_there and closing.lacks_guard(all_parsed[claim.owner]):
             return claim
     return None
 
@@ -113,6 +111,5 @@ def passed_backend(claim: Claim) -> BackendReference:
     return claim.backend._replace(protocol=None)
 
 
-def _problem(parsed: ParsedIngress | Claim, field: str, message: str) -> Problem:
-    key = parsed.ingress.key
-    return Problem("Ingress", key.namespace, key.name, Reason.PASSTHROUGH_CONFLICT, message, field)
+def _problem(parsed: ParsedObject | Claim, field: str, message: str) -> Problem:
+    return parsed.owner.problem(Reason.PASSTHROUGH_CONFLICT, message, field)

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamProtocol, UpstreamTlsRequest
 
@@ -47,9 +47,9 @@ NOTHING_ASKED: Final = ProtocolReading()
 
 
 def read_protocols(
-    ingress: Ingress, settings: UpstreamSettings, annotations: AnnotationReader
+    owner: Owner, settings: UpstreamSettings, annotations: AnnotationReader
 ) -> ProtocolReading:
-    """Return how the backends of *ingress*, whose *settings* these are, are to be spoken to."""
+    """Return how the backends of *owner*, whose *settings* these are, are to be spoken to."""
     match settings.asked:
         case None:
             return NOTHING_ASKED
@@ -61,34 +61,31 @@ def read_protocols(
             why = "backend-protocol FCGI is not spoken by this controller"
             message = "backend-protocol: FCGI is not spoken by this controller; the Ingress answers 503"
             reason = Reason.UNSUPPORTED_ANNOTATION
-            problem = _problem(ingress, annotations, "backend-protocol", reason, message)
+            problem = _problem(owner, annotations, "backend-protocol", reason, message)
             return ProtocolReading(ProtocolRefused(why), None, (problem,))
     is_http2 = settings.asked is BackendProtocol.GRPCS
-    over_tls, problems = _over_tls(ingress, settings, annotations, is_http2=is_http2)
+    over_tls, problems = _over_tls(owner, settings, annotations, is_http2=is_http2)
     if settings.asked is BackendProtocol.AUTO_HTTP:
         return ProtocolReading(_HTTP, over_tls, problems)
     return ProtocolReading(over_tls, None, problems)
 
 
 def _over_tls(
-    ingress: Ingress, settings: UpstreamSettings, annotations: AnnotationReader, *, is_http2: bool
+    owner: Owner, settings: UpstreamSettings, annotations: AnnotationReader, *, is_http2: bool
 ) -> tuple[UpstreamProtocol, tuple[Problem, ...]]:
     secret = settings.secret
     if secret == UNREADABLE_SECRET:
         # The annotation reader has told the problem.
         return ProtocolRefused("proxy-ssl-secret names no Secret"), ()
-    if secret is not None and secret.namespace != ingress.key.namespace:
+    if secret is not None and secret.namespace != owner.key.namespace:
         message = (
             f"proxy-ssl-secret: Secret {secret} is of another namespace than the Ingress;"
             " backends that are spoken to over TLS answer 503"
         )
-        problem = _problem(ingress, annotations, "proxy-ssl-secret", Reason.INVALID_ANNOTATION, message)
+        problem = _problem(owner, annotations, "proxy-ssl-secret", Reason.INVALID_ANNOTATION, message)
         return ProtocolRefused("proxy-ssl-secret is of another namespace"), (problem,)
     return ProtocolAsked(UpstreamTlsRequest(settings.tls_settings, secret), is_http2), ()
 
 
-def _problem(
-    ingress: Ingress, annotations: AnnotationReader, name: str, reason: Reason, message: str
-) -> Problem:
-    key = ingress.key
-    return Problem("Ingress", key.namespace, key.name, reason, message, annotations.field(name))
+def _problem(owner: Owner, annotations: AnnotationReader, name: str, reason: Reason, message: str) -> Problem:
+    return owner.problem(reason, message, annotations.field(name))

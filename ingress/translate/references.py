@@ -58,7 +58,7 @@ def _upstream_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:
         return None
     annotations = _annotations_below(prefix)
     settings, _ = annotations.read(ingress)
-    return read_protocols(ingress, settings.upstreams, annotations).secret
+    return read_protocols(ingress.owner, settings.upstreams, annotations).secret
 
 
 def _client_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:

@@ -1,20 +1,20 @@
-"""How many routes came and went, and which Ingresses have any.  Part of incremental translation."""
+"""How many routes came and went, and which objects have any.  Part of incremental translation."""
 
 from collections import Counter
 
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import ObjectKey, Owner
 from ingress.routing.route import Route
 
 
 class RouteCounts:
     """Counts the routes of the next version, and what is different in it.
 
-    *ingresses* are those with a route, as of the last ``finish``.
+    *owners* are the objects with a route, as of the last ``finish``.
     """
 
     def __init__(self) -> None:
-        self.ingresses: frozenset[ObjectKey] = frozenset()
-        self._of: Counter[ObjectKey] = Counter()
+        self.owners: frozenset[ObjectKey] = frozenset()
+        self._of: Counter[Owner] = Counter()
         self._others_have_routes = False
         self._news = [0, 0, 0]
 
@@ -25,10 +25,10 @@ class RouteCounts:
         return came, went, changed
 
     def finish(self) -> None:
-        """Bring *ingresses* up to date."""
+        """Bring *owners* up to date."""
         if self._others_have_routes:
             self._others_have_routes = False
-            self.ingresses = frozenset(self._of)
+            self.owners = frozenset(owner.key for owner in self._of)
 
     def compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
         """Count what is different in the routes of one host."""
@@ -41,12 +41,12 @@ class RouteCounts:
 
     def count(self, route: Route, difference: int) -> None:
         """Note that there is one *route* more, or, by a *difference* of -1, one less."""
-        if route.ingress is None:
+        if route.owner is None:
             return
-        count = self._of[route.ingress]
-        self._of[route.ingress] = count + difference
+        count = self._of[route.owner]
+        self._of[route.owner] = count + difference
         if not count:
             self._others_have_routes = True
         elif not count + difference:
-            del self._of[route.ingress]
+            del self._of[route.owner]
             self._others_have_routes = True

@@ -19,12 +19,21 @@ import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from attrs import evolve, frozen
+from attrs import field, frozen
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Ingress, IngressBackend, IngressPath, IngressRule
+from ingress.model.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    ObjectKey,
+    Owner,
+)
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.routing.beginnings import Beginnings, has_regex_signs, regex_beginnings
@@ -34,6 +43,7 @@ from ingress.routing.route import Match
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading, read_protocols
 
 ROOT = "/"
+DEFAULT_BACKEND_FIELD = "spec.defaultBackend"
 SERVICE_KIND = "Service"
 INVALID_KIND = "Invalid"
 """The kind of a reference that stands where an Ingress names nothing usable."""
@@ -45,15 +55,15 @@ _MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecifi
 
 @frozen(weakref_slot=False)
 class Claim:
-    """A host and a path that an Ingress asks for: by a rule, or for its default backend."""
+    """A host and a path that an object asks for: by a rule, or for its default backend."""
 
-    ingress: Ingress
+    owner: Owner
     host: str
     path: str
     match: Match
     backend: BackendReference
     field: str
-    """Where the Ingress says so: ``spec.rules[0].http.paths[0]`` or ``spec.defaultBackend``."""
+    """Where the owner says so: ``spec.rules[0].http.paths[0]`` or ``spec.defaultBackend``."""
     backend_field: str
     regex: "RegexPath | None" = None
     """Where *path* would mean something else as a regular expression."""
@@ -78,17 +88,42 @@ class RegexPath:
 
 
 @frozen(weakref_slot=False)
-class ParsedIngress:
-    """Everything that one Ingress asks for, as far as it makes sense by itself."""
+class CertificateRequest:
+    """Hosts for which an object asks for TLS, with the certificate in *secret*.
 
-    ingress: Ingress
-    """As far as it may claim anything: a canary has neither rules, nor default backend, nor ``tls``."""
+    Without *hosts* they are those of the object's rules; without *secret* it is the default certificate.
+    The fields say where the object asks.
+    """
+
+    hosts: tuple[str, ...]
+    """As they were written."""
+    secret: ObjectKey | None
+    field: str
+    hosts_field: str
+    secret_field: str
+
+
+@frozen(weakref_slot=False)
+class ParsedObject:
+    """Everything that one object asks for, as far as it makes sense by itself.
+
+    This is the form that translation knows, whatever the kind of the object.
+    """
+
+    owner: Owner
+    source: object = field(eq=False, repr=False)
+    """What was read; the same one need not be read again."""
     claims: tuple[Claim, ...]
     hosts: tuple[str, ...]
     """The valid hosts of its rules, each once, in order; empty text for all hosts."""
     default_backend: BackendReference | None
     settings: AnnotationSettings
     problems: tuple[Problem, ...]
+    has_rules: bool = True
+    """Whether it has anything but a default backend."""
+    certificates: tuple[CertificateRequest, ...] = ()
+    rules_field: str = "spec.rules"
+    """Where the object names its hosts."""
     protocols: ProtocolReading = NOTHING_ASKED
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
@@ -106,42 +141,68 @@ class ParsedIngress:
         for claim in self.claims:
             yield claim.backend_field, claim.backend
         if self.default_backend is not None:
-            yield "spec.defaultBackend", self.default_backend
+            yield DEFAULT_BACKEND_FIELD, self.default_backend
 
 
 def read_ingress(
     ingress: Ingress, annotations: AnnotationReader, *, has_global_default: bool = False
-) -> ParsedIngress:
+) -> ParsedObject:
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
+    problems += _alone_about_clients(ingress, settings, annotations)
     if settings.canaries.is_canary:
-        claims_nothing = evolve(ingress, default_backend=None, rules=(), tls=())
-        return ParsedIngress(claims_nothing, (), (), None, settings, problems)
+        return ParsedObject(ingress.owner, ingress, (), (), None, settings, problems, has_rules=False)
     settings = settings if settings is DEFAULTS else _shared(settings)
-    protocols = read_protocols(ingress, settings.upstreams, annotations)
-    reader = _RulesReader(ingress, protocols.usual)
+    owner = ingress.owner
+    protocols = read_protocols(owner, settings.upstreams, annotations)
+    reader = _RulesReader(owner, protocols.usual)
     reader.problems += problems
     reader.problems += protocols.problems
     default: BackendReference | None = None
     if ingress.default_backend is not None:
-        default = reader.backend(ingress.default_backend, "spec.defaultBackend")
+        default = reader.backend(ingress.default_backend, DEFAULT_BACKEND_FIELD)
     for index, rule in enumerate(ingress.rules):
         reader.rule(rule, index, has_default=default is not None or has_global_default)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
-    return ParsedIngress(
+    return ParsedObject(
+        owner,
         ingress,
         tuple(reader.claims),
         tuple(dict.fromkeys(reader.hosts)),
         default,
         settings,
         tuple(reader.problems),
-        protocols,
-        any(claim.regex is not None for claim in reader.claims),
+        bool(ingress.rules),
+        tuple(_certificate_request(owner, entry, index) for index, entry in enumerate(ingress.tls)),
+        protocols=protocols,
+        has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
 
-def claims_to(parsed: ParsedIngress, host: str) -> Iterator[Claim]:
+def _certificate_request(owner: Owner, entry: IngressTLS, index: int) -> CertificateRequest:
+    secret = ObjectKey(owner.key.namespace, entry.secret_name) if entry.secret_name else None
+    return CertificateRequest(entry.hosts, secret, *_tls_fields(index))
+
+
+def _alone_about_clients(
+    ingress: Ingress, settings: AnnotationSettings, annotations: AnnotationReader
+) -> tuple[Problem, ...]:
+    """Tell of annotations about client certificates without the one that has them asked for."""
+    if not ingress.annotations or settings.client_certificates.secret is not None:
+        return ()
+    names = {name.rpartition("/")[2] for name in ingress.annotations}
+    if SECRET_ANNOTATION in names or names.isdisjoint(CLIENT_CERTIFICATES.annotations):
+        return ()
+    message = (
+        f"{SECRET_ANNOTATION}: without {SECRET_ANNOTATION} the other annotations about client certificates"
+        " have no effect"
+    )
+    field = annotations.field(SECRET_ANNOTATION)
+    return (ingress.owner.problem(Reason.INVALID_ANNOTATION, message, field),)
+
+
+def claims_to(parsed: ParsedObject, host: str) -> Iterator[Claim]:
     """Yield the claims of *parsed* to *host*."""
     if len(parsed.hosts) == 1:
         return iter(parsed.claims if host in parsed.hosts else ())
@@ -161,19 +222,24 @@ def _path_fields(rule: int, path: int) -> tuple[str, str]:
     return at, f"{at}.backend"
 
 
+@lru_cache(maxsize=256)
+def _tls_fields(index: int) -> tuple[str, str, str]:
+    at = f"spec.tls[{index}]"
+    return at, f"{at}.hosts", f"{at}.secretName"
+
+
 class _RulesReader:
     """Collects claims, hosts and problems of one Ingress."""
 
-    def __init__(self, ingress: Ingress, protocol: UpstreamProtocol) -> None:
-        self.ingress = ingress
+    def __init__(self, owner: Owner, protocol: UpstreamProtocol) -> None:
+        self.owner = owner
         self.protocol = protocol
         self.claims: list[Claim] = []
         self.hosts: list[str] = []
         self.problems: list[Problem] = []
 
     def report(self, field: str, reason: Reason, message: str) -> None:
-        key = self.ingress.key
-        self.problems.append(Problem("Ingress", key.namespace, key.name, reason, message, field))
+        self.problems.append(self.owner.problem(reason, message, field))
 
     def rule(self, rule: IngressRule, number: int, *, has_default: bool) -> None:
         fault = check_rule_host(rule.host)
@@ -213,16 +279,16 @@ class _RulesReader:
             kinds = "Exact, Prefix or ImplementationSpecific"
             message = f"pathType {quoted(path.path_type)} is not {kinds}; the path answers 503"
             self.report(f"{at}.pathType", Reason.INVALID_PATH, message)
-            backend = invalid_reference(self.ingress, backend.name)
+            backend = invalid_reference(self.owner, backend.name)
         elif match is None:
             message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
         match = match or Match.PREFIX
-        self.claims.append(Claim(self.ingress, host, text, match, backend, at, backend_at, regex))
+        self.claims.append(Claim(self.owner, host, text, match, backend, at, backend_at, regex))
 
     def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
         """Return the reference that *backend* makes; an invalid one leads to 503 and is reported."""
-        namespace = self.ingress.key.namespace
+        namespace = self.owner.key.namespace
         if backend is None:
             return self._refused(at, "", "there is no backend")
         names_resource = bool(backend.resource_kind or backend.resource_name)
@@ -256,9 +322,9 @@ class _RulesReader:
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
         self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")
-        return invalid_reference(self.ingress, name)
+        return invalid_reference(self.owner, name)
 
 
-def invalid_reference(ingress: Ingress, name: str = "") -> BackendReference:
-    """Return the reference that stands where *ingress* names nothing usable; it answers 503."""
-    return BackendReference(ingress.key.namespace, name, kind=INVALID_KIND)
+def invalid_reference(owner: Owner, name: str = "") -> BackendReference:
+    """Return the reference that stands where *owner* names nothing usable; it answers 503."""
+    return BackendReference(owner.key.namespace, name, kind=INVALID_KIND)

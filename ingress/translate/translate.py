@@ -18,12 +18,10 @@ from collections import deque
 from datetime import datetime
 from functools import partial
 
-from attrs import evolve
-
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import Ingress, Owner
 from ingress.model.state import ClusterState
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
@@ -31,17 +29,14 @@ from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.classes import judge_class
-from ingress.translate.client_authentication import ClientCertificateRequest, guard_host, read_request
-from ingress.translate.closing import close_host
-from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
-from ingress.translate.host_routes import host_routes
+from ingress.translate.client_authentication import ClientCertificateRequest, read_request
+from ingress.translate.deciding import HostRules
 from ingress.translate.host_tls import translate_tls
-from ingress.translate.merging import ALL_HOSTS, block, falls, hosts_asked, merge_host
+from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
-from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ParsedIngress, read_ingress
+from ingress.translate.rules import ParsedObject, read_ingress
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
@@ -57,64 +52,40 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         problems.update(verdict.problems)
         if verdict.is_ours:
             ours.append(ingress)
-    ours.sort(key=by_age)
+    ours.sort(key=lambda ingress: by_age(ingress.owner))
 
     annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
     secured = lookup_in(state)
-    requests: dict[ObjectKey, ClientCertificateRequest | None] = {}
+    requests: dict[Owner, ClientCertificateRequest | None] = {}
     default = options.default_backend_service
-    by_host: dict[str, list[ParsedIngress]] = {ALL_HOSTS: []}
-    claiming: list[Ingress] = []
+    by_host: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
+    all_parsed: list[ParsedObject] = []
     for ingress in ours:
         parsed = read_ingress(ingress, annotations, has_global_default=default is not None)
-        claiming.append(parsed.ingress)
+        all_parsed.append(parsed)
         problems.update(parsed.problems)
         problems.update(backend_problems(parsed, state, options))
         problems.update(upstream_problems(parsed, secured, annotations))
-        requests[ingress.key], found = read_request(parsed, partial(secret_in, state), annotations)
+        requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
         for host in hosts_asked(parsed):
             by_host.setdefault(host, []).append(parsed)
     problems.update(default_backend_problems(state, options))
 
-    owners = {
-        host: owner
-        for host, all_parsed in by_host.items()
-        if (owner := owner_of(host, all_parsed)) is not None
-    }
-    speakers = {} if options.shared_hosts else owners
-    guards = {
-        host: guard_host(
-            host, all_parsed, lambda one: requests[one.ingress.key], annotations, speakers.get(host)
-        )
-        for host, all_parsed in by_host.items()
-    }
-    certificates, decisions, found = translate_tls(claiming, owners, state, options, now)
+    owners = {host: owner for host, some in by_host.items() if (owner := owner_of(host, some)) is not None}
+    certificates, decisions, found = translate_tls(all_parsed, owners, state, options, now)
     problems.update(found)
-
     redirects = RedirectRule(options)
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
-    closings = {
-        host: close_host(host, all_parsed, is_shared=options.shared_hosts)
-        for host, all_parsed in by_host.items()
-    }
-    merged = {host: merge_host(host, all_parsed, closings[host]) for host, all_parsed in by_host.items()}
-    served = {host for host, one in merged.items() if one.claims}
+
+    rules = HostRules(options, annotations, lambda parsed: requests[parsed.owner], redirects)
+    decided = {host: rules.decide(host, some, owners.get(host)) for host, some in by_host.items()}
+    served = {host for host, one in decided.items() if one.is_served}
     routes: list[Route] = []
-    for host in sorted(merged):
-        one = merged[host]
-        problems.update(one.problems)
-        problems.update(closings[host].problems)
-        passing = choose_passthrough(host, by_host[host], one.claims, annotations, closings[host])
-        problems.update(passing.problems)
-        problems.update(guards[host].problems)
-        problems.update(handshake_settings_problems(host, by_host[host], speakers.get(host), annotations))
-        if default is None and not one.claims and falls(host, served):
-            one = evolve(one, claims=(block(host, by_host[host]),))
-        routes += host_routes(
-            host, one, by_host[host], default, redirects, guards[host], passing.claim, closings[host]
-        )
+    for host in sorted(decided):
+        problems.update(decided[host].problems)
+        routes += rules.routes(decided[host], would_fall=falls(host, served))
     references: dict[BackendReference, None] = dict.fromkeys(
         one for route in routes for one in route.backends
     )
@@ -126,9 +97,9 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
         certificates=certificates,
         handshake_settings=HandshakeSettingsTable(
             {
-                host: host_handshake_settings(all_parsed, guards[host].authentication, speakers.get(host))
-                for host, all_parsed in by_host.items()
-                if all_parsed
+                host: one.handshake_settings
+                for host, one in decided.items()
+                if one.handshake_settings is not None
             }
         ),
         problems=tuple(sorted(problems)),

@@ -19,7 +19,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
-from ingress.translate.rules import ParsedIngress
+from ingress.translate.rules import ParsedObject
 from ingress.translate.trust import CA_KEY, load_authorities
 
 
@@ -68,14 +68,13 @@ def _completed(request: UpstreamTlsRequest, secret: Secret) -> UpstreamTls:
 
 
 def upstream_problems(
-    parsed: ParsedIngress, lookup: TlsLookup, annotations: AnnotationReader
+    parsed: ParsedObject, lookup: TlsLookup, annotations: AnnotationReader
 ) -> tuple[Problem, ...]:
     """Tell an Ingress why TLS to its backends cannot be spoken."""
     request = parsed.protocols.request
     found = None if request is None else lookup(request)
     if not isinstance(found, TlsFault):
         return ()
-    key = parsed.ingress.key
     message = f"proxy-ssl-secret: {found.message}; backends that are spoken to over TLS answer 503"
     field = annotations.field("proxy-ssl-secret")
-    return (Problem("Ingress", key.namespace, key.name, found.reason, message, field),)
+    return (parsed.owner.problem(found.reason, message, field),)

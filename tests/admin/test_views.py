@@ -11,7 +11,7 @@ from ingress.admin.views import certificates_as_json, problems_as_json, routes_a
 from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import (
@@ -28,7 +28,7 @@ from tests.fakes.certificates import issue, make_authority
 
 WEB = BackendReference("web", "shop", 80)
 API = BackendReference("web", "api", "http")
-SHOP = ObjectKey("web", "shop")
+SHOP = Owner(Kind.INGRESS, ObjectKey("web", "shop"))
 
 
 @frozen

@@ -15,7 +15,7 @@ from tests.corpus.cases import Case, get, got
 from tests.corpus.judge import Outcome, WrongError, judge, take_requests
 from tests.fakes.transports import Peer
 from tests.http.strict import Message
-from tests.proxy.playing import BACKEND, INGRESS, ONE, Stage
+from tests.proxy.playing import BACKEND, ONE, OWNER, Stage
 
 HOSTS = ("shop.test",)
 
@@ -32,7 +32,7 @@ class Guard:
 def routes() -> RouteTable:
     """The routes that every case counts on."""
     return RouteTable(
-        Route(host, path, Match.PREFIX, INGRESS, BACKEND, policies)
+        Route(host, path, Match.PREFIX, OWNER, BACKEND, policies)
         for host in HOSTS
         for path, policies in (("/", ()), ("/admin", (Guard(),)))
     )

@@ -9,6 +9,7 @@ from OpenSSL import SSL
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.cluster.store import Changes, Store
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable, load_certificate
 from ingress.identity.misdirected import ServerNames
@@ -19,6 +20,7 @@ from ingress.tls.generated import generate_certificate
 from ingress.translate.certificates import load, read_tls
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
+from ingress.translate.rules import read_ingress
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 
@@ -58,7 +60,9 @@ class KeyMaterialTests(SynchronousTestCase):
     def test_values(self) -> None:
         """Secrets, certificates, and everything that is made of them."""
         table = CertificateTable({"a.test": (CERTIFICATE,)}, {}, CERTIFICATE)
-        reading = read_tls(INGRESS, lambda key: load(SECRET), None, NOW)
+        reading = read_tls(
+            read_ingress(INGRESS, AnnotationReader("test")), lambda key: load(SECRET), None, NOW
+        )
         self.assertEqual(len(reading.claims), 1)
         generated = generate_certificate(NOW)
         self.assertIsInstance(generated, Certificate)

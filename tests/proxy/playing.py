@@ -16,7 +16,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts, Limits
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.policy import Policy
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
@@ -31,6 +31,7 @@ from ingress.routing.table import RouteTable
 from tests.fakes.transports import MemoryReactor, Peer
 
 INGRESS = ObjectKey("shop", "web")
+OWNER = Owner(Kind.INGRESS, INGRESS)
 BACKEND = BackendReference("shop", "web", 80)
 ONE = Endpoint("10.0.0.1", 8000)
 TWO = Endpoint("10.0.0.2", 8000)
@@ -163,7 +164,7 @@ class Stage:
             host,
             "/",
             Match.PREFIX,
-            INGRESS,
+            OWNER,
             BACKEND,
             policies,
             max_body_bytes,

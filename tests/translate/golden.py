@@ -217,7 +217,7 @@ def _route(route: Route) -> dict[str, Any]:
         "host": route.host,
         "path": route.path,
         "match": route.match.value,
-        "ingress": str(route.ingress) if route.ingress else None,
+        "ingress": str(route.owner.key) if route.owner else None,
         "backend": str(route.backend),
     }
     if route.beginnings is not None:

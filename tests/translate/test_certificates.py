@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
 from ingress.model.objects import Ingress, IngressRule, IngressTLS, ObjectKey, Secret
 from ingress.translate.certificates import TLSReading, load, read_tls
+from ingress.translate.rules import read_ingress
 from tests.translate.golden import NOW, generated
 
 MANY = 300
@@ -23,7 +25,7 @@ def certificate(*names: str) -> Certificate:
 
 def read(ingress: Ingress, lookup: Callable[[ObjectKey], Certificate | None]) -> TLSReading:
     """Read ``spec.tls`` without a default certificate."""
-    return read_tls(ingress, lookup, None, NOW)
+    return read_tls(read_ingress(ingress, AnnotationReader("test")), lookup, None, NOW)
 
 
 class SizeTests(SynchronousTestCase):
@@ -36,9 +38,9 @@ class SizeTests(SynchronousTestCase):
         ingress = Ingress(ObjectKey("demo", "large"), rules=rules, tls=entries)
         self.assertEqual(len(read(ingress, lambda key: None).claims), MANY)
         one = certificate("h7.test")
-        reading = read(ingress, lambda key: one if key.name == "s9" else None)
-        self.assertEqual(len(reading.claims), MANY + 1)
-        self.assertEqual([claim.host for claim in reading.claims if claim.certificate], ["h7.test"])
+        parsed = read(ingress, lambda key: one if key.name == "s9" else None)
+        self.assertEqual(len(parsed.claims), MANY + 1)
+        self.assertEqual([claim.host for claim in parsed.claims if claim.certificate], ["h7.test"])
 
     def test_entry_twice(self) -> None:
         """The same entry without hosts counts once."""

@@ -76,7 +76,7 @@ def answer(snapshot: Snapshot, path: str, host: str = HOST) -> str:
         return "404"
     if any(isinstance(one, GuardMissing | RegexMissing) for one in route.policies):
         return "503"
-    return "" if route.ingress is None else route.ingress.name
+    return "" if route.owner is None else route.owner.key.name
 
 
 def first_in_nginx(ingresses: list[Ingress], path: str) -> tuple[Ingress, str] | None:

@@ -9,13 +9,13 @@ from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.translate.handshake_settings import host_handshake_settings
-from ingress.translate.rules import ParsedIngress, read_ingress
+from ingress.translate.rules import ParsedObject, read_ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 ONE, TWO = "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"
 
 
-def parsed(annotations: Mapping[str, str]) -> ParsedIngress:
+def parsed(annotations: Mapping[str, str]) -> ParsedObject:
     """What an Ingress with these annotations asks for."""
     full = {f"{PREFIX}/{name}": value for name, value in annotations.items()}
     return read_ingress(Ingress(ObjectKey("demo", "app"), annotations=full), AnnotationReader(PREFIX))

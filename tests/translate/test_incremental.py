@@ -188,8 +188,8 @@ class HistoryTests(SynchronousTestCase):
         shown |= {expected.certificates.default} if expected.certificates.default else set()
         self.assertEqual(translation.certificates, len(shown))
         self.assertEqual(translation.reasons(), Counter(one.reason for one in expected.problems))
-        served = {route.ingress for route in expected.table.routes if route.ingress is not None}
-        self.assertEqual(translation.ingresses, served)
+        served = {route.owner.key for route in expected.table.routes if route.owner is not None}
+        self.assertEqual(translation.owners, served)
 
     @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
@@ -425,10 +425,10 @@ class ConcernTests(SynchronousTestCase):
         young, old = asking("young", "a.test"), asking("old", "a.test", created="2020-01-01T00:00:00Z")
         self.start(SERVICE, SLICE, young)
         taken = self.change(batch(old))
-        self.assertEqual([route.ingress for route in taken.table.routes], [old.key])
+        self.assertEqual([route.owner for route in taken.table.routes], [old.owner])
         self.assertEqual([one.reason for one in taken.problems], [Reason.PATH_CONFLICT])
         back = self.change(gone(old))
-        self.assertEqual([route.ingress for route in back.table.routes], [young.key])
+        self.assertEqual([route.owner for route in back.table.routes], [young.owner])
         self.assertEqual(back.problems, ())
 
     def test_certificate_of_a_host(self) -> None:

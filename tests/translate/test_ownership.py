@@ -3,15 +3,23 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.model.objects import Ingress, IngressBackend, IngressRule, ObjectKey, ServicePortReference
+from ingress.model.objects import (
+    Ingress,
+    IngressBackend,
+    IngressRule,
+    Kind,
+    ObjectKey,
+    Owner,
+    ServicePortReference,
+)
 from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
-from ingress.translate.rules import ParsedIngress, read_ingress
+from ingress.translate.rules import ParsedObject, read_ingress
 
 READER = AnnotationReader("nginx.ingress.kubernetes.io")
 BACKEND = IngressBackend("web", ServicePortReference(number=80))
 
 
-def parsed(namespace: str, *hosts: str, has_default: bool = True) -> ParsedIngress:
+def parsed(namespace: str, *hosts: str, has_default: bool = True) -> ParsedObject:
     """An Ingress with rules for these hosts, and a default backend."""
     rules = tuple(IngressRule(host, ()) for host in hosts)
     default = BACKEND if has_default else None
@@ -25,18 +33,18 @@ class OwnershipTests(SynchronousTestCase):
     def test_oldest(self) -> None:
         """A host belongs to the first of those that have a rule for it, and to nobody without any."""
         old, young = parsed("old", "a.test"), parsed("young", "a.test")
-        self.assertEqual(owner_of("a.test", [old, young]), old.ingress.key)
+        self.assertEqual(owner_of("a.test", [old, young]), old.owner)
         self.assertIsNone(owner_of("a.test", []))
 
     def test_hosts_that_no_rule_names(self) -> None:
         """Rules without host come before default backends, whatever their age."""
         backend, rule = parsed("old", "a.test"), parsed("young", "")
-        self.assertEqual(owner_of("", [backend, rule]), rule.ingress.key)
-        self.assertEqual(owner_of("", [backend]), backend.ingress.key)
+        self.assertEqual(owner_of("", [backend, rule]), rule.owner)
+        self.assertEqual(owner_of("", [backend]), backend.owner)
 
     def test_server(self) -> None:
         """A host without rule is served by its wildcard, of one label, and never by rules without host."""
-        wide, exact, all_hosts = ObjectKey("w", "w"), ObjectKey("e", "e"), ObjectKey("a", "a")
+        wide, exact, all_hosts = (Owner(Kind.INGRESS, ObjectKey(name, name)) for name in "wea")
         owners = {"*.a.test": wide, "b.a.test": exact, "": all_hosts}
         for host, expected in (
             ("b.a.test", ("b.a.test", exact)),
@@ -56,15 +64,15 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_stranger(self) -> None:
         """Ingresses of one namespace are no strangers to each other, and nobody is where nobody owns."""
-        ingress = parsed("demo").ingress
-        self.assertFalse(is_stranger(ingress, ObjectKey("demo", "other")))
-        self.assertTrue(is_stranger(ingress, ObjectKey("bank", "site")))
-        self.assertFalse(is_stranger(ingress, None))
+        one = parsed("demo").owner
+        self.assertFalse(is_stranger(one, Owner(Kind.INGRESS, ObjectKey("demo", "other"))))
+        self.assertTrue(is_stranger(one, parsed("bank").owner))
+        self.assertFalse(is_stranger(one, None))
 
     def test_told(self) -> None:
         """Who has no say is told whose the host is, by which Ingress, and by which option that would be another matter."""
         problem = told(
-            parsed("demo").ingress, "spec.tls[0]", "spec.tls is void", "a.test", ObjectKey("bank", "site")
+            parsed("demo").owner, "spec.tls[0]", "spec.tls is void", "a.test", parsed("bank").owner
         )
         self.assertEqual((problem.kind, problem.namespace, problem.name), ("Ingress", "demo", "site"))
         for text in ("a.test", "namespace bank", "Ingress bank/site", "spec.tls is void", "--shared-hosts"):

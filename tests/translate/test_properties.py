@@ -357,10 +357,10 @@ class TranslateProperties(SynchronousTestCase):
         after = translate(state_of([*objects, last]), options, NOW)
         # A default backend, and the 503 of a host without any usable path, yield to rules.
         kept = [one for one in before.table.routes if one.path != "/"]
-        found = {(one.host, one.path, one.match): (one.ingress, one.backend) for one in after.table.routes}
+        found = {(one.host, one.path, one.match): (one.owner, one.backend) for one in after.table.routes}
         for route in kept:
             at = (route.host, route.path, route.match)
-            self.assertEqual(found.get(at), (route.ingress, route.backend))
+            self.assertEqual(found.get(at), (route.owner, route.backend))
         for host, certificates in before.certificates.exact.items():
             if before.handshake_settings.has(host) or not after.handshake_settings.has(host):
                 # A younger Ingress may add a key of another type, and takes nothing away.
@@ -386,7 +386,7 @@ class TranslateProperties(SynchronousTestCase):
                 self.assertEqual(after.certificates.find(name), before.certificates.find(name))
         for route in before.table.routes:
             found = routes.get((route.host, route.path, route.match))
-            if route.host and found is not None and found.ingress == route.ingress:
+            if route.host and found is not None and found.owner == route.owner:
                 self.assertEqual(found.policies, route.policies)
                 self.assertEqual(found.secure_fields, route.secure_fields)
                 self.assertEqual(found.upstream_fields, route.upstream_fields)

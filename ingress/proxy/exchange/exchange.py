@@ -313,7 +313,8 @@ class Exchange(Attempting):
         if self._attempt_began is not None:
             self._attempt_ended(failed=self.status >= 499)
         site = self._site
-        ingress = self._route.ingress if self._route is not None else None
+        owner = self._route.owner if self._route is not None else None
+        ingress = owner.key if owner is not None else None
         seconds = site.clock.seconds() - self._started
         site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
         site.access_log.record(

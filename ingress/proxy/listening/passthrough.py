@@ -255,7 +255,7 @@ class PassthroughTunnel:
             sent,
             site.clock.seconds() - self._started,
             self._endpoint,
-            self._route.ingress,
+            None if self._route.owner is None else self._route.owner.key,
             b"-",
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.

@@ -6,11 +6,11 @@ from twisted.web.resource import IResource
 from zope.interface.verify import verifyObject
 
 from ingress.model.backends import BackendReference, BackendState
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.policy import Reply, RequestFacts
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
-from tests.proxy.playing import BACKEND, GET, INGRESS, OK, ONE, THREE, TWO, ProxyCase
+from tests.proxy.playing import BACKEND, GET, INGRESS, OK, ONE, OWNER, THREE, TWO, ProxyCase
 
 OTHER = BackendReference("shop", "other", 80)
 
@@ -47,7 +47,7 @@ class ResourceTests(ProxyCase):
     def test_match_is_by_normal_form(self) -> None:
         """The route is found by host and path in normal form; what goes upstream is what came."""
         self.publish(
-            Route("shop.test", "/a b", Match.PREFIX, INGRESS, BACKEND),
+            Route("shop.test", "/a b", Match.PREFIX, OWNER, BACKEND),
             backends={BACKEND: BackendState((ONE,))},
         )
         down = self.stage.open()
@@ -60,7 +60,7 @@ class ResourceTests(ProxyCase):
     def test_auto_http(self) -> None:
         """Where a route has a backend of its own for what came over TLS, that gets it, and nothing else."""
         self.publish(
-            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            Route("", "/", Match.PREFIX, OWNER, BACKEND, secure_backend=OTHER),
             backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))},
         )
         self.stage.open(secure=True).say(GET)
@@ -70,7 +70,7 @@ class ResourceTests(ProxyCase):
     def test_auto_http_without_endpoint(self) -> None:
         """What came over TLS is answered 503 rather than sent in the clear."""
         self.publish(
-            Route("", "/", Match.PREFIX, INGRESS, BACKEND, secure_backend=OTHER),
+            Route("", "/", Match.PREFIX, OWNER, BACKEND, secure_backend=OTHER),
             backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((), "no Secret")},
         )
         down = self.stage.open(secure=True)
@@ -119,7 +119,7 @@ class ResourceTests(ProxyCase):
 
     def test_backend_unknown(self) -> None:
         """A route whose backend nobody published gets 503, with a reason in the log."""
-        self.publish(Route("shop.test", "/", Match.PREFIX, INGRESS, OTHER), backends={})
+        self.publish(Route("shop.test", "/", Match.PREFIX, OWNER, OTHER), backends={})
         down = self.stage.open()
         with capturedLogs() as events:
             down.say(GET)
@@ -130,8 +130,8 @@ class ResourceTests(ProxyCase):
         """An exchange is counted for the Ingress whose route it took."""
         other = ObjectKey("else", "where")
         self.publish(
-            Route("shop.test", "/", Match.PREFIX, INGRESS, BACKEND),
-            Route("shop.test", "/other", Match.PREFIX, other, OTHER),
+            Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND),
+            Route("shop.test", "/other", Match.PREFIX, Owner(Kind.INGRESS, other), OTHER),
             backends={BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))},
         )
         down = self.stage.open()

@@ -585,7 +585,7 @@ class PassthroughTests(LeftoversCase):
 
     def lead_to(self, *endpoints: Endpoint) -> None:
         """Make these the endpoints of ``vault.test``."""
-        route = Route("vault.test", "/", Match.PREFIX, ANY_PATH.ingress, VAULT, passthrough=VAULT)
+        route = Route("vault.test", "/", Match.PREFIX, ANY_PATH.owner, VAULT, passthrough=VAULT)
         self.resource.publish(RouteTable([ANY_PATH, route]), {VAULT: BackendState(endpoints)})
 
     async def test_tunnel(self) -> None:

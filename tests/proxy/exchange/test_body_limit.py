@@ -6,14 +6,14 @@ from ingress.model.backends import BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
-from tests.proxy.playing import BACKEND, INGRESS, OK, ONE, ProxyCase
+from tests.proxy.playing import BACKEND, OK, ONE, OWNER, ProxyCase
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\n"
 
 
 def limit(resource: IngressProxyResource, largest: int) -> None:
     """Publish one route that takes bodies of at most *largest* bytes."""
-    route = Route("shop.test", "/", Match.PREFIX, INGRESS, BACKEND, (), largest)
+    route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND, (), largest)
     resource.publish(RouteTable([route]), {BACKEND: BackendState((ONE,))})
 
 

@@ -10,7 +10,7 @@ from ingress.proxy.listening.passthrough import PassthroughTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing import Balancer
 from ingress.routing.route import Match, Route
-from tests.proxy.playing import BACKEND, INGRESS, ONE, TWO, ProxyCase
+from tests.proxy.playing import BACKEND, INGRESS, ONE, OWNER, TWO, ProxyCase
 
 
 class Counting(Balancer):
@@ -45,7 +45,7 @@ class AttemptTests(ProxyCase):
         stage = self.stage
         balancer = Counting((ONE, TWO))
         rotation = Rotation(BACKEND, balancer, self.reactor, stage.deadlines, self.metrics)
-        route = Route("shop.test", "/", Match.PREFIX, INGRESS, BACKEND)
+        route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)
         connect: Any = self.connector.connect
         self.connector.is_slow = True
         tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")

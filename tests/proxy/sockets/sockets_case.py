@@ -24,7 +24,7 @@ from ingress.identity.certificates import (
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.limits import Limits
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.downstream.negotiating import SessionRules
@@ -48,7 +48,7 @@ PATIENCE = 20.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""
 
 APP = BackendReference("demo", "app", 80)
-ANY_PATH = Route("", "/", Match.PREFIX, ObjectKey("demo", "app"), APP)
+ANY_PATH = Route("", "/", Match.PREFIX, Owner(Kind.INGRESS, ObjectKey("demo", "app")), APP)
 
 
 def certificate_of(authority: Authority, *names: str) -> Certificate:

@@ -10,7 +10,7 @@ from twisted.internet.ssl import CertificateOptions
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.passthrough import PassthroughTunnel
 from ingress.routing.route import Match, Route
@@ -29,7 +29,9 @@ VAULT = BackendReference("demo", "vault", 443)
 
 def passing(host: str) -> Route:
     """Return the route of a host whose TLS passes through."""
-    return Route(host, "/", Match.PREFIX, ObjectKey("demo", "vault"), VAULT, passthrough=VAULT)
+    return Route(
+        host, "/", Match.PREFIX, Owner(Kind.INGRESS, ObjectKey("demo", "vault")), VAULT, passthrough=VAULT
+    )
 
 
 class PassthroughCase(RawCase):
@@ -40,7 +42,7 @@ class PassthroughCase(RawCase):
     def pass_to(self, *endpoints: Endpoint) -> None:
         """Publish these as the endpoints behind the passthrough hosts."""
         hosts = [passing("vault.test"), passing("*.vaults.test")]
-        mine = Route("mine.vaults.test", "/", Match.PREFIX, ANY_PATH.ingress, APP)
+        mine = Route("mine.vaults.test", "/", Match.PREFIX, ANY_PATH.owner, APP)
         self.resource.publish(
             RouteTable([ANY_PATH, mine, *hosts]),
             {APP: self.resource._backends[APP], VAULT: BackendState(endpoints)},

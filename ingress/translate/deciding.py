@@ -1,0 +1,108 @@
+"""The decision about one host: who is heard, what is closed, which routes it has, and what handshakes go by.
+
+``translate`` and ``incremental`` differ in which hosts they decide about, and in nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from attrs import evolve
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.server_names import HandshakeSettings
+from ingress.model.objects import Owner
+from ingress.model.problems import Problem
+from ingress.routing.route import Route
+from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
+from ingress.translate.closing import HostClosing, close_host
+from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
+from ingress.translate.host_routes import host_routes
+from ingress.translate.merging import ALL_HOSTS, HostMerge, block, merge_host
+from ingress.translate.options import TranslateOptions
+from ingress.translate.passthrough import choose_passthrough
+from ingress.translate.redirects import RedirectRule
+from ingress.translate.rules import Claim, ParsedObject
+
+
+class HostDecision(NamedTuple):
+    """What was decided about *host*; ``HostRules.routes`` makes routes of it."""
+
+    host: str
+    all_parsed: Sequence[ParsedObject]
+    """Those that have a say about the host, sorted oldest first."""
+    guard: HostGuard
+    closing: HostClosing
+    merged: HostMerge
+    passing: Claim | None
+    """The claim whose backend gets TLS for the host as it is."""
+    handshake_settings: HandshakeSettings | None
+    """None where nobody has a say about the host."""
+    problems: tuple[Problem, ...]
+
+    @property
+    def is_served(self) -> bool:
+        """Whether anybody got what he asked for."""
+        return bool(self.merged.claims)
+
+
+class HostRules:
+    """Decides about hosts, one at a time.
+
+    *request_of* says what an object asks of clients, *redirects* what became of TLS of hosts.
+    """
+
+    def __init__(
+        self,
+        options: TranslateOptions,
+        annotations: AnnotationReader,
+        request_of: Callable[[ParsedObject], ClientCertificateRequest | None],
+        redirects: RedirectRule,
+    ) -> None:
+        self._options = options
+        self._annotations = annotations
+        self._request_of = request_of
+        self._redirects = redirects
+
+    def decide(self, host: str, all_parsed: Sequence[ParsedObject], owner: Owner | None) -> HostDecision:
+        """Decide about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is."""
+        annotations, is_shared = self._annotations, self._options.shared_hosts
+        speaker = None if is_shared else owner
+        guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
+        closing = close_host(host, all_parsed, is_shared=is_shared)
+        merged = merge_host(host, all_parsed, closing)
+        passing = choose_passthrough(host, all_parsed, merged.claims, annotations, closing)
+        return HostDecision(
+            host,
+            all_parsed,
+            guard,
+            closing,
+            merged,
+            passing.claim,
+            host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None,
+            (
+                *guard.problems,
+                *handshake_settings_problems(host, all_parsed, speaker, annotations),
+                *closing.problems,
+                *merged.problems,
+                *passing.problems,
+            ),
+        )
+
+    def routes(self, decision: HostDecision, *, would_fall: bool) -> tuple[Route, ...]:
+        """Return the routes of a host; *would_fall* says that without any it would have those of other hosts."""
+        host, all_parsed, merged = decision.host, decision.all_parsed, decision.merged
+        if not all_parsed and host != ALL_HOSTS:
+            return ()
+        default = self._options.default_backend_service
+        if default is None and all_parsed and not merged.claims and would_fall:
+            merged = evolve(merged, claims=(block(host, all_parsed),))
+        return host_routes(
+            host,
+            merged,
+            all_parsed,
+            default,
+            self._redirects,
+            decision.guard,
+            decision.passing,
+            decision.closing,
+        )
