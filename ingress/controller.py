@@ -34,7 +34,7 @@ Invariants:
 """
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -93,6 +93,9 @@ class Follower(Protocol):
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Learn which problems are new in the snapshot just published, and which are solved."""
+
+    def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
+        """Learn of which *objects* the problems are known as they are now, but for those that *changed_since*."""
 
 
 class Controller:
@@ -225,6 +228,9 @@ class Controller:
                     return
             self._round = None
             self._round_done(started)
+            if self._follower is not None:
+                self._follower.translated(self._taken.keys(), self._coming)
+            self._taken = {}
         except Exception:
             self._failed()
             return
@@ -282,6 +288,7 @@ class Controller:
         self._metrics.translation_failed()
         log.failure("Translation failed, which is a bug; what was published last stays in force")
         self._round = None
+        self._coming = {**self._taken, **self._coming}
         self._translation = Translation(self._options)
         self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
         if self._changed_since:

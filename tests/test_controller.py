@@ -1,7 +1,7 @@
 """From changed objects to a published snapshot."""
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from attrs import evolve
@@ -989,6 +989,7 @@ class Recorder:
         self.changes: list[Changes] = []
         self.came: list[Problem] = []
         self.went: list[Problem] = []
+        self.translated_objects: list[ObjectId] = []
 
     def objects_changed(self, changes: Changes) -> None:
         self.changes.append(changes)
@@ -996,6 +997,9 @@ class Recorder:
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         self.came += came
         self.went += went
+
+    def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
+        self.translated_objects += [one for one in objects if one not in changed_since]
 
 
 class FollowerTests(ControllerTestCase):
@@ -1038,3 +1042,21 @@ class FollowerTests(ControllerTestCase):
         self.controller.changed(batch(service("shop")))
         self.clock.advance(0)
         self.assertEqual(self.follower.went, self.follower.came)
+
+    def test_translated(self) -> None:
+        """It learns which objects a round was about, but for those that changed while it went on, or that a bug spoiled."""
+        self.start()
+        shop, blog = (Kind.INGRESS, key("shop")), (Kind.INGRESS, key("blog"))
+        self.controller.changed(batch(ingress("shop", "shop.test")))
+        self.assertEqual(self.follower.translated_objects, [])
+        self.clock.advance(0)
+        self.assertEqual(self.follower.translated_objects, [shop])
+        self.controller.changed(batch(ingress("blog", "blog.test")))
+        self.store.is_broken = True
+        self.clock.advance(1)
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.store.is_broken = False
+        self.assertEqual(self.follower.translated_objects, [shop])
+        self.controller.changed(batch(service("shop")))
+        self.clock.advance(1)
+        self.assertEqual(self.follower.translated_objects[1:], [blog, (Kind.SERVICE, key("shop"))])

@@ -16,7 +16,7 @@ import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.cli import whoami
-from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, KINDS, LEASES
+from ingress.cluster.kinds import EVENTS, KINDS, LEASES, STATUSES
 from ingress.model.objects import Kind, ObjectKey
 from ingress.settings import Settings
 from ingress.tap import Options
@@ -95,7 +95,7 @@ def called_in_namespaces() -> set[tuple[str, str, str, str]]:
         if read.namespaced
         for verb in read.verbs
     }
-    writes = {(one.group, one.resource, verb, "") for one in (INGRESS_STATUS, EVENTS) for verb in one.verbs}
+    writes = {(one.group, one.resource, verb, "") for one in (*STATUSES, EVENTS) for verb in one.verbs}
     return reads | writes
 
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from ingress.model.objects import Kind, ObjectKey
+from ingress.model.writes import KindWrite
 from ingress.settings import Settings
+from ingress.translate.reports import REPORTED_KINDS
 
 
 @frozen
@@ -67,31 +69,8 @@ KINDS: Mapping[Kind, KindRead] = {
 }
 
 
-@frozen
-class KindWrite:
-    """How one kind is written: the objects themselves, or only their *subresource*.
-
-    *verbs* are those of the Kubernetes authorization rules.
-    """
-
-    group: str
-    version: str
-    plural: str
-    verbs: tuple[str, ...]
-    subresource: str = ""
-
-    @property
-    def resource(self) -> str:
-        """What authorization rules call it."""
-        return f"{self.plural}/{self.subresource}" if self.subresource else self.plural
-
-    def path(self, namespace: str, name: str = "") -> str:
-        """The path of the collection in *namespace*, or of one object or its subresource."""
-        parts = (self.group, self.version, "namespaces", namespace, self.plural, name, self.subresource)
-        return "/apis/" + "/".join(part for part in parts if part)
-
-
 LEASES = KindWrite("coordination.k8s.io", "v1", "leases", ("create", "get", "update"))
 """One Lease, in the namespace of the election."""
-INGRESS_STATUS = KindWrite("networking.k8s.io", "v1", "ingresses", ("patch",), "status")
+STATUSES = tuple(reported.write for reported in REPORTED_KINDS)
+"""The statuses of all kinds in which we report what became of an object."""
 EVENTS = KindWrite("events.k8s.io", "v1", "events", ("create", "patch"))

@@ -4,8 +4,8 @@ The metadata is kept beside the value of an object and never is part of it: when
 standing changes, nothing has to be translated.  It is for those who report back to the
 cluster.
 
-Sources: ``metadata.uid``, ``metadata.managedFields``, and ``status.loadBalancer`` of Ingress
-and Service.
+Sources: ``metadata.uid``, ``metadata.managedFields``, ``status.loadBalancer`` of Ingress
+and Service, and ``metav1.Condition``.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,31 @@ class Address(NamedTuple):
         return self.ip or self.hostname
 
 
+class Condition(NamedTuple):
+    """One entry of ``status.conditions`` (``metav1.Condition``): what somebody says about an object."""
+
+    type: str
+    status: str = "True"
+    """``True``, ``False`` or ``Unknown``."""
+    reason: str = ""
+    """One word for programs, CamelCase."""
+    message: str = ""
+    generation: int = 0
+    """``observedGeneration``: which desired state this is about; 0 when the object has none."""
+    since: str = ""
+    """``lastTransitionTime``: since when the status is what it is, RFC 3339."""
+
+
+class SeenConditions(NamedTuple):
+    """The conditions of an object as the API server showed them last, and what a write of them needs."""
+
+    conditions: tuple[Condition, ...] = ()
+    generation: int = 0
+    """``metadata.generation``, which counts changes of the desired state."""
+    version: str = ""
+    """``metadata.resourceVersion``: a list is replaced as a whole, so whoever was faster must be seen first."""
+
+
 class ObjectMeta(NamedTuple):
     """What is known of one object by its *uid*."""
 
@@ -30,8 +55,10 @@ class ObjectMeta(NamedTuple):
     external_ips: tuple[str, ...] = ()
     """``spec.externalIPs`` of a Service."""
     writer: str = ""
-    """The field manager that wrote the addresses of an Ingress, all of them when they are
-    several; empty when the object does not say."""
+    """The field manager that wrote the addresses of an Ingress, or the conditions of an object, all
+    of them when they are several; empty when the object does not say."""
+    seen: SeenConditions | None = None
+    """The conditions, for a kind in whose status we write some."""
 
 
 NO_META = ObjectMeta()

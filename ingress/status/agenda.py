@@ -51,10 +51,15 @@ class Agenda(Generic[_K]):
         self._until[key] = until
         heappush(self._later, (until, next(self._numbers), key))
 
-    def recall(self) -> None:
-        """Look at all that was put off now, since the reason may be gone."""
-        self._now.update(dict.fromkeys(self._until))
-        self._later, self._until = [], {}
+    def recall(self, keys: Iterable[_K] | None = None) -> None:
+        """Look at those of *keys* that were put off now, or at all, since the reason may be gone."""
+        if keys is None:
+            self._now.update(dict.fromkeys(self._until))
+            self._later, self._until = [], {}
+            return
+        for key in keys:
+            if self._until.pop(key, None) is not None:
+                self._now[key] = None
 
     def drop(self, key: _K) -> None:
         """Look at *key* no more."""

@@ -1,4 +1,4 @@
-"""A Problem as a Kubernetes Event.  Pure.
+"""An ``Event`` as Kubernetes has it.  Pure.
 
 An Event is named after what it says, about which object: the same problem again is the same
 name, which the API server refuses, so that nobody has to remember what was said.
@@ -16,7 +16,7 @@ from typing import Any
 
 from ingress.cluster.kinds import KINDS
 from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem
+from ingress.model.reports import Event
 from ingress.status.lease import micro_time
 
 REPORTING_CONTROLLER = "txingress"
@@ -32,46 +32,39 @@ _DIGEST_CHARACTERS = 16
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
-def event_key(problem: Problem, uid: str) -> ObjectKey:
-    """Return namespace and name of the Event for *problem* of the object with that *uid*."""
-    told = (
-        problem.kind,
-        problem.namespace,
-        problem.name,
-        uid,
-        problem.reason.value,
-        problem.field,
-        problem.message,
-    )
+def event_key(event: Event) -> ObjectKey:
+    """Return namespace and name of *event*."""
+    key = event.key
+    told = (event.kind, key.namespace, key.name, event.uid, event.reason, event.field, event.message)
     digest = sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:_DIGEST_CHARACTERS]
-    begin = problem.name[:_NAME_CHARACTERS].rstrip(".-")
+    begin = key.name[:_NAME_CHARACTERS].rstrip(".-")
     name = f"{begin}.{digest}" if _SUBDOMAIN.fullmatch(begin) else f"problem.{digest}"
-    return ObjectKey(problem.namespace or "default", name)
+    return ObjectKey(key.namespace or "default", name)
 
 
-def event_object(problem: Problem, uid: str, instance: str, now: datetime) -> dict[str, Any]:
-    """Return the Event for *problem* of the object with that *uid*, as *instance* reports it."""
-    key = event_key(problem, uid)
-    regarding = {"kind": problem.kind, "name": problem.name}
-    version = _api_version(problem.kind)
+def event_object(event: Event, instance: str, now: datetime) -> dict[str, Any]:
+    """Return *event* as the API has it, as *instance* reports it."""
+    key = event_key(event)
+    regarding = {"kind": event.kind, "name": event.key.name}
+    version = _api_version(event.kind)
     if version:
         regarding["apiVersion"] = version
-    if problem.namespace:
-        regarding["namespace"] = problem.namespace
-    if uid:
-        regarding["uid"] = uid
-    if problem.field:
-        regarding["fieldPath"] = problem.field
+    if event.key.namespace:
+        regarding["namespace"] = event.key.namespace
+    if event.uid:
+        regarding["uid"] = event.uid
+    if event.field:
+        regarding["fieldPath"] = event.field
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"namespace": key.namespace, "name": key.name},
         "eventTime": micro_time(now),
-        "type": "Warning",
-        "reason": problem.reason.value,
+        "type": event.type,
+        "reason": event.reason,
         "action": ACTION,
         "note": shortened(
-            f"{problem.field}: {problem.message}" if problem.field else problem.message, MAX_NOTE_BYTES
+            f"{event.field}: {event.message}" if event.field else event.message, MAX_NOTE_BYTES
         ),
         "reportingController": REPORTING_CONTROLLER,
         "reportingInstance": shortened(instance, MAX_INSTANCE_BYTES),

@@ -14,35 +14,39 @@ log = Logger()
 
 
 class Right(StrEnum):
-    """What has to be permitted, and what there is not without it."""
+    """What has to be permitted, and what there is not without it; for statuses see ``write_status``."""
 
     LEAD = "take part in the election (leases: get, create, update); nobody writes statuses and Events"
-    WRITE_STATUS = "write the status of Ingresses (ingresses/status: patch); they show no address"
     COUNT_EVENTS = "count Events (events.k8s.io: patch); how often a problem came is not shown"
     WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/problems"
+
+
+def write_status(objects: str, resource: str, loss: str) -> str:
+    """Return the right to write the status of *objects* of a *resource*, and the *loss* without it."""
+    return f"write the status of {objects} ({resource}: patch); {loss}"
 
 
 class Refusals:
     """Remembers which right was refused."""
 
     def __init__(self) -> None:
-        self._refused: set[Right] = set()
+        self._refused: set[str] = set()
 
-    def refused(self, right: Right, error: KubernetesError) -> None:
+    def refused(self, right: str, error: KubernetesError) -> None:
         """Note that the API server does not permit it."""
         if right not in self._refused:
             self._refused.add(right)
             log.warn(
                 "Not permitted to {right}. Requests are served all the same. The API server says: {words}",
-                right=right.value,
+                right=str(right),
                 words=error.message,
             )
 
-    def granted(self, right: Right) -> None:
+    def granted(self, right: str) -> None:
         """Note that it is permitted."""
         if right in self._refused:
             self._refused.remove(right)
-            log.info("Permitted now to {right}", right=right.value.partition(";")[0])
+            log.info("Permitted now to {right}", right=right.partition(";")[0])
 
 
 def is_forbidden(error: KubernetesError) -> bool:

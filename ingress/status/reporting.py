@@ -6,7 +6,7 @@ the end of the process, and that for a second at most.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from datetime import datetime
 from threading import Thread
 from typing import Any
@@ -21,17 +21,19 @@ from ingress.cluster.api.api_thread import ApiThread, Outcome
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.settings import Reporting
 from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector
-from ingress.status.event_writer import EventWriter
+from ingress.status.events import Events
 from ingress.status.refusals import Refusals
-from ingress.status.status_writer import WRITES_UNDER_WAY, StatusWriter
+from ingress.status.report_writer import Sending
+from ingress.status.statuses import BOUNDS, Statuses
 from ingress.translate.options import TranslateOptions
+from ingress.translate.reports import REPORTED_KINDS, ReportedKind
 
 log = Logger()
 
@@ -63,8 +65,8 @@ class _Parts:
     """What there is from the start on."""
 
     elector: Elector
-    statuses: StatusWriter
-    events: EventWriter
+    statuses: Statuses
+    events: Events
 
 
 class ClusterReporting:
@@ -75,6 +77,7 @@ class ClusterReporting:
     *now* returns the time with its zone, *steady* seconds of a clock that nobody sets, *random* a
     number in [0, 1).  *regained* is called when the API server answers again: the election asks
     it every few seconds, and so is mostly the first to know.  *outage* is shared by all who ask it.
+    *kinds* are those whose status is written.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class ClusterReporting:
         steady: Callable[[], float] = steady_seconds,
         regained: Callable[[], None] = lambda: None,
         outage: Outage | None = None,
+        kinds: Iterable[ReportedKind] = REPORTED_KINDS,
     ) -> None:
         self._reactor = reactor
         self._settings = settings
@@ -108,8 +112,9 @@ class ClusterReporting:
         self._steady = steady
         self._regained = regained
         self._outage = outage
+        self._kinds = tuple(kinds)
         self._election_thread = ApiThread(reactor, connections, "election")
-        self._writing_thread = ApiThread(reactor, connections, "status and Events", WRITES_UNDER_WAY)
+        self._writing_thread = ApiThread(reactor, connections, "status and Events", BOUNDS.under_way)
         self._parts: _Parts | None = None
         self._lease = ObjectKey("", settings.election_id)
 
@@ -121,33 +126,33 @@ class ClusterReporting:
         refusals = Refusals()
         self._metrics.began()
         elector = self._elector(refusals, self._leader_changed)
-        statuses = StatusWriter(
+        sending = Sending(
             self._reactor,
             self._ask_as_leader,
+            terms.write_timeouts,
+            self._steady,
+            self._random,
+            refusals,
+            self._outage,
+        )
+        statuses = Statuses(
+            sending,
             self._state,
             self._settings,
             self._options,
             writer_name(self._lease),
-            timeouts=terms.write_timeouts,
-            steady=self._steady,
-            random=self._random,
-            refusals=refusals,
-            metrics=self._metrics,
-            outage=self._outage,
+            self._metrics,
+            self._now,
+            kinds=self._kinds,
         )
-        events = EventWriter(
-            self._reactor,
-            self._ask_as_leader,
+        statuses.problems_changed(tuple(self._problems), ())
+        events = Events(
+            sending,
             self._problems.keys,
             lambda: self._state().metas,
             self._identity,
-            timeouts=terms.write_timeouts,
-            steady=self._steady,
-            now=self._now,
-            random=self._random,
-            refusals=refusals,
-            metrics=self._metrics,
-            outage=self._outage,
+            self._metrics,
+            self._now,
         )
         self._parts = _Parts(elector, statuses, events)
         elector.start()
@@ -229,7 +234,13 @@ class ClusterReporting:
             self._problems.pop(problem, None)
         self._problems.update(dict.fromkeys(came))
         if self._parts is not None:
+            self._parts.statuses.problems_changed(came, went)
             self._parts.events.problems_changed(came, went)
+
+    def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
+        """Learn of which objects the problems are known as they are now."""
+        if self._parts is not None:
+            self._parts.statuses.translated(objects, changed_since)
 
     def picture(self) -> dict[str, object]:
         """Return what the admin port shows: who leads as far as we know, and what waits to be written."""

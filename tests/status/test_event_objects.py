@@ -10,7 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason
+from ingress.model.reports import Event
 from ingress.status.event_objects import event_key, event_object, shortened
+from ingress.translate.reports import event_of
 from tests.fakes.apiserver.kinds import KindTable
 from tests.fakes.apiserver.validation import check_written
 
@@ -19,9 +21,16 @@ PROBLEM = Problem("Ingress", "shop", "web", Reason.SERVICE_NOT_FOUND, "there is 
 EVENT = KindTable().named("Event")
 
 
+def told(problem: Problem, uid: str = "u-1") -> Event:
+    """What is told of a problem."""
+    event = event_of(problem, uid)
+    assert event is not None, "a matter of the operator"
+    return event
+
+
 def made(problem: Problem = PROBLEM, uid: str = "u-1", instance: str = "pod_1") -> dict[str, Any]:
     """The Event, which the API would take."""
-    event = event_object(problem, uid, instance, NOW)
+    event = event_object(told(problem, uid), instance, NOW)
     check_written(EVENT, event, is_new=True, is_status=False)
     return event
 
@@ -78,17 +87,17 @@ class EventTests(SynchronousTestCase):
     def test_name(self) -> None:
         """The name depends on the object, its uid, the reason, the field and the message, and on nothing else."""
         keys = {
-            event_key(PROBLEM, "u-1"),
-            event_key(PROBLEM, "u-2"),
-            event_key(evolve(PROBLEM, kind="Secret"), "u-1"),
-            event_key(evolve(PROBLEM, namespace="blog"), "u-1"),
-            event_key(evolve(PROBLEM, name="web2"), "u-1"),
-            event_key(evolve(PROBLEM, reason=Reason.INVALID_HOST), "u-1"),
-            event_key(evolve(PROBLEM, field="spec"), "u-1"),
-            event_key(evolve(PROBLEM, message="no"), "u-1"),
+            event_key(told(PROBLEM, "u-1")),
+            event_key(told(PROBLEM, "u-2")),
+            event_key(told(evolve(PROBLEM, kind="Secret"), "u-1")),
+            event_key(told(evolve(PROBLEM, namespace="blog"), "u-1")),
+            event_key(told(evolve(PROBLEM, name="web2"), "u-1")),
+            event_key(told(evolve(PROBLEM, reason=Reason.INVALID_HOST), "u-1")),
+            event_key(told(evolve(PROBLEM, field="spec"), "u-1")),
+            event_key(told(evolve(PROBLEM, message="no"), "u-1")),
         }
         self.assertEqual(len(keys), 8)
-        other = event_object(PROBLEM, "u-1", "another pod", NOW.replace(year=2027))
+        other = event_object(told(PROBLEM), "another pod", NOW.replace(year=2027))
         self.assertEqual(other["metadata"], made()["metadata"])
 
     def test_long_names(self) -> None:

@@ -4,7 +4,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.status.refusals import Refusals, Right, is_forbidden
+from ingress.status.refusals import Refusals, Right, is_forbidden, write_status
 
 FORBIDDEN = KubernetesError(403, "Forbidden", "events is forbidden")
 
@@ -18,7 +18,7 @@ class RefusalsTests(SynchronousTestCase):
         with capturedLogs() as events:
             for _ in range(3):
                 refusals.refused(Right.WRITE_EVENTS, FORBIDDEN)
-            refusals.refused(Right.WRITE_STATUS, FORBIDDEN)
+            refusals.refused(write_status("Ingresses", "ingresses/status", "they show no address"), FORBIDDEN)
         self.assertEqual(len(events), 2)
         self.assertIn("Not permitted to write Events", formatEvent(events[0]))
         self.assertIn("events is forbidden", formatEvent(events[0]))

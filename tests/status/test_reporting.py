@@ -15,7 +15,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api_server import ApiServerSource
-from ingress.cluster.kinds import EVENTS, INGRESS_STATUS, LEASES
+from ingress.cluster.kinds import EVENTS, LEASES, STATUSES
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
@@ -335,7 +335,7 @@ class RightsTests(ReportingCase):
         self.assertEqual(self.server.list("Event")[0]["series"]["count"], 2)
         await replica.stop()
         self.assertEqual(self.refused(), set())
-        granted = {(one.resource, verb) for one in (LEASES, INGRESS_STATUS, EVENTS) for verb in one.verbs}
+        granted = {(one.resource, verb) for one in (LEASES, *STATUSES, EVENTS) for verb in one.verbs}
         self.assertEqual(self.asked(), granted)
 
     async def test_roles(self) -> None:

@@ -34,6 +34,7 @@ from ingress.cluster.api.api_status import (
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
 from ingress.errors import KubernetesError, StartError
+from ingress.model.writes import JSON
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, Configuration
@@ -43,10 +44,6 @@ log = Logger()
 
 _CHUNK_BYTES = 64 * 1024
 _RENEWAL_PAUSE_SECONDS = 10.0
-
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
-"""A patch in which null removes a field and a list replaces a list (RFC 7396)."""
 
 
 def user_agent() -> str:

@@ -1,30 +1,46 @@
-"""The projection of an object's standing: who it is, and which addresses its status has.  Total.
+"""The projection of an object's standing: who it is, and what its status says of what we write there.  Total.
 
 What cannot be read counts as absent, and makes no ``Problem``: a status is written by
 programs, not by the owner of the object.
 
-Sources: ``ObjectMeta.managedFields`` with its ``FieldsV1``, and ``LoadBalancerStatus``.
+Sources: ``ObjectMeta`` with its ``managedFields`` (``FieldsV1``), ``LoadBalancerStatus``, ``metav1.Condition``.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from sys import intern
 
 from ingress.cluster.projecting.fields import RawObject, is_object
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.object_meta import NO_META, Address, Condition, ObjectMeta, SeenConditions
 from ingress.model.objects import Kind
+from ingress.model.writes import StatusField
+from ingress.translate.reports import REPORTED_KINDS
 
 # As many as a status may sensibly hold; a longer one is compared by its beginning.
 _MOST_ADDRESSES = 256
-_PATH_OF_ADDRESSES = ("f:status", "f:loadBalancer", "f:ingress")
+_MOST_CONDITIONS = 64
+
+_FIELDS: Mapping[Kind, StatusField] = {reported.kind: reported.field for reported in REPORTED_KINDS}
 
 
-def meta_of(kind: Kind, raw: RawObject, metadata: RawObject) -> ObjectMeta:
-    """Return the metadata of *raw*, an object of *kind*."""
-    uid = metadata.get("uid")
-    uid = uid if isinstance(uid, str) else ""
-    if kind is Kind.INGRESS:
+def meta_of(
+    kind: Kind, raw: RawObject, metadata: RawObject, fields: Mapping[Kind, StatusField] = _FIELDS
+) -> ObjectMeta:
+    """Return the metadata of *raw*, an object of *kind*; *fields* says what of a status is ours to write."""
+    uid = _text(metadata, "uid")
+    field = fields.get(kind)
+    if field is StatusField.ADDRESSES:
         addresses = _addresses(raw)
-        return ObjectMeta(uid, addresses, (), _writer(metadata) if addresses else "")
+        return ObjectMeta(uid, addresses, (), _writer(metadata, field) if addresses else "")
+    if field is StatusField.CONDITIONS:
+        conditions = _conditions(raw)
+        generation = metadata.get("generation")
+        seen = SeenConditions(
+            conditions,
+            generation if isinstance(generation, int) else 0,
+            _text(metadata, "resourceVersion"),
+        )
+        return ObjectMeta(uid, (), (), _writer(metadata, field) if conditions else "", seen)
     if kind is Kind.SERVICE:
         spec = raw.get("spec")
         ips = spec.get("externalIPs") if is_object(spec) else None
@@ -48,21 +64,47 @@ def _address(entry: RawObject) -> Address:
     return Address(ip if isinstance(ip, str) else "", hostname if isinstance(hostname, str) else "")
 
 
+def _conditions(raw: RawObject) -> tuple[Condition, ...]:
+    status = raw.get("status")
+    entries = status.get("conditions") if is_object(status) else None
+    if not isinstance(entries, list):
+        return ()
+    return tuple(_condition(entry) for entry in entries[:_MOST_CONDITIONS] if is_object(entry))
+
+
+def _condition(entry: RawObject) -> Condition:
+    generation = entry.get("observedGeneration")
+    return Condition(
+        intern(_text(entry, "type")),
+        intern(_text(entry, "status")),
+        intern(_text(entry, "reason")),
+        _text(entry, "message"),
+        generation if isinstance(generation, int) else 0,
+        _text(entry, "lastTransitionTime"),
+    )
+
+
+def _text(raw: RawObject, name: str) -> str:
+    value = raw.get(name)
+    return value if isinstance(value, str) else ""
+
+
 @lru_cache(maxsize=1024)
 def _shared(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
     """Return an equal tuple that was seen before: most Ingresses of a cluster have the same."""
     return addresses
 
 
-def _writer(metadata: RawObject) -> str:
-    """Return the field manager of the addresses, all of them when they are several."""
+def _writer(metadata: RawObject, field: StatusField) -> str:
+    """Return the field manager of *field*, all of them when they are several."""
+    path = tuple(f"f:{step}" for step in field.split("."))
     entries = metadata.get("managedFields")
     found = ""
     for entry in entries if isinstance(entries, list) else ():
         if not is_object(entry):
             continue
         fields: object = entry.get("fieldsV1")
-        for step in _PATH_OF_ADDRESSES:
+        for step in path:
             fields = fields.get(step) if is_object(fields) else None
         name = entry.get("manager")
         if fields is not None and isinstance(name, str) and name not in found.split(", "):

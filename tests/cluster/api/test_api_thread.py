@@ -7,9 +7,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from ingress.cluster.api import api_thread
-from ingress.cluster.api.api_client import JSON, MERGE_PATCH, ApiConnection, ApiRequest
+from ingress.cluster.api.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api.api_thread import WITHHELD, ApiThread, Outcome
 from ingress.errors import KubernetesError
+from ingress.model.writes import JSON, MERGE_PATCH
 from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.faults import Answer, Hang, RawBody
 from tests.fakes.objects import ingress_object, service_object

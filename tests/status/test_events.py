@@ -1,4 +1,4 @@
-"""Tests for ``ingress.status.event_writer``: who is told, how often, and what is not."""
+"""Tests for ``ingress.status.events`` and its writer: who is told, how often, and what is not."""
 
 from datetime import UTC, datetime
 
@@ -13,9 +13,9 @@ from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS
-from ingress.status import event_writer
-from ingress.status.event_writer import EVENTS_AT_ONCE, EVENTS_PER_SECOND, EventWriter
+from ingress.status.events import BOUNDS, MOST_PENDING, Events
 from ingress.status.refusals import Refusals
+from ingress.status.report_writer import Sending
 from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -36,20 +36,20 @@ class EventWriterTests(SynchronousTestCase):
         self.metas: dict[ObjectId, ObjectMeta] = {}
         self.metrics = StatusMetrics()
         self.metrics.began()
-        self.writer = EventWriter(
-            self.clock,
-            self.questions.ask,
+        self.writer = self.make_writer()
+        self.addCleanup(self.check_clean)
+
+    def make_writer(self, most_pending: int = MOST_PENDING) -> Events:
+        """Return a writer with room for so many problems."""
+        return Events(
+            Sending(self.clock, self.questions.ask, (2.0, 3.0), self.clock.seconds, lambda: 0.0, Refusals()),
             lambda: self.present,
             lambda: self.metas,
             "pod_1",
-            timeouts=(2.0, 3.0),
-            steady=self.clock.seconds,
-            now=lambda: NOW,
-            random=lambda: 0.0,
-            refusals=Refusals(),
-            metrics=self.metrics,
+            self.metrics,
+            lambda: NOW,
+            most_pending=most_pending,
         )
-        self.addCleanup(self.check_clean)
 
     def check_clean(self) -> None:
         self.writer.follow()
@@ -161,6 +161,7 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual(self.counts(), [])
         self.again("a")
         self.questions.answer({"series": {"count": 7, "lastObservedTime": "x"}})
+        self.clock.advance(0)
         self.questions.answer()
         self.assertEqual(self.counts(), [None, 8])
 
@@ -172,6 +173,7 @@ class EventWriterTests(SynchronousTestCase):
         self.questions.answer(KNOWN)
         self.clock.advance(0)
         self.questions.answer({"metadata": {}})
+        self.clock.advance(0)
         self.questions.answer()
         self.assertEqual(self.counts(), [None, 2])
 
@@ -258,19 +260,19 @@ class EventWriterTests(SynchronousTestCase):
 
     def test_pace(self) -> None:
         """Many problems are told of at the pace that is meant."""
-        self.present = [problem(f"w{number}") for number in range(EVENTS_AT_ONCE + 20)]
+        self.present = [problem(f"w{number}") for number in range(BOUNDS.at_once + 20)]
         self.writer.lead()
         self.answer_all()
-        self.assertEqual((len(self.told()), self.writer.pending), (EVENTS_AT_ONCE, 20))
+        self.assertEqual((len(self.told()), self.writer.pending), (BOUNDS.at_once, 20))
         for _ in range(20):
-            self.clock.advance(1 / EVENTS_PER_SECOND + 0.001)
+            self.clock.advance(1 / BOUNDS.per_second + 0.001)
             self.questions.answer()
         self.clock.advance(60)
-        self.assertEqual((len(self.told()), self.writer.pending), (EVENTS_AT_ONCE + 20, 0))
+        self.assertEqual((len(self.told()), self.writer.pending), (BOUNDS.at_once + 20, 0))
 
     def test_bound(self) -> None:
         """More problems than there is room for are counted and forgotten."""
-        self.patch(event_writer, "MOST_PENDING", 5)
+        self.writer = self.make_writer(most_pending=5)
         self.present = [problem(f"w{number}") for number in range(8)]
         self.writer.lead()
         self.writer.problems_changed([problem("more")], [])

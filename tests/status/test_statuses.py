@@ -1,9 +1,15 @@
-"""Tests for ``ingress.status.status_writer``: what is written, how often, and what is not."""
+"""Tests for ``ingress.status.statuses`` and its writer: what is written, how often, and what is not."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Store
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
@@ -11,10 +17,12 @@ from ingress.model.object_meta import Address, ObjectMeta
 from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
 from ingress.settings import Reporting
 from ingress.status.refusals import Refusals
-from ingress.status.status_writer import WRITES_AT_ONCE, WRITES_PER_SECOND, WRITES_UNDER_WAY, StatusWriter
+from ingress.status.report_writer import Sending
+from ingress.status.statuses import BOUNDS, Statuses
 from ingress.translate.options import TranslateOptions
 from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, ManyQuestions, Questions
 
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 US = "txingress/ours/ingress-leader"
 SERVICE = ObjectKey("ours", "txingress")
 ONE, TWO = Address("192.0.2.1"), Address("192.0.2.2")
@@ -28,28 +36,27 @@ class WriterCase(SynchronousTestCase):
     """A writer with a store, on a clock."""
 
     settings = Reporting(publish_addresses=(ONE,))
-    most_under_way = 1
+    bounds = evolve(BOUNDS, under_way=1)
 
     def setUp(self) -> None:
         self.clock = Clock()
         self.store = Store()
         self.questions = Questions()
         self.metrics = StatusMetrics()
-        self.writer = StatusWriter(
-            self.clock,
-            self.questions.ask,
+        self.writer = Statuses(
+            Sending(self.clock, self.ask, (2.0, 3.0), self.clock.seconds, lambda: 0.0, Refusals()),
             self.store.state,
             self.settings,
             TranslateOptions(),
             US,
-            timeouts=(2.0, 3.0),
-            most_under_way=self.most_under_way,
-            steady=self.clock.seconds,
-            random=lambda: 0.0,
-            refusals=Refusals(),
-            metrics=self.metrics,
+            self.metrics,
+            lambda: NOW,
+            bounds=self.bounds,
         )
         self.addCleanup(self.check_clean)
+
+    def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        self.questions.ask(request, done)
 
     def check_clean(self) -> None:
         self.writer.follow()
@@ -182,17 +189,17 @@ class WritingTests(WriterCase):
 
     def test_many(self) -> None:
         """Many Ingresses are looked at in portions, and written at the pace that is meant."""
-        count = WRITES_AT_ONCE + 40
+        count = BOUNDS.at_once + 40
         for number in range(count):
             self.put(f"w{number}")
         self.put("right", ONE)
         self.writer.lead()
         self.answer_all()
-        self.assertEqual(len(self.questions.asked), WRITES_AT_ONCE)
+        self.assertEqual(len(self.questions.asked), BOUNDS.at_once)
         # The last one is as it should be, but its turn has not come.
         self.assertEqual(self.writer.pending, 41)
         for _ in range(40):
-            self.turn(1 / WRITES_PER_SECOND + 0.001)
+            self.turn(1 / BOUNDS.per_second + 0.001)
             self.questions.answer()
         self.turn(1)
         self.assertEqual((len(self.questions.asked), self.writer.pending), (count, 0))
@@ -461,12 +468,14 @@ class TroubleTests(WriterCase):
 class ParallelTests(WriterCase):
     """Several writes at a time."""
 
-    most_under_way = WRITES_UNDER_WAY
+    bounds = BOUNDS
 
     def setUp(self) -> None:
         self.many = ManyQuestions()
         super().setUp()
-        self.writer._ask = self.many.ask
+
+    def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        self.many.ask(request, done)
 
     def names(self) -> list[str]:
         return [request.path.split("/")[-2] for request, _ in self.many.open]
@@ -477,12 +486,12 @@ class ParallelTests(WriterCase):
             self.put(f"i{number:02}")
         self.writer.lead()
         self.turn()
-        self.assertEqual(len(self.many.open), WRITES_UNDER_WAY)
+        self.assertEqual(len(self.many.open), BOUNDS.under_way)
         for _ in range(3):
             self.many.answer(5)
         self.turn()
         self.assertEqual(
-            (len(self.many.open), len(self.many.asked)), (WRITES_UNDER_WAY, WRITES_UNDER_WAY + 3)
+            (len(self.many.open), len(self.many.asked)), (BOUNDS.under_way, BOUNDS.under_way + 3)
         )
 
     def test_one_object_at_a_time(self) -> None:
@@ -515,14 +524,14 @@ class ParallelTests(WriterCase):
 
     def test_trouble_of_many(self) -> None:
         """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
-        for number in range(WRITES_UNDER_WAY):
+        for number in range(BOUNDS.under_way):
             self.put(f"i{number}")
         self.writer.lead()
         self.turn()
         while self.many.open:
             self.many.answer(0, UNREACHABLE)
         self.turn(0.6)
-        self.assertEqual(len(self.many.open), WRITES_UNDER_WAY)
+        self.assertEqual(len(self.many.open), BOUNDS.under_way)
 
     def test_refusals_of_many(self) -> None:
         """When the right comes back, all is written within half a minute, however many were refused."""
@@ -533,7 +542,7 @@ class ParallelTests(WriterCase):
             self.turn(1)
             while self.many.open:
                 self.many.answer(0, FORBIDDEN)
-        self.assertLess(len(self.many.asked), 600 / 20 * WRITES_UNDER_WAY + 100)
+        self.assertLess(len(self.many.asked), 600 / 20 * BOUNDS.under_way + 100)
         before = len(self.many.asked)
         for _ in range(30):
             self.turn(1)

@@ -1,0 +1,42 @@
+"""What is to be reported back to the cluster, as plain data.
+
+A ``Report`` is about the state of one object, and replaces the last one.  An ``Event`` is about something that
+happened, and is told once.  Neither knows what the API server has: whether anything has to
+be written is seen when the turn of the object comes (``ingress.status``).
+"""
+
+from attrs import frozen
+
+from ingress.model.object_meta import Address, Condition
+from ingress.model.objects import ObjectId, ObjectKey
+
+
+@frozen
+class Report:
+    """What the status of one object is to say.
+
+    *addresses* are those that we publish, None while they are not known; *conditions* have neither
+    generation nor time.  The status of an object that is not ours is to say none of that.
+    """
+
+    owner: ObjectId
+    is_ours: bool
+    addresses: tuple[Address, ...] | None = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+@frozen
+class Event:
+    """Something that happened to the object *kind* *key*: a *reason* in one word, and what to know about it.
+
+    *uid* tells the object from another one of that name; empty when it is not known.
+    """
+
+    kind: str
+    key: ObjectKey
+    uid: str
+    reason: str
+    message: str
+    field: str = ""
+    type: str = "Warning"
+    """``Warning`` or ``Normal``."""

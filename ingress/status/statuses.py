@@ -1,0 +1,348 @@
+"""What the statuses of objects are to say, and when they rest: the part of ``report_writer`` for statuses.
+
+The agenda holds objects that may have to be written: all of them when we begin to lead, when our
+addresses change or what decides about a whole kind does, else those that changed.
+
+Invariants:
+
+1. Whatever came of the write of an object, it rests before the next one, longer each time that
+   the same is to be written.  So another controller that writes the same object is answered ever
+   more rarely, and what is new is shown soon.
+2. What was written counts until the API server shows something else, so that an object is
+   not written again because its event is late.  What it showed while the write was under way may
+   be newer than the write, and counts more.
+3. Conditions are about the object as it was translated: one that changed waits for its translation.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from datetime import datetime
+from math import inf
+
+from attrs import evolve, frozen
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_thread import Outcome
+from ingress.cluster.api.backoff import Backoff
+from ingress.cluster.store import Changes
+from ingress.errors import KubernetesError
+from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.state import ClusterState
+from ingress.model.writes import StatusField
+from ingress.settings import Reporting
+from ingress.status.addresses import published_addresses
+from ingress.status.refusals import is_forbidden, write_status
+from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
+from ingress.status.status_patches import StatusPatch, patch_for
+from ingress.translate.options import TranslateOptions
+from ingress.translate.reports import REPORTED_KINDS, ReportedKind, report_of
+
+log = Logger()
+
+BOUNDS = Bounds(per_second=200.0, at_once=50, under_way=10)
+"""How many statuses are written."""
+
+# How long an object rests after its first write; doubled by each further one.
+_REST_SECONDS = 1.0
+_REST_CEILING_SECONDS = 30.0
+_REST_FORGOTTEN_SECONDS = 120.0
+
+_GONE = 404
+_OVERTAKEN = 409
+
+
+@frozen
+class _Rest:
+    """After a write of what *shows* something, at a time *since*; the same is not written again before *until*."""
+
+    shows: object
+    backoff: Backoff
+    since: float
+    until: float
+
+    def ends_for(self, shows: object) -> float:
+        return self.until if shows == self.shows else self.since + _REST_SECONDS
+
+
+@frozen
+class _Content:
+    """What a write is about."""
+
+    reported: ReportedKind
+    patch: StatusPatch
+
+
+class Statuses:
+    """Keeps the statuses of all *kinds* as they are to be.
+
+    *state* returns the content of the store; *options* say which objects are ours, *settings* which
+    addresses are to be shown.  *name* is the field manager under which we write, *now* returns the time.
+    """
+
+    def __init__(
+        self,
+        sending: Sending,
+        state: Callable[[], ClusterState],
+        settings: Reporting,
+        options: TranslateOptions,
+        name: str,
+        metrics: StatusMetrics,
+        now: Callable[[], datetime],
+        *,
+        kinds: Iterable[ReportedKind] = REPORTED_KINDS,
+        bounds: Bounds = BOUNDS,
+    ) -> None:
+        self._sending = sending
+        self._state = state
+        self._settings = settings
+        self._options = options
+        self._name = name
+        self._metrics = metrics
+        self._now = now
+        self._kinds = {reported.kind: reported for reported in kinds}
+        names = " and ".join(reported.plural for reported in self._kinds.values())
+        self._writer: ReportWriter[ObjectId, _Content] = ReportWriter(
+            self, sending, bounds, f"status of {names}", "does not take it, this is tried again"
+        )
+        # Objects that were ours when they were last looked at.
+        self._ours: set[ObjectId] = set()
+        # What the API server has since we wrote, until it shows something else.
+        self._written: dict[ObjectId, ObjectMeta] = {}
+        self._rests: dict[ObjectId, _Rest] = {}
+        # The problems of objects with conditions, and those objects that changed since they were translated.
+        self._problems: dict[ObjectId, dict[Problem, None]] = {}
+        self._untranslated: set[ObjectId] = set()
+        self._published: tuple[Address, ...] | None = None
+        self._is_service_missing = False
+        self._counts: Counter[str] = Counter()
+        # There when the addresses are to be removed; fires when they are.
+        self._cleared: Deferred[None] | None = None
+
+    @property
+    def pending(self) -> int:
+        """How many objects are to be looked at."""
+        return self._writer.pending
+
+    def clear(self) -> Deferred[None]:
+        """From now on remove our addresses instead of showing them; fires when none is left, if we lead so long."""
+        self._cleared = Deferred()
+        return self._cleared
+
+    def lead(self) -> None:
+        """Begin: everything is looked at."""
+        self._find_addresses()
+        self._writer.lead(self._everything())
+
+    def follow(self) -> None:
+        """Cease, and forget everything: others may write from now on."""
+        self._ours, self._written, self._rests = set(), {}, {}
+        self._writer.follow()
+
+    def objects_changed(self, changes: Changes) -> None:
+        """Look at what may have to be written by these changes."""
+        self._untranslated.update(
+            object_id for object_id in changes.objects if self._has_conditions(object_id[0])
+        )
+        if not self._writer.is_leading:
+            return
+        for object_id in changes.metas:
+            self._written.pop(object_id, None)
+            self._writer.overtake(object_id)
+        changed = (*changes.objects, *changes.metas)
+        if any(self._decides(kind, key) for kind, key in changed):
+            self._find_addresses()
+            self._writer.look_at_all(self._everything())
+        else:
+            self._writer.look_at(object_id for object_id in changed if object_id[0] in self._kinds)
+
+    def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
+        """Look at the objects with conditions that have other problems now."""
+        changed: dict[ObjectId, None] = {}
+        for object_id, problem in self._with_conditions(went):
+            known = self._problems.get(object_id, {})
+            known.pop(problem, None)
+            if not known:
+                self._problems.pop(object_id, None)
+            changed[object_id] = None
+        for object_id, problem in self._with_conditions(came):
+            self._problems.setdefault(object_id, {})[problem] = None
+            changed[object_id] = None
+        if changed and self._writer.is_leading:
+            self._writer.look_at(changed)
+
+    def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
+        """Look at those of *objects* with conditions: their problems are known as they are now.
+
+        That is so for all but those that *changed_since*.
+        """
+        if not self._untranslated:
+            return
+        known = [one for one in objects if one in self._untranslated and one not in changed_since]
+        self._untranslated.difference_update(known)
+        if self._writer.is_leading:
+            self._writer.look_at(known)
+
+    def _everything(self) -> Iterator[ObjectId]:
+        state = self._state()
+        for reported in self._kinds.values():
+            for key in reported.keys(state):
+                yield reported.kind, key
+
+    def _find_addresses(self) -> None:
+        """See what our addresses are; the operator is told, once, that the Service to take them from is not there."""
+        self._published = published_addresses(self._settings, self._state())
+        service = self._settings.publish_service
+        is_missing = self._published is None and service is not None
+        if is_missing and not self._is_service_missing:
+            log.warn(
+                "--publish-service: there is no Service {service}, so the statuses of Ingresses stay as they are",
+                service=str(service),
+            )
+        self._is_service_missing = is_missing
+
+    def _decides(self, kind: Kind, key: ObjectKey) -> bool:
+        """Whether an object may matter to what all statuses are to say."""
+        if kind is Kind.SERVICE and key == self._settings.publish_service:
+            return True
+        return any(kind in reported.decided_by for reported in self._kinds.values())
+
+    def _has_conditions(self, kind: Kind) -> bool:
+        reported = self._kinds.get(kind)
+        return reported is not None and reported.field is StatusField.CONDITIONS
+
+    def _with_conditions(self, problems: Sequence[Problem]) -> Iterator[tuple[ObjectId, Problem]]:
+        kinds: dict[str, Kind] = {kind: kind for kind in self._kinds if self._has_conditions(kind)}
+        if kinds:
+            for problem in problems:
+                if problem.kind in kinds:
+                    yield (kinds[problem.kind], ObjectKey(problem.namespace, problem.name)), problem
+
+    # -- what the writer asks
+
+    def write(self, object_id: ObjectId) -> Write[_Content] | None:
+        """Return what to write for one object, None for nothing."""
+        kind, key = object_id
+        reported, state = self._kinds[kind], self._state()
+        if object_id in self._untranslated:
+            return None
+        report = report_of(
+            reported, key, state, self._options, self._published, self._problems.get(object_id, {})
+        )
+        if report is None:
+            self._forget(object_id)
+            return None
+        was_ours = object_id in self._ours
+        if self._cleared is not None:
+            if reported.field is not StatusField.ADDRESSES:
+                return None
+            was_ours = was_ours or report.is_ours
+            report = evolve(report, is_ours=False)
+        patch = patch_for(
+            report,
+            reported.field,
+            self._written.get(object_id) or state.metas.get(object_id, NO_META),
+            (rule.type for rule in reported.conditions),
+            self._name,
+            self._now(),
+            was_ours=was_ours,
+        )
+        if report.is_ours:
+            self._ours.add(object_id)
+        elif patch is None:
+            self._ours.discard(object_id)
+        return None if patch is None else self._request(object_id, reported, patch)
+
+    def _request(self, object_id: ObjectId, reported: ReportedKind, patch: StatusPatch) -> Write[_Content]:
+        key, place = object_id[1], reported.write
+        rest = self._rests.get(object_id)
+        return Write(
+            ApiRequest(
+                "PATCH",
+                place.path(key.namespace, key.name),
+                (("fieldManager", self._name),),
+                patch.body,
+                place.media_type,
+                self._sending.timeouts,
+                wants_answer=False,
+            ),
+            key.namespace,
+            str(key),
+            write_status(reported.plural, place.resource, reported.loss),
+            _Content(reported, patch),
+            not_before=-inf if rest is None else rest.ends_for(patch.shows),
+            # Its end is on the way here, or what somebody else wrote is.
+            answers=frozenset({_GONE, _OVERTAKEN}),
+        )
+
+    def count(self, write: Write[_Content], outcome: Outcome) -> None:
+        """Count a status that was written, or was not."""
+        if not isinstance(outcome, KubernetesError):
+            self._metrics.status_written("ok")
+            self._counts[write.content.reported.plural] += 1
+        elif outcome.status not in write.answers:
+            self._metrics.status_written("failed")
+
+    def answered(
+        self, object_id: ObjectId, write: Write[_Content], outcome: Outcome, *, is_overtaken: bool
+    ) -> bool:
+        """Note that an object was written, or that it is not what we take it for."""
+        patch = write.content.patch
+        self._rest(object_id, patch)
+        if isinstance(outcome, KubernetesError):
+            return True
+        if not is_overtaken:
+            self._written[object_id] = patch.after
+        if patch.is_removal:
+            self._ours.discard(object_id)
+        return False
+
+    def failed(self, object_id: ObjectId, write: Write[_Content], error: KubernetesError) -> float:
+        """Let an object rest that the API server does not take."""
+        if not is_forbidden(error):
+            self._rest(object_id, write.content.patch, error.retry_after_seconds or 0.0)
+        return self._sending.steady()
+
+    def settled(self, *, is_all: bool) -> None:
+        """Say what was written since all was last as it should be."""
+        counts, self._counts = self._counts, Counter()
+        if self._cleared is not None and is_all and not self._cleared.called:
+            log.info("Removed the addresses of {count} Ingresses", count=counts.total())
+            counts.clear()
+            self._cleared.callback(None)
+        now = self._sending.steady()
+        self._rests = {
+            object_id: rest
+            for object_id, rest in self._rests.items()
+            if now - rest.until < _REST_FORGOTTEN_SECONDS
+        }
+        if counts:
+            log.info(
+                "Wrote the status of {what}; the address of those served is {addresses}",
+                what=" and ".join(f"{count} {plural}" for plural, count in counts.items()),
+                addresses=", ".join(map(str, self._published or ())) or "not known",
+            )
+
+    def _forget(self, object_id: ObjectId) -> None:
+        self._ours.discard(object_id)
+        self._written.pop(object_id, None)
+        self._rests.pop(object_id, None)
+
+    def _rest(self, object_id: ObjectId, patch: StatusPatch, at_least: float = 0.0) -> None:
+        rest = self._rests.get(object_id)
+        if rest is not None and rest.shows == patch.shows:
+            backoff = rest.backoff
+        else:
+            backoff = Backoff(
+                self._sending.steady,
+                self._sending.random,
+                first_seconds=_REST_SECONDS,
+                ceiling_seconds=_REST_CEILING_SECONDS,
+                forget_after_seconds=_REST_FORGOTTEN_SECONDS,
+            )
+        now = self._sending.steady()
+        self._rests[object_id] = _Rest(patch.shows, backoff, now, now + backoff.failed(at_least))

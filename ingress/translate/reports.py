@@ -1,0 +1,124 @@
+"""What is to be reported about objects: made of the objects, their problems and our addresses.  Pure.
+
+Each kind of object whose status is ours to write has a row here: where its status is and which
+part of it is ours, which objects of the kind are ours, and what its conditions are made of.
+A kind with conditions needs no more than its row.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from attrs import Factory, frozen
+
+from ingress.model.object_meta import Address, Condition
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.reports import Event, Report
+from ingress.model.state import ClusterState
+from ingress.model.writes import KindWrite, StatusField
+from ingress.translate.classes import judge_class
+from ingress.translate.options import TranslateOptions
+
+MOST_MESSAGE_CHARACTERS = 32768
+"""What the API allows in the message of a condition."""
+
+
+@frozen
+class ConditionRule:
+    """A condition that holds, by *reason*, unless there is a problem for one of the reasons in *broken_by*.
+
+    These have the words that the API of the kind wants for them.  Of several the first in the order of
+    *broken_by* is the reason, and all are in the message.
+    """
+
+    type: str
+    reason: str
+    broken_by: Mapping[Reason, str] = Factory(dict)
+
+
+@frozen
+class ReportedKind:
+    """How objects of a kind say what became of them.
+
+    *plural* and *loss* are for the log: what the objects are called, and what they lack when nothing
+    may be written.  *keys* gives those that there are, and *is_ours* judges one, None when there is
+    no such object.  Of changes of an object of the kinds *decided_by*, all are looked at.
+    """
+
+    kind: Kind
+    plural: str
+    loss: str
+    write: KindWrite
+    field: StatusField
+    keys: Callable[[ClusterState], Iterable[ObjectKey]]
+    is_ours: Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]
+    decided_by: frozenset[Kind] = frozenset()
+    conditions: tuple[ConditionRule, ...] = ()
+
+
+def report_of(
+    reported: ReportedKind,
+    key: ObjectKey,
+    state: ClusterState,
+    options: TranslateOptions,
+    addresses: tuple[Address, ...] | None,
+    problems: Collection[Problem],
+) -> Report | None:
+    """Return what the status of an object is to say, None when there is no such object.
+
+    *addresses* are those that we publish, *problems* those of the object.
+    """
+    is_ours = reported.is_ours(key, state, options)
+    if is_ours is None:
+        return None
+    if reported.field is StatusField.ADDRESSES:
+        return Report((reported.kind, key), is_ours, addresses)
+    return Report((reported.kind, key), is_ours, (), conditions_of(reported.conditions, problems))
+
+
+def conditions_of(rules: Iterable[ConditionRule], problems: Collection[Problem]) -> tuple[Condition, ...]:
+    """Return the conditions that *rules* make of the *problems* of one object."""
+    return tuple(_condition(rule, problems) for rule in rules)
+
+
+def _condition(rule: ConditionRule, problems: Collection[Problem]) -> Condition:
+    order = list(rule.broken_by)
+    broken = sorted(
+        (problem for problem in problems if problem.reason in rule.broken_by),
+        key=lambda problem: (order.index(problem.reason), problem),
+    )
+    if not broken:
+        return Condition(rule.type, "True", rule.reason)
+    words = (
+        f"{problem.field}: {problem.message}" if problem.field else problem.message for problem in broken
+    )
+    message = "; ".join(words)
+    if len(message) > MOST_MESSAGE_CHARACTERS:
+        message = message[: MOST_MESSAGE_CHARACTERS - 3] + "..."
+    return Condition(rule.type, "False", rule.broken_by[broken[0].reason], message)
+
+
+def event_of(problem: Problem, uid: str) -> Event | None:
+    """Return what is told of *problem* to those who look at its object; None when that is the operator's matter."""
+    if problem.is_the_operators:
+        return None
+    key = ObjectKey(problem.namespace, problem.name)
+    return Event(problem.kind, key, uid, problem.reason.value, problem.message, problem.field)
+
+
+def _is_our_ingress(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
+    ingress = state.ingresses.get(key)
+    return None if ingress is None else judge_class(ingress, state, options).is_ours
+
+
+INGRESS = ReportedKind(
+    Kind.INGRESS,
+    "Ingresses",
+    "they show no address",
+    KindWrite("networking.k8s.io", "v1", "ingresses", ("patch",), "status"),
+    StatusField.ADDRESSES,
+    keys=lambda state: state.ingresses,
+    is_ours=_is_our_ingress,
+    decided_by=frozenset({Kind.INGRESS_CLASS}),
+)
+
+REPORTED_KINDS: tuple[ReportedKind, ...] = (INGRESS,)
