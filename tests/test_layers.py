@@ -53,7 +53,8 @@ PURE = (
 )
 # What decides in a room that otherwise talks to somebody.
 PURE_MODULES = frozenset(
-    f"ingress.status.{name}" for name in ("addresses", "agenda", "election", "event_objects", "lease")
+    f"ingress.status.{name}"
+    for name in ("addresses", "agenda", "election", "event_objects", "lease", "status_patches")
 )
 IMPURE_MODULES = (
     "twisted",

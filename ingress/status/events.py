@@ -13,6 +13,7 @@ there is; one that a new leader only found is not, since it has been there all t
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import cast
 
 from attrs import evolve, frozen
 
@@ -124,8 +125,9 @@ class Events:
 
     def write(self, problem: Problem) -> Write[_Content] | None:
         """Return what tells of *problem*, or counts it; None when that was done."""
-        uid = self._metas().get((Kind(problem.kind), ObjectKey(problem.namespace, problem.name)), NO_META).uid
-        event = event_of(problem, uid)
+        # A kind is found by its name, too.
+        object_id = (cast("Kind", problem.kind), ObjectKey(problem.namespace, problem.name))
+        event = event_of(problem, self._metas().get(object_id, NO_META).uid)
         if event is None:
             return None
         key = event_key(event)

@@ -12,6 +12,7 @@ from twisted.trial.unittest import TestCase
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
 from ingress.cluster.api.credentials import CredentialSource
+from tests.fakes.apiserver.kinds import KindTable
 from tests.fakes.apiserver.server import ApiServer
 
 T = TypeVar("T")
@@ -40,9 +41,10 @@ class ApiServerTestCase(TestCase):
 
     timeout = 20
     tls = False
+    kinds = KindTable()
 
     def setUp(self) -> Deferred[None]:  # type: ignore[override]
-        self.server = ApiServer(reactor, tls=self.tls)
+        self.server = ApiServer(reactor, tls=self.tls, kinds=self.kinds)
         self.kubeconfig = Path(self.mktemp())
         return Deferred.fromCoroutine(self._listen())
 

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tests.fakes.apiserver.statuses import UnknownGroupError, not_found_path
 
@@ -84,7 +84,7 @@ KINDS: tuple[ResourceType, ...] = (
 class KindTable:
     """Finds rows of the table by path, by object and by name."""
 
-    rows: tuple[ResourceType, ...] = field(default=KINDS, converter=tuple)
+    rows: tuple[ResourceType, ...] = KINDS
 
     def __iter__(self) -> Iterator[ResourceType]:
         return iter(self.rows)
