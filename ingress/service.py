@@ -78,7 +78,7 @@ def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
     if settings.manifests:
         return ManifestSource(
             settings.manifests,
-            settings.annotations_prefix,
+            settings.translate.annotations_prefix,
             settings.namespaces,
             reactor.callFromThread,
             reactor,
@@ -90,7 +90,7 @@ def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
         server=settings.server,
         namespaces=settings.namespaces,
         options=translate_options(settings),
-        watch_secrets=settings.watch_secrets,
+        watch_secrets=settings.secret_mode == "watch",
         secret_selector=settings.secret_field_selector,
         single_service=settings.reporting.publish_service,
         metrics=metrics.watch,
@@ -126,26 +126,12 @@ def reporting_of(
 
 
 def translate_options(settings: Settings) -> TranslateOptions:
-    """Return the part of *settings* that translation needs."""
-    return TranslateOptions(
-        ingress_class=settings.ingress_class,
-        controller_class=settings.controller_class,
-        watch_without_class=settings.watch_without_class,
-        shared_hosts=settings.shared_hosts,
-        annotations_prefix=settings.annotations_prefix,
-        default_backend_service=settings.default_backend_service,
-        default_ssl_certificate=settings.default_ssl_certificate,
-        ssl_redirect=settings.ssl_redirect,
-        force_ssl_redirect=settings.force_ssl_redirect,
-        strict_transport=settings.strict_transport,
-        allow_external_name=settings.allow_external_name,
-        service_upstream=settings.service_upstream,
+    """Return what translation needs: its part of *settings*, and what follows from others."""
+    watches_secrets = settings.secret_mode == "watch" and not settings.manifests
+    return evolve(
+        settings.translate,
         https_port=port_of(settings.https[0]) or 443,
-        ssl_passthrough=settings.ssl_passthrough,
-        manual_endpoints=settings.endpoints,
-        secret_selector=""
-        if settings.manifests or not settings.watch_secrets
-        else settings.secret_field_selector,
+        secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
     )
 
@@ -198,7 +184,7 @@ class IngressService(Service):
             rules, yielding = AddressRules(source.addresses), source.yielding
         groups = usable_groups(settings.tls_groups)
         self._network = network_for(reactor, settings.use_epoll, rules, yielding, UpstreamContexts(groups))
-        limits = settings.limits
+        serving, limits = settings.serving, settings.serving.limits
         self._pool = UpstreamPool(
             self._network.connect,
             self._deadlines,
@@ -212,8 +198,8 @@ class IngressService(Service):
             self._deadlines,
             self._metrics,
             random,
-            Balancing(settings.load_balance),
-            settings.slow_start_seconds,
+            Balancing(serving.load_balance),
+            serving.slow_start_seconds,
         )
         self._resource = IngressProxyResource(reactor, rotations)
         self._site = ProxySite(
@@ -221,11 +207,11 @@ class IngressService(Service):
             resource=self._resource,
             pool=self._pool,
             deadlines=self._deadlines,
-            replies=Replies(settings.not_found_page),
+            replies=Replies(serving.not_found_page),
             access_log=self._access_log,
             metrics=self._metrics,
             random=random,
-            trusted_proxies=TrustedProxies(settings.trusted_proxies),
+            trusted_proxies=TrustedProxies(serving.trusted_proxies),
             limits=limits,
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
             sessions=SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge),
@@ -240,8 +226,14 @@ class IngressService(Service):
         )
         store = Store()
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
-        judged = endpoint_rules(settings, source.endpoints if isinstance(source, ApiServerSource) else tuple)
-        options = evolve(translate_options(settings), endpoint_rules=judged)
+        options = translate_options(settings)
+        judged = endpoint_rules(
+            settings.listeners,
+            options.endpoint_networks,
+            source.endpoints if isinstance(source, ApiServerSource) else tuple,
+            allows_local=options.from_manifests,
+        )
+        options = evolve(options, endpoint_rules=judged)
         self._controller = Controller(
             store, options, self._publish, reactor, self._metrics, _now, self._reporting
         )
@@ -311,7 +303,7 @@ class IngressService(Service):
         listening += [(description, self._contexts) for description in self._settings.https]
         rules = ConnectionStartRules(
             load_balancers=self._site.trusted_proxies if self._settings.use_proxy_protocol else None,
-            passes_tls=self._settings.ssl_passthrough,
+            passes_tls=self._settings.translate.ssl_passthrough,
         )
         for description, contexts in listening:
             self._ports.append(await self._network.listen(description, self._site, contexts, rules))
@@ -360,11 +352,11 @@ class IngressService(Service):
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
-            delay = self._settings.shutdown_delay_seconds
+            delay = self._settings.serving.shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
         for port in self._ports:
             await maybeDeferred(port.stopListening)
-        await self._wait(self._site.drain(), self._settings.shutdown_grace_seconds)
+        await self._wait(self._site.drain(), self._settings.serving.shutdown_grace_seconds)
         self._site.abort()
         self._expiry.stop()
         self._controller.stop()

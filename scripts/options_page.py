@@ -1,19 +1,21 @@
-"""Print ``docs/options.md``, made from the options themselves.
+"""Print ``docs/options.md``, made from the table of options.
 
 ``python -m scripts.options_page > docs/options.md`` brings the page into step
-after a change of ``ingress.tap.Options``; a test says when that is due.
+after a change of the table; a test says when that is due.
 """
 
 import sys
 from collections.abc import Iterator
 
-from ingress.tap import DescribedOption, Options
+from ingress.options.help import ABOUT, INTRODUCTION
+from ingress.options.option import Option
+from ingress.options.table import GROUPS
 
 _HEAD = """\
 # Options
 
 The options of `twistd ingress`, as `twistd ingress --help` shows them. This page is made by
-`python -m scripts.options_page`; edit the options instead.
+`python -m scripts.options_page`; edit `ingress/options/table.py` instead.
 
 A listener description is a Twisted endpoint description: `tcp:80` is port 80 of all IPv4 addresses,
 `tcp:8080:interface=127.0.0.1` port 8080 of one of them, `tcp6:80` port 80 of all IPv6 addresses and of no
@@ -24,24 +26,30 @@ error and status 1.
 
 def options_page() -> str:
     """Return the whole page, with a table for each group of options."""
-    return "".join(_parts(Options()))
+    return "".join(_parts())
 
 
-def _parts(options: Options) -> Iterator[str]:
+def _parts() -> Iterator[str]:
     yield _HEAD
-    yield f"\n{options.longdesc}\n"
-    for title, group in options.described():
-        yield f"\n## {title}\n\n| Option | Default | Meaning |\n|---|---|---|\n"
-        for option in group:
-            yield _row(option)
+    yield f"\n{INTRODUCTION}\n"
+    for title, group in GROUPS:
+        yield _title(title)
+        yield from map(_row, group)
+    yield _title("About")
+    for name, meaning in ABOUT.items():
+        yield f"| `--{name}` |  | {meaning} |\n"
 
 
-def _row(option: DescribedOption) -> str:
+def _title(title: str) -> str:
+    return f"\n## {title}\n\n| Option | Default | Meaning |\n|---|---|---|\n"
+
+
+def _row(option: Option) -> str:
     equals = f"={option.value}" if option.value else ""
     default = f"`{option.default}`" if option.default else ""
     repeatable = " Repeatable." if option.repeatable else ""
     # An asterisk would begin emphasis, and a bar the next cell.
-    meaning = option.text.replace("*", "\\*").replace("|", "\\|")
+    meaning = option.help.replace("*", "\\*").replace("|", "\\|")
     return f"| `--{option.name}{equals}` | {default} | {meaning}{repeatable} |\n"
 
 

@@ -20,7 +20,7 @@ from ingress.controller import (
     Controller,
 )
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import (
     ClusterObject,
@@ -44,7 +44,6 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
-from ingress.settings import ManualEndpoint
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot

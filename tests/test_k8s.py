@@ -184,7 +184,7 @@ class PodTestCase(SynchronousTestCase):
         self.assertTrue(settings.admin.endswith(":interface=127.0.0.1"))
         self.assertNotIn(int(settings.admin.split(":")[1]), ports.values())
 
-        stopping = settings.shutdown_delay_seconds + settings.shutdown_grace_seconds
+        stopping = settings.serving.shutdown_delay_seconds + settings.serving.shutdown_grace_seconds
         self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], stopping + STOP_MARGIN_SECONDS)
 
 
@@ -286,8 +286,8 @@ class FileTests(PodTestCase):
         """The IngressClass that is shipped is the one that the controller serves by default."""
         (shipped,) = (one for _, one in raw() if one["kind"] == "IngressClass")
         settings = Settings()
-        self.assertEqual(shipped["metadata"]["name"], settings.ingress_class)
-        self.assertEqual(shipped["spec"]["controller"], settings.controller_class)
+        self.assertEqual(shipped["metadata"]["name"], settings.translate.ingress_class)
+        self.assertEqual(shipped["spec"]["controller"], settings.translate.controller_class)
 
     def test_image_is_this_version(self) -> None:
         """The tag of the image is the version of the package, everywhere."""
@@ -316,7 +316,7 @@ class FileTests(PodTestCase):
         found = [one["spec"] for one in examples if one["kind"] == "Ingress"]
         self.assertEqual(len(found), 2)
         for spec in found:
-            self.assertEqual(spec["ingressClassName"], Settings().ingress_class)
+            self.assertEqual(spec["ingressClassName"], Settings().translate.ingress_class)
             backend = spec["rules"][0]["http"]["paths"][0]["backend"]["service"]
             self.assertEqual(backend["name"], service["metadata"]["name"])
             self.assertEqual(backend["port"]["name"], service["spec"]["ports"][0]["name"])

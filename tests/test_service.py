@@ -14,6 +14,7 @@ from ingress.cluster.source import Sink
 from ingress.errors import StartError
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Algorithm
+from ingress.model.serving import ServingSettings
 from ingress.service import IngressService, translate_options
 from ingress.settings import Settings
 
@@ -176,7 +177,9 @@ class StartTests(ServiceCase):
     def test_balancing_is_what_the_operator_chose(self) -> None:
         """``--load-balance`` and ``--slow-start`` decide how requests are shared where no Ingress says so."""
         settings = Settings(
-            access_log=self.mktemp(), use_epoll=False, load_balance=Algorithm.EWMA, slow_start_seconds=5.0
+            access_log=self.mktemp(),
+            use_epoll=False,
+            serving=ServingSettings(load_balance=Algorithm.EWMA, slow_start_seconds=5.0),
         )
         rotations = self.make(settings=settings)._resource._make_rotations
         rotation = rotations.make(BackendReference("shop", "web", 80), ())

@@ -13,12 +13,16 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import tap
-from ingress.cli.option_values import MAX_PAGE_BYTES
-from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
-from ingress.settings import ManualEndpoint, Settings
+from ingress.model.serving import ServingSettings
+from ingress.options.help import ABOUT
+from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.options.values import MAX_PAGE_BYTES
+from ingress.settings import Settings
 from ingress.tap import Options, makeService
+from ingress.translate.options import TranslateOptions
 
 PROJECT = Path(__file__).parent.parent
 PROCESS_TIMEOUT_SECONDS = 60
@@ -88,27 +92,31 @@ class SettingsTests(SynchronousTestCase):
                 context="kind-test",
                 server="https://[::1]:6443/prefix",
                 namespaces=("web", "shop"),
-                watch_secrets=False,
+                secret_mode="get",
                 secret_field_selector="type!=helm.sh/release.v1",
-                ingress_class="edge",
-                controller_class="example.com/edge",
-                watch_without_class=True,
-                shared_hosts=True,
-                annotations_prefix="ingress.example.com",
-                default_backend_service=BackendReference("web", "fallback"),
-                default_ssl_certificate=ObjectKey("web", "edge.tls"),
                 tls_min_version="1.3",
                 tls_groups="X25519:P-256",
                 strict_sni=True,
-                not_found_page=b"<p>nothing here</p>",
-                allow_external_name=True,
-                service_upstream=True,
-                endpoint_networks=("127.0.0.0/8", "fd00::1/128"),
-                load_balance=Algorithm.LEAST_REQUESTS,
-                slow_start_seconds=30.0,
                 access_log="/var/log/access.log",
-                shutdown_delay_seconds=0.0,
-                shutdown_grace_seconds=2.5,
+                translate=TranslateOptions(
+                    ingress_class="edge",
+                    controller_class="example.com/edge",
+                    watch_without_class=True,
+                    shared_hosts=True,
+                    annotations_prefix="ingress.example.com",
+                    default_backend_service=BackendReference("web", "fallback"),
+                    default_ssl_certificate=ObjectKey("web", "edge.tls"),
+                    allow_external_name=True,
+                    service_upstream=True,
+                    endpoint_networks=("127.0.0.0/8", "fd00::1/128"),
+                ),
+                serving=ServingSettings(
+                    not_found_page=b"<p>nothing here</p>",
+                    load_balance=Algorithm.LEAST_REQUESTS,
+                    slow_start_seconds=30.0,
+                    shutdown_delay_seconds=0.0,
+                    shutdown_grace_seconds=2.5,
+                ),
             ),
         )
 
@@ -123,7 +131,7 @@ class SettingsTests(SynchronousTestCase):
         )
         self.assertEqual(settings.manifests, (directory, file))
         self.assertEqual(
-            settings.endpoints,
+            settings.translate.manual_endpoints,
             (
                 ManualEndpoint(None, "", Endpoint("127.0.0.1", 1)),
                 ManualEndpoint(ObjectKey("a", "b"), "", Endpoint("c", 2)),
@@ -133,15 +141,17 @@ class SettingsTests(SynchronousTestCase):
     def test_before_the_protocol(self) -> None:
         """PROXY headers and passthrough are off unless asked for."""
         usual = settings_of()
-        self.assertEqual((usual.use_proxy_protocol, usual.ssl_passthrough), (False, False))
+        self.assertEqual((usual.use_proxy_protocol, usual.translate.ssl_passthrough), (False, False))
         settings = settings_of(
             "--use-proxy-protocol", "--trusted-proxies=10.0.0.0/8", "--enable-ssl-passthrough"
         )
-        self.assertEqual((settings.use_proxy_protocol, settings.ssl_passthrough), (True, True))
+        self.assertEqual((settings.use_proxy_protocol, settings.translate.ssl_passthrough), (True, True))
 
     def test_last_one_counts(self) -> None:
         """Of an option that is no list, the last one counts."""
-        self.assertEqual(settings_of("--shutdown-delay=1", "--shutdown-delay=2").shutdown_delay_seconds, 2)
+        self.assertEqual(
+            settings_of("--shutdown-delay=1", "--shutdown-delay=2").serving.shutdown_delay_seconds, 2
+        )
 
     def test_two_parsers(self) -> None:
         """What one command line lists does not leak into the next."""
@@ -152,7 +162,7 @@ class SettingsTests(SynchronousTestCase):
         """A page of just 1 MiB is taken."""
         path = self.mktemp()
         Path(path).write_bytes(b"x" * MAX_PAGE_BYTES)
-        page = settings_of(f"--404-page={path}").not_found_page
+        page = settings_of(f"--404-page={path}").serving.not_found_page
         assert page is not None
         self.assertEqual(len(page), MAX_PAGE_BYTES)
 
@@ -261,21 +271,17 @@ class HelpTests(SynchronousTestCase):
         return output.getvalue()
 
     def test_every_option_once(self) -> None:
-        """The help shows every option, and each of them once."""
-        options = Options()
-        shown = [option.name for _, group in options.described() for option in group]
-        self.assertEqual(sorted(shown), sorted(name.rstrip("=") for name in options.longOpt))
+        """The help shows every option, and each of them once; other spellings are taken and not shown."""
+        self.assertEqual(sorted(name.rstrip("=") for name in Options().longOpt), sorted([*SPELLINGS, *ABOUT]))
         lines = self.printed("--help").splitlines()
-        for name in shown:
-            matching = [line for line in lines if line.partition("=")[0] == f"  --{name}"]
-            self.assertEqual(len(matching), 1, name)
+        shown = [line.partition("=")[0].strip() for line in lines if line.startswith("  --")]
+        self.assertEqual(shown, [f"--{name}" for name in (*OPTIONS, *ABOUT)])
 
     def test_value_shown(self) -> None:
         """Exactly the options that take a value are shown with one."""
-        options = Options()
-        for _, group in options.described():
-            for option in group:
-                self.assertEqual(f"{option.name}=" in options.longOpt, bool(option.value), option.name)
+        taking = Options().longOpt
+        for spelling, option in SPELLINGS.items():
+            self.assertEqual(f"{spelling}=" in taking, bool(option.value), spelling)
 
     def test_defaults_shown(self) -> None:
         """Defaults are shown as they would be written."""

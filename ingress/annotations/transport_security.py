@@ -10,7 +10,7 @@ host without a valid certificate for it says nothing: browsers would let nobody 
 from attrs import frozen
 
 from ingress.annotations.redirects import CertifiedHosts
-from ingress.settings import StrictTransport
+from ingress.model.strict_transport import StrictTransport
 
 
 def transport_security_line(strict: StrictTransport | None) -> bytes:

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.writes import KindWrite
-from ingress.settings import Settings
+from ingress.translate.options import SECRET_SELECTOR
 from ingress.translate.reports import REPORTED_KINDS
 
 
@@ -62,7 +62,7 @@ KINDS: Mapping[Kind, KindRead] = {
             "v1",
             "secrets",
             optional=True,
-            field_selector=Settings().secret_field_selector,
+            field_selector=SECRET_SELECTOR,
             verbs=("get", "list", "watch"),
         ),
     )

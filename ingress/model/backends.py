@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import LinkSettings, UpstreamProtocol
 
@@ -47,6 +48,19 @@ class Endpoint(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+@frozen
+class ManualEndpoint:
+    """``--endpoint``: where a Service of the manifests runs when no EndpointSlice says so.
+
+    *service* None means any Service, *port* empty any of its ports (else the
+    Service port's number or name).
+    """
+
+    service: ObjectKey | None
+    port: int | str
+    endpoint: Endpoint
 
 
 @frozen(weakref_slot=False)

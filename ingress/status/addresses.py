@@ -19,8 +19,8 @@ from typing import Any
 
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, Service
+from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
-from ingress.settings import Reporting
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _DNS_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")

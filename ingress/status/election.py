@@ -22,14 +22,11 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from ingress.model.reporting import LONGEST_LEASE_SECONDS
 from ingress.status.lease import Lease, read_lease
 
 RETRY_SPREAD = 1.2
 """Turns come up to this many times as late as asked, so that replicas do not step in time."""
-
-
-LONGEST_SECONDS = 3600
-"""No Lease is waited for longer than this, whatever somebody wrote into it."""
 
 
 @frozen
@@ -126,7 +123,7 @@ class Candidacy:
             return Lease(self.identity, ours, written, written, 0)
         if seen.holder == self.identity:
             return evolve(seen, duration_seconds=ours, renewed=written)
-        lasts = min(seen.duration_seconds or ours, LONGEST_SECONDS)
+        lasts = min(seen.duration_seconds or ours, LONGEST_LEASE_SECONDS)
         if seen.holder and now < self.changed_at + lasts:
             return None
         return Lease(self.identity, ours, written, written, seen.transitions + 1)

@@ -23,8 +23,8 @@ from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
+from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
-from ingress.settings import Reporting
 from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector

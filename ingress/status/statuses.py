@@ -32,9 +32,9 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
+from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
 from ingress.model.writes import StatusField
-from ingress.settings import Reporting
 from ingress.status.addresses import published_addresses
 from ingress.status.refusals import is_forbidden, write_status
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write

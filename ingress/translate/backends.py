@@ -18,12 +18,11 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from attrs import evolve, frozen
 
 from ingress.annotations.values import quoted
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import LinkSettings, ProtocolRefused, UpstreamTls
-from ingress.settings import ManualEndpoint
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions

@@ -1,42 +1,46 @@
-"""The part of the settings that decides what a translation makes of the cluster state."""
+"""What decides what a translation makes of the cluster state: the operator's part, and what follows from other options."""
 
 from attrs import Factory, frozen
 
-from ingress.model.backends import BackendReference
+from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.objects import ObjectKey
-from ingress.settings import (
-    ANNOTATIONS_PREFIX,
-    CONTROLLER_CLASS,
-    INGRESS_CLASS,
-    STRICT_TRANSPORT,
-    ManualEndpoint,
-    StrictTransport,
-)
+from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.translate.endpoint_rules import EndpointRules
+
+ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
+SECRET_SELECTOR = "type=kubernetes.io/tls"
 
 
 @frozen
 class TranslateOptions:
-    """What the operator decided; see ``ingress.settings.Settings`` for each."""
+    """What the operator decided."""
 
-    ingress_class: str = INGRESS_CLASS
-    controller_class: str = CONTROLLER_CLASS
+    ingress_class: str = "nginx"
+    controller_class: str = "k8s.io/ingress-nginx"
     watch_without_class: bool = False
+    shared_hosts: bool = False
+    """Whether all namespaces speak for all hosts (``ingress.translate.ownership``)."""
     annotations_prefix: str = ANNOTATIONS_PREFIX
     default_backend_service: BackendReference | None = None
     default_ssl_certificate: ObjectKey | None = None
+    ssl_redirect: bool = True
+    """Whether hosts that ``spec.tls`` names redirect to HTTPS, where an Ingress says nothing about it."""
+    force_ssl_redirect: bool = False
+    """Whether all other hosts do so, too."""
+    strict_transport: StrictTransport | None = STRICT_TRANSPORT
+    """None says nothing to browsers."""
+    ssl_passthrough: bool = False
+    """Whether the annotation ``ssl-passthrough`` is honored."""
     allow_external_name: bool = False
     service_upstream: bool = False
+    endpoint_networks: tuple[str, ...] = ()
+    """Networks in which endpoints may be, whatever else speaks against them."""
+    manual_endpoints: tuple[ManualEndpoint, ...] = ()
+
+    # What follows from other settings, and from where the process runs; ``ingress.service`` adds it.
     endpoint_rules: EndpointRules = Factory(EndpointRules)
     https_port: int = 443
     """The port that a redirect to HTTPS sends browsers to."""
-    ssl_redirect: bool = True
-    force_ssl_redirect: bool = False
-    ssl_passthrough: bool = False
-    shared_hosts: bool = False
-    """Whether all namespaces speak for all hosts (``ingress.translate.ownership``)."""
-    strict_transport: StrictTransport | None = STRICT_TRANSPORT
-    manual_endpoints: tuple[ManualEndpoint, ...] = ()
     secret_selector: str = ""
     """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
     from_manifests: bool = False

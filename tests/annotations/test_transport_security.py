@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.redirects import CertifiedHosts
 from ingress.annotations.transport_security import TransportSecurity, transport_security_line
-from ingress.settings import StrictTransport
+from ingress.model.strict_transport import StrictTransport
 
 
 class LineTests(SynchronousTestCase):

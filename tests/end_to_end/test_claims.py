@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ingress.model.backends import Endpoint
-from ingress.settings import ANNOTATIONS_PREFIX
+from ingress.translate.options import ANNOTATIONS_PREFIX
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object, slice_object

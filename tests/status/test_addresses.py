@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectKey, Service
+from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
-from ingress.settings import Reporting
 from ingress.status.addresses import (
     addresses_to_write,
     normalized,

@@ -19,10 +19,10 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.object_meta import Condition, ObjectMeta, SeenConditions
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
+from ingress.model.reporting import Reporting
 from ingress.model.reports import Report
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField
-from ingress.settings import Reporting
 from ingress.status.reporting import ClusterReporting
 from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.translate.options import TranslateOptions

@@ -21,7 +21,7 @@ from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
 from ingress.model.object_meta import Address
 from ingress.model.objects import Kind, ObjectKey
-from ingress.settings import Reporting
+from ingress.model.reporting import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot

@@ -15,7 +15,7 @@ from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.object_meta import Address, ObjectMeta
 from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
-from ingress.settings import Reporting
+from ingress.model.reporting import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses

@@ -7,7 +7,7 @@ from OpenSSL._util import lib
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.annotations.ciphers import ALLOWED_SUITES
-from ingress.cli.option_values import read_tls_groups
+from ingress.options.values import read_tls_groups
 from ingress.tls.binding import return_after_each_record
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate

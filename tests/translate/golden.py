@@ -30,7 +30,7 @@ from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.projecting.project import kind_of, project
 from ingress.identity.certificates import Certificate
-from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Balancing
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.model.objects import (
@@ -49,11 +49,11 @@ from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
+from ingress.model.strict_transport import StrictTransport
 from ingress.model.upstream_tls import TlsSettings
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
-from ingress.settings import ManualEndpoint, StrictTransport
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate

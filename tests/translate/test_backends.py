@@ -3,11 +3,10 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
-from ingress.settings import ManualEndpoint
 from ingress.translate.backends import (
     backend_fault,
     resolve_backends,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.projecting.project import project
-from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -29,7 +29,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Reason
-from ingress.settings import STRICT_TRANSPORT, ManualEndpoint
+from ingress.model.strict_transport import STRICT_TRANSPORT
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
 from ingress.translate.options import TranslateOptions

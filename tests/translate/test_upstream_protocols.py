@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.backends import Endpoint, ManualEndpoint
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -22,7 +22,6 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
-from ingress.settings import ManualEndpoint
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences

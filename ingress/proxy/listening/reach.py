@@ -1,21 +1,29 @@
-"""What endpoints may not be, by what this process listens on: the settings as rules of translation."""
+"""What endpoints may not be, by what this process listens on: rules of translation."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from ipaddress import ip_network
 
 from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.resolving import is_own_address
-from ingress.settings import Settings
 from ingress.translate.endpoint_rules import EndpointRules, Pair
 
 
-def endpoint_rules(settings: Settings, api_server: Callable[[], Collection[Pair]]) -> EndpointRules:
-    """Return which endpoints may be connected to; *api_server* returns where the API server was reached."""
-    probes = () if settings.probes is None else (settings.probes,)
-    listening = map(bound_to, (*settings.http, *settings.https, settings.admin, *probes))
+def endpoint_rules(
+    descriptions: Iterable[str],
+    networks: Iterable[str],
+    api_server: Callable[[], Collection[Pair]],
+    *,
+    allows_local: bool,
+) -> EndpointRules:
+    """Return which endpoints may be connected to.
+
+    *descriptions* are those of all listeners; in *networks* everything is allowed; *api_server* returns
+    where the API server was reached.
+    """
+    listening = map(bound_to, descriptions)
     return EndpointRules(
-        allowed=tuple(map(ip_network, settings.endpoint_networks)),
-        allows_local=bool(settings.manifests),
+        allowed=tuple(map(ip_network, networks)),
+        allows_local=allows_local,
         listeners=tuple(one for one in listening if one is not None),
         is_own=is_own_address,
         api_server=api_server,

@@ -54,7 +54,7 @@ class DeadlineTests(SynchronousTestCase):
         """What ours makes of *deadlines*."""
         options = Options()
         options.parseOptions(["--manifests=.", *deadline_options(deadlines)])
-        return options.settings().limits
+        return options.settings().serving.limits
 
     def test_only_what_differs(self) -> None:
         """Defaults are not touched."""

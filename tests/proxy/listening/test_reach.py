@@ -14,5 +14,5 @@ class EndpointRulesTests(SynchronousTestCase):
         settings = Settings(
             http=("tcp:80",), https=("tcp:443:interface=192.0.2.1",), admin="tcp:10254", probes="tcp:10255"
         )
-        found = endpoint_rules(settings, tuple)
+        found = endpoint_rules(settings.listeners, (), tuple, allows_local=False)
         self.assertEqual(found.listeners, (("", 80), ("192.0.2.1", 443), ("", 10254), ("", 10255)))

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.option_values import (
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.objects import ObjectKey
+from ingress.options.values import (
     read_backend_service,
     read_description,
     read_field_selector,
@@ -19,9 +21,6 @@ from ingress.cli.option_values import (
     read_url,
     read_word,
 )
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.objects import ObjectKey
-from ingress.settings import ManualEndpoint
 
 
 class OptionValueTests(SynchronousTestCase):

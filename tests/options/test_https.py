@@ -2,9 +2,10 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.https_options import read_max_age
+from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
+from ingress.options.values import read_max_age
 from ingress.service import translate_options
-from ingress.settings import STRICT_TRANSPORT, Settings, StrictTransport
+from ingress.settings import Settings
 from ingress.tap import Options
 
 
@@ -21,20 +22,20 @@ class HttpsOptionsTests(SynchronousTestCase):
     def test_defaults_are_those_of_ingress_nginx(self) -> None:
         """Hosts with a certificate redirect, and are remembered for a year with their subdomains."""
         found = settings()
-        self.assertEqual((found.ssl_redirect, found.force_ssl_redirect), (True, False))
-        self.assertEqual(found.strict_transport, STRICT_TRANSPORT)
+        self.assertEqual((found.translate.ssl_redirect, found.translate.force_ssl_redirect), (True, False))
+        self.assertEqual(found.translate.strict_transport, STRICT_TRANSPORT)
         self.assertEqual(STRICT_TRANSPORT, StrictTransport(31536000, True, False))
 
     def test_redirects(self) -> None:
         """Each switch turns its default around."""
         found = settings("--no-ssl-redirect", "--force-ssl-redirect")
-        self.assertEqual((found.ssl_redirect, found.force_ssl_redirect), (False, True))
+        self.assertEqual((found.translate.ssl_redirect, found.translate.force_ssl_redirect), (False, True))
 
     def test_strict_transport(self) -> None:
         """Age, subdomains and preload are options; so is to say nothing at all."""
         found = settings("--hsts-max-age=300", "--no-hsts-subdomains", "--hsts-preload")
-        self.assertEqual(found.strict_transport, StrictTransport(300, False, True))
-        self.assertIsNone(settings("--no-hsts", "--hsts-preload").strict_transport)
+        self.assertEqual(found.translate.strict_transport, StrictTransport(300, False, True))
+        self.assertIsNone(settings("--no-hsts", "--hsts-preload").translate.strict_transport)
 
     def test_translation_is_told(self) -> None:
         """What was decided reaches translation."""

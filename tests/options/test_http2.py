@@ -35,4 +35,4 @@ class Http2OptionsTests(SynchronousTestCase):
     def test_other_contradictions(self) -> None:
         """Those of other options are still found."""
         told = self.assertRaises(SystemExit, self.settings, "--no-http2", "--endpoint=*=127.0.0.1:80")
-        self.assertIn("--endpoint is only for --manifests", str(told))
+        self.assertIn("--endpoint needs --manifests", str(told))

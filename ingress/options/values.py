@@ -1,6 +1,6 @@
-"""Texts of the command line, read into values.
+"""Texts of options, read into values.
 
-Each function takes what was written after the equals sign and returns its value,
+Each function takes what was written for an option and returns its value,
 or raises ValueError with a reason that makes sense behind the option's name.
 Nothing here knows which option it reads for, and nothing listens or connects.
 """
@@ -13,13 +13,20 @@ from urllib.parse import urlsplit
 
 from ingress.annotations.balancing import parse_algorithm
 from ingress.annotations.values import ValueRefused
-from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
-from ingress.settings import ANNOTATIONS_PREFIX, ManualEndpoint
+from ingress.model.reporting import LONGEST_LEASE_SECONDS
+from ingress.translate.options import ANNOTATIONS_PREFIX
 
 MAX_PAGE_BYTES = 1024 * 1024
 """Size limit of a page read from a file; it is held in memory and sent often."""
+
+LONGEST_SECONDS = 31_536_000
+LARGEST_COUNT = 1_000_000_000
+MOST_CONNECTIONS = 1_000_000
+SHORTEST_LEASE_SECONDS = 2
 
 SERVICE_FORM = "NAMESPACE/SERVICE[:PORT]"
 
@@ -173,8 +180,11 @@ def read_network(text: str) -> str:
         raise ValueError("is no network; write 10.0.0.0/8 or 2001:db8::/32") from None
 
 
-def read_description(text: str, reactor: Any) -> str:
-    """Check a listener description by letting Twisted read it; nothing listens yet."""
+def read_description(text: str, reactor: Any = None) -> str:
+    """Check a listener description by letting Twisted read it; nothing listens yet.
+
+    Descriptions that plugins of Twisted read may want the *reactor* for that.
+    """
     from twisted.internet.endpoints import serverFromString
 
     form = "not a listener description such as tcp:80 or tcp:8080:interface=127.0.0.1"
@@ -197,6 +207,81 @@ def read_seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]+)?", text):
         raise ValueError("not a number of seconds, 0 or more")
     return float(text)
+
+
+def read_timeout(text: str) -> float:
+    """Read how long something may take."""
+    if not re.fullmatch(r"[0-9]{1,8}(?:\.[0-9]{1,6})?", text) or not 0 < float(text) <= LONGEST_SECONDS:
+        raise ValueError(f"not a number of seconds, more than 0 and at most {LONGEST_SECONDS}")
+    return float(text)
+
+
+def read_max_age(text: str) -> int:
+    """Read for how many whole seconds browsers remember; 0 makes them forget."""
+    if not re.fullmatch(r"[0-9]{1,10}", text):
+        raise ValueError("not a whole number of seconds, 0 or more")
+    return int(text)
+
+
+def read_ttl(text: str) -> int:
+    """Read how long a lease lasts, which the API has in whole seconds; ``30s`` is ``30``."""
+    text = text.removesuffix("s")
+    least, most = SHORTEST_LEASE_SECONDS, LONGEST_LEASE_SECONDS
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not least <= int(text) <= most:
+        raise ValueError(f"not a whole number of seconds from {least} to {most}")
+    return int(text)
+
+
+def _read_count(text: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
+        raise ValueError(f"not a whole number from {least} to {most}")
+    return int(text)
+
+
+def read_requests(text: str) -> int:
+    """Read how many requests there may be."""
+    return _read_count(text, 1, LARGEST_COUNT)
+
+
+def read_rate(text: str) -> int:
+    """Read a number of bytes a second; 0 is none."""
+    return _read_count(text, 0, LARGEST_COUNT)
+
+
+def read_most(text: str) -> int:
+    """Read how many connections there may be."""
+    return _read_count(text, 1, MOST_CONNECTIONS)
+
+
+def read_most_or_all(text: str) -> int:
+    """Read how many connections there may be; 0 means as many as are asked for."""
+    return _read_count(text, 0, MOST_CONNECTIONS)
+
+
+def read_addresses(text: str) -> tuple[Address, ...]:
+    """Read IP addresses and host names with commas between them."""
+    return tuple(_read_address(part.strip()) for part in text.split(","))
+
+
+def _read_address(text: str) -> Address:
+    try:
+        ip = ipaddress.ip_address(text)
+    except ValueError:
+        name = text.lower().removesuffix(".")
+        # What looks like an address and is none would be taken for one by whoever reads it.
+        if _SUBDOMAIN.fullmatch(name) is None or name.rpartition(".")[2].isdigit():
+            raise ValueError(f"{text!r} is neither an IP address nor a host name") from None
+        return Address("", name)
+    if "%" in text:
+        raise ValueError(f"{text!r} has a zone, which means nothing elsewhere")
+    return Address(str(ip))
+
+
+def read_object_name(text: str) -> str:
+    """Read the name of an object: an RFC 1123 subdomain."""
+    if _SUBDOMAIN.fullmatch(text) is None:
+        raise ValueError("not a name for an object: small letters, digits, dots and dashes")
+    return text
 
 
 def read_algorithm(text: str) -> Algorithm:

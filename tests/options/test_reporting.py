@@ -2,10 +2,10 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.reporting_options import read_addresses, read_object_name, read_ttl
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
-from ingress.settings import Reporting
+from ingress.model.reporting import Reporting
+from ingress.options.values import read_addresses, read_object_name, read_ttl
 from ingress.tap import Options
 
 

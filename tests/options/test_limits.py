@@ -7,9 +7,11 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli import limit_options
 from ingress.model.limits import Limits, Timeouts
+from ingress.options.table import GROUPS
 from ingress.tap import Options
+
+LIMITS = [(option.name, option.value) for option in dict(GROUPS)["Limits"]]
 
 
 class LimitOptionsTests(SynchronousTestCase):
@@ -19,7 +21,7 @@ class LimitOptionsTests(SynchronousTestCase):
         """Return what the command line comes to."""
         options = Options()
         options.parseOptions(list(arguments))
-        return options.settings().limits
+        return options.settings().serving.limits
 
     def test_defaults(self) -> None:
         """Without options the limits are the usual ones."""
@@ -27,7 +29,7 @@ class LimitOptionsTests(SynchronousTestCase):
 
     def test_all(self) -> None:
         """Each option is one limit."""
-        names = [name for name, value in limit_options.GROUP[1] if value]
+        names = [name for name, value in LIMITS if value]
         arguments = [f"--{name}={number}" for number, name in enumerate(names, 11)]
         expected = Limits(11.0, 12.0, 13, 14.0, 15.0, 16, 17.0, Timeouts(18.0, 19.0, 20.0), 21, 22)
         self.assertEqual(self.limits(*arguments), expected)
@@ -36,7 +38,7 @@ class LimitOptionsTests(SynchronousTestCase):
     def test_refused(self) -> None:
         """What is no bounded number ends the start in one line that names the option."""
         of_sort = {"SECONDS": ["0", "0.0"], "": ["1", "yes"]}
-        for name, value in limit_options.GROUP[1]:
+        for name, value in LIMITS:
             wrong = ["-1", "x", "", "1e3", "9" * 12, "nan", *of_sort.get(value, ["1.5"])]
             for text in wrong:
                 told = self.assertRaises(SystemExit, self.limits, f"--{name}={text}")
@@ -46,4 +48,4 @@ class LimitOptionsTests(SynchronousTestCase):
         """``docs/limits.md`` names each of them, and none that there is not; two it mentions are of other groups."""
         page = (Path(__file__).resolve().parents[2] / "docs" / "limits.md").read_text("utf-8")
         named = set(re.findall(r"`--([a-z-]+)`", page)) - {"no-epoll", "trusted-proxies"}
-        self.assertEqual(named, {name for name, _ in limit_options.GROUP[1]})
+        self.assertEqual(named, {name for name, _ in LIMITS})

@@ -1,0 +1,27 @@
+"""What is reported back to the cluster, and by which of the replicas."""
+
+from attrs import frozen
+
+from ingress.model.object_meta import Address
+from ingress.model.objects import ObjectKey
+
+LONGEST_LEASE_SECONDS = 3600
+"""No Lease is waited for longer than this, whatever somebody wrote into it."""
+
+
+@frozen
+class Reporting:
+    """What the operator decided about it."""
+
+    election_id: str = "ingress-leader"
+    """Name of the Lease by which the replicas agree on a leader."""
+    election_namespace: str | None = None
+    """None means the namespace that we are in."""
+    election_ttl_seconds: int = 15
+    """Seconds after which a leader that says nothing is replaced."""
+    publish_addresses: tuple[Address, ...] = ()
+    """Addresses that the Ingresses show; they come before those of the Service."""
+    publish_service: ObjectKey | None = None
+    """Service whose addresses the Ingresses show."""
+    clear_status_on_shutdown: bool = False
+    """Whether the addresses are removed at the end, when no other replica is there."""

@@ -1,0 +1,84 @@
+"""One option: what it is called, how its text is read, and which field of ``Settings`` it decides."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from attrs import evolve, frozen
+
+from ingress.settings import Settings
+
+DEFAULTS = Settings()
+
+
+@frozen(kw_only=True, eq=False)
+class Option:
+    """A row of the table.
+
+    An option without *read* is a flag, which takes no value: it sets the field to *sets*.
+    """
+
+    name: str
+    to: str
+    """The field of ``Settings`` that it decides: ``serving.limits.head_seconds``."""
+    help: str
+    """One sentence or a few; the default is added by whoever shows it."""
+    value: str = ""
+    """What stands for the value in the help; empty for a flag."""
+    read: Callable[[str], Any] | None = None
+    """Returns the value of a text, or raises ``ValueError`` with a reason that makes sense behind the name."""
+    sets: object = True
+    repeatable: bool = False
+    """Whether it may be given several times: the field is a tuple of all values, or of all
+    that is in them where each is a tuple itself."""
+    aliases: tuple[str, ...] = ()
+    """Other spellings, which are not shown."""
+    excludes: tuple[str, ...] = ()
+    """Options that it cannot stand beside."""
+    needs: str = ""
+    """The option without which it means nothing."""
+
+    @property
+    def default(self) -> str:
+        """The default as it would be written; empty where there is none to show."""
+        if self.read is None:
+            return ""
+        default = attrgetter(self.to)(DEFAULTS)
+        if default is None:
+            return ""
+        if isinstance(default, tuple):
+            return " ".join(map(str, default))
+        return f"{default:g}" if isinstance(default, float) else str(default)
+
+    def joined(self, values: Sequence[Any]) -> Any:
+        """Return what the field becomes when *values*, one at least, were given in this order."""
+        if not self.repeatable:
+            return values[-1]
+        return tuple(one for value in values for one in (value if isinstance(value, tuple) else (value,)))
+
+
+def settings_with(settings: Settings, decided: Mapping[Option, Any]) -> Settings:
+    """Return *settings* with the fields that these options decide.
+
+    What is said of a whole beats what is said of its parts, as in ``--no-hsts --hsts-max-age=1``.
+    """
+    for option in sorted(decided, key=lambda one: -one.to.count(".")):
+        settings = _with(settings, option.to.split("."), decided[option])
+    return settings
+
+
+def _with(whole: Any, path: list[str], value: Any) -> Any:
+    if whole is None or not path:
+        return value if not path else None
+    field, *rest = path
+    return evolve(whole, **{field: _with(getattr(whole, field), rest, value)})
+
+
+def contradictions(given: Mapping[str, Option]) -> Iterator[str]:
+    """Say which of the options *given*, by their names, cannot stand together."""
+    for option in given.values():
+        for other in option.excludes:
+            if other in given:
+                yield f"--{option.name} and --{other} exclude each other"
+        if option.needs and option.needs not in given:
+            yield f"--{option.name} needs --{option.needs}"

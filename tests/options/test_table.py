@@ -1,0 +1,189 @@
+"""The table of options."""
+
+import re
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+from attrs import fields, has
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.balancing import Algorithm
+from ingress.model.object_meta import Address
+from ingress.model.objects import ObjectKey
+from ingress.options.option import DEFAULTS, settings_with
+from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.settings import Settings
+from ingress.tap import Options
+
+FILE = __file__
+
+# Every spelling that was ever taken: what follows "=", and which field it gives which value.
+MEANINGS: dict[str, tuple[str | None, str, object]] = {
+    "http": ("tcp:8080", "http", ("tcp:8080",)),
+    "https": ("tcp:8443", "https", ("tcp:8443",)),
+    "admin": ("tcp:1", "admin", "tcp:1"),
+    "probes": ("tcp:2", "probes", "tcp:2"),
+    "admin-host": ("Admin.test", "admin_hosts", ("admin.test",)),
+    "trusted-proxies": ("10.0.0.1/8", "serving.trusted_proxies", ("10.0.0.0/8",)),
+    "use-proxy-protocol": (None, "use_proxy_protocol", True),
+    "enable-ssl-passthrough": (None, "translate.ssl_passthrough", True),
+    "kubeconfig": (FILE, "kubeconfig", FILE),
+    "context": ("kind", "context", "kind"),
+    "server": ("https://a.test", "server", "https://a.test"),
+    "namespace": ("shop", "namespaces", ("shop",)),
+    "secret-mode": ("get", "secret_mode", "get"),
+    "secret-field-selector": ("", "secret_field_selector", ""),
+    "manifests": (FILE, "manifests", (FILE,)),
+    "endpoint": ("*=a:1", "translate.manual_endpoints", (ManualEndpoint(None, "", Endpoint("a", 1)),)),
+    "ingress-class": ("edge", "translate.ingress_class", "edge"),
+    "controller-class": ("a.test/b", "translate.controller_class", "a.test/b"),
+    "watch-without-class": (None, "translate.watch_without_class", True),
+    "shared-hosts": (None, "translate.shared_hosts", True),
+    "annotations-prefix": ("a.test", "translate.annotations_prefix", "a.test"),
+    "default-backend-service": ("a/b:80", "translate.default_backend_service", BackendReference("a", "b", 80)),
+    "default-ssl-certificate": ("a/b", "translate.default_ssl_certificate", ObjectKey("a", "b")),
+    "tls-min-version": ("1.3", "tls_min_version", "1.3"),
+    "tls-groups": ("x25519", "tls_groups", "X25519"),
+    "strict-sni": (None, "strict_sni", True),
+    "404-page": ("/dev/null", "serving.not_found_page", b""),
+    "allow-external-name": (None, "translate.allow_external_name", True),
+    "service-upstream": (None, "translate.service_upstream", True),
+    "allow-endpoint-networks": ("fd00::1", "translate.endpoint_networks", ("fd00::1/128",)),
+    "load-balance": ("ewma", "serving.load_balance", Algorithm.EWMA),
+    "slow-start": ("3", "serving.slow_start_seconds", 3.0),
+    "no-ssl-redirect": (None, "translate.ssl_redirect", False),
+    "force-ssl-redirect": (None, "translate.force_ssl_redirect", True),
+    "no-hsts": (None, "translate.strict_transport", None),
+    "hsts-max-age": ("7", "translate.strict_transport.max_age_seconds", 7),
+    "no-hsts-subdomains": (None, "translate.strict_transport.includes_subdomains", False),
+    "hsts-preload": (None, "translate.strict_transport.preload", True),
+    "no-http2": (None, "http2", False),
+    "http2-prior-knowledge": (None, "http2_prior_knowledge", True),
+    "client-header-timeout": ("1", "serving.limits.head_seconds", 1.0),
+    "client-body-timeout": ("2", "serving.limits.body_seconds", 2.0),
+    "client-body-min-rate": ("3", "serving.limits.body_bytes_per_second", 3),
+    "send-timeout": ("4", "serving.limits.send_seconds", 4.0),
+    "keep-alive-timeout": ("5", "serving.limits.keep_alive_seconds", 5.0),
+    "keep-alive-requests": ("6", "serving.limits.keep_alive_requests", 6),
+    "keep-alive-time": ("7", "serving.limits.keep_alive_age_seconds", 7.0),
+    "allow-half-close": (None, "serving.limits.allow_half_close", True),
+    "proxy-connect-timeout": ("8", "serving.limits.upstream.connect_seconds", 8.0),
+    "proxy-read-timeout": ("9", "serving.limits.upstream.read_seconds", 9.0),
+    "proxy-send-timeout": ("10", "serving.limits.upstream.send_seconds", 10.0),
+    "max-connections": ("11", "serving.limits.max_connections", 11),
+    "max-endpoint-connections": ("12", "serving.limits.max_endpoint_connections", 12),
+    "publish-status-address": ("a.test,192.0.2.1", "reporting.publish_addresses", (Address("", "a.test"), Address("192.0.2.1"))),
+    "publish-service": ("a/b", "reporting.publish_service", ObjectKey("a", "b")),
+    "election-id": ("ours", "reporting.election_id", "ours"),
+    "election-namespace": ("a", "reporting.election_namespace", "a"),
+    "election-ttl": ("30s", "reporting.election_ttl_seconds", 30),
+    "clear-status-on-shutdown": (None, "reporting.clear_status_on_shutdown", True),
+    "no-plane": (None, "use_epoll", False),
+    "no-epoll": (None, "use_epoll", False),
+    "access-log": ("/log", "access_log", "/log"),
+    "shutdown-delay": ("1", "serving.shutdown_delay_seconds", 1.0),
+    "shutdown-grace": ("2", "serving.shutdown_grace_seconds", 2.0),
+}  # fmt: skip
+
+
+def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """The fields in which two values of the same class differ, those within others by their whole paths."""
+    for field in fields(type(one)):
+        here, there = getattr(one, field.name), getattr(other, field.name)
+        if here != there:
+            if has(type(here)) and type(here) is type(there):
+                yield from differing(here, there, f"{path}{field.name}.")
+            else:
+                yield path + field.name
+
+
+class OptionsAnyhow(Options):
+    """Options that may contradict each other."""
+
+    def postOptions(self) -> None:
+        pass
+
+
+def settings_of(*arguments: str) -> Settings:
+    """What a command line comes to, contradictions aside."""
+    options = OptionsAnyhow()
+    options.parseOptions(arguments)
+    return options.settings()
+
+
+class TableTests(SynchronousTestCase):
+    """The rows, each by itself."""
+
+    def test_meanings(self) -> None:
+        """Every option that there ever was is taken, and decides the field that it decided, and no other."""
+        self.assertEqual(set(SPELLINGS), set(MEANINGS))
+        for spelling, (text, path, value) in MEANINGS.items():
+            settings = settings_of(f"--{spelling}" if text is None else f"--{spelling}={text}")
+            self.assertEqual(attrgetter(path)(settings), value, spelling)
+            self.assertEqual(list(differing(DEFAULTS, settings)), [path], spelling)
+
+    def test_fields(self) -> None:
+        """Every row decides a field that ``Settings`` have."""
+        for option in OPTIONS.values():
+            attrgetter(option.to)(DEFAULTS)
+
+    def test_all_fields(self) -> None:
+        """Every field of ``Settings`` is decided by an option, except those that follow from others."""
+        decided = {option.to for option in OPTIONS.values()}
+        follow = {"endpoint_rules", "https_port", "secret_selector", "from_manifests"}
+
+        def leaves(value: Any, path: str = "") -> Iterator[str]:
+            for field in fields(type(value)):
+                inner, name = getattr(value, field.name), path + field.name
+                if has(type(inner)) and name != "translate.endpoint_rules":
+                    yield from leaves(inner, f"{name}.")
+                else:
+                    yield name
+
+        self.assertEqual(set(leaves(DEFAULTS)) - decided, {f"translate.{name}" for name in follow})
+
+    def test_names(self) -> None:
+        """No two options share a spelling, and those that rows name are there."""
+        spellings = [name for option in OPTIONS.values() for name in (option.name, *option.aliases)]
+        self.assertEqual(len(spellings), len(set(spellings)))
+        self.assertTrue(all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in spellings))
+        named = {name for option in OPTIONS.values() for name in (*option.excludes, option.needs) if name}
+        self.assertEqual(named - set(OPTIONS), set())
+
+    def test_flags(self) -> None:
+        """Exactly flags show no value, and what they set is not the default."""
+        for option in OPTIONS.values():
+            self.assertEqual(option.read is None, not option.value, option.name)
+            if option.read is None:
+                self.assertNotEqual(attrgetter(option.to)(DEFAULTS), option.sets, option.name)
+
+    def test_defaults(self) -> None:
+        """A default is shown in words that the option takes, and that mean the default."""
+        shown = [option for option in OPTIONS.values() if option.default]
+        self.assertGreater(len(shown), 20)
+        for option in shown:
+            assert option.read is not None
+            meant = settings_with(DEFAULTS, {option: option.joined([option.read(option.default)])})
+            self.assertEqual(meant, DEFAULTS, option.name)
+
+
+class OptionTests(SynchronousTestCase):
+    """``settings_with`` and the spellings."""
+
+    def test_whole_beats_parts(self) -> None:
+        """What is said of a whole beats what is said of its parts, in whatever order it is said."""
+        for arguments in (("--no-hsts", "--hsts-max-age=7"), ("--hsts-max-age=7", "--no-hsts")):
+            self.assertIsNone(settings_of(*arguments).translate.strict_transport)
+
+    def test_parts_of_nothing(self) -> None:
+        """Of what there is not, nothing can be decided."""
+        without = settings_of("--no-hsts")
+        self.assertEqual(settings_with(without, {OPTIONS["hsts-max-age"]: 7}), without)
+
+    def test_other_spelling(self) -> None:
+        """Another spelling is the same option, and complaints name what was typed."""
+        self.assertEqual(settings_of("--no-plane", "--no-epoll"), settings_of("--no-epoll"))
+        told = self.assertRaises(SystemExit, settings_of, "--no-plane=x")
+        self.assertIn("--no-plane", str(told))
