@@ -33,7 +33,6 @@ Invariants:
    endpoints that go on being found.  The next change has everything translated anew.
 """
 
-import gc
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -49,6 +48,7 @@ from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
+from ingress.process.collecting import CollectorTurns
 from ingress.translate.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
 from ingress.translate.nothing_served import why_nothing_is_served
@@ -131,7 +131,7 @@ class Controller:
         self._translation = Translation(options)
         self._round: Iterator[None] | None = None
         self._round_seconds = 0.0
-        self._uncollected = 0
+        self._collector = CollectorTurns(STEPS_COLLECTED)
         self._rested_at = 0.0
         # Whether anything changed since the round began.
         self._changed_since = False
@@ -211,16 +211,12 @@ class Controller:
         try:
             if self._round is None:
                 self._round = self._begin()
-            if self._uncollected >= STEPS_COLLECTED:
-                # The collector counts what was made less what was freed, and most replaces what was there: left
-                # to itself it would come late, and stay for ten slices.
-                self._uncollected = 0
-                gc.collect(1)
+            if self._collector.take():
                 self._round_call = self._clock.callLater(0, self._work)
                 return
             seconds = self._clock.seconds
             for _ in self._round:
-                self._uncollected += 1
+                self._collector.made += 1
                 spent = seconds() - started
                 if not 0 <= spent < SLICE_SECONDS:
                     self._round_seconds += max(spent, 0)

@@ -9,13 +9,13 @@ Invariants: changes of one object keep their order; a marker of a complete first
 the sink after everything that was put before it; after ``stop`` nothing reaches the sink.
 """
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from threading import Lock
 
 from ingress.cluster.source import Sink
 from ingress.model.objects import Batch, ObjectId, Projection
+from ingress.process.collecting import CollectorTurns
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
 _PORTION = 25
@@ -56,7 +56,7 @@ class DeltaQueue:
         self._missing = dict.fromkeys(expected)
         self._delivering: Iterator[tuple[ObjectId, Projection | None]] | None = None
         self._delivering_markers: set[str] = set()
-        self._uncollected = 0
+        self._collector = CollectorTurns(_COLLECTED)
 
     def put(self, changes: Batch) -> None:
         """Hand *changes* over.  Any thread."""
@@ -110,13 +110,12 @@ class DeltaQueue:
                 self._delivering_markers = self._markers
                 self._waiting = {}
                 self._markers = set()
-        if self._uncollected >= _COLLECTED:
-            self._collect()
+        if self._collector.take():
             self._go_on()
             return
         size = _FIRST_PORTION if self._missing else _PORTION
         portion = dict(islice(self._delivering, size))
-        self._uncollected += len(portion)
+        self._collector.made += len(portion)
         try:
             if portion:
                 self._sink.changed(portion)
@@ -125,15 +124,6 @@ class DeltaQueue:
                 self._mark()
         finally:
             self._go_on()
-
-    def _collect(self) -> None:
-        """Have the collector look at what came lately, before it is much; a turn of its own.
-
-        By itself it would not: it counts objects that were made less those that were freed, and
-        what comes replaces what was there.  So a storm of changes would end in one long collection.
-        """
-        self._uncollected = 0
-        gc.collect(1)
 
     def _mark(self) -> None:
         """Tell the sink when the last list has arrived."""
