@@ -39,15 +39,14 @@ from ingress.process.access_output import AccessOutput
 from ingress.process.descriptors import connections_allowed
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.reach import endpoint_rules
-from ingress.proxy.listening.site import ProxySite
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -348,7 +347,7 @@ class IngressService(Service):
 
     async def _stop(self) -> None:
         self._is_stopping = True
-        self._site.draining = True
+        self._site.connections.draining = True
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
@@ -356,7 +355,7 @@ class IngressService(Service):
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
         for port in self._ports:
             await maybeDeferred(port.stopListening)
-        await self._wait(self._site.drain(), self._settings.serving.shutdown_grace_seconds)
+        await self._wait(self._site.connections.drain(), self._settings.serving.shutdown_grace_seconds)
         self._site.abort()
         self._expiry.stop()
         self._controller.stop()

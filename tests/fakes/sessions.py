@@ -9,8 +9,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.downstream.negotiating import SessionRules
-from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.dispatch.site import ProxySite, SessionRules
 
 
 @implementer(IHalfCloseableProtocol)
@@ -48,7 +47,7 @@ class KeepingSession(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.lost += 1
-        self.site.closed(self, self.secure)
+        self.site.connections.closed(self, self.secure)
 
     def drain(self) -> None:
         """Close."""

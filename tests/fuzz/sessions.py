@@ -398,7 +398,7 @@ class Playing:
         self._client.wire.close()
         for _ in range(3):
             self._stage.reactor.pass_time(1)
-        need(not self._stage.site._channels, f"left: {self._stage.site._channels}")
+        need(not self._stage.site.connections.all, f"left: {self._stage.site.connections.all}")
         need(" 0 busy" in repr(self._stage.pool), f"left: {self._stage.pool}")
         for session in self._stage.sessions:
             need(not session.streams, f"left: {session.streams}")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from tests.corpus.judge import take_requests
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.transports import Peer
@@ -86,7 +86,7 @@ class Http2Stage(Stage):
     @property
     def sessions(self) -> list[DownstreamSession]:
         """The open connections that speak HTTP/2."""
-        return [each for each in self.site._channels if isinstance(each, DownstreamSession)]
+        return [each for each in self.site.connections.all if isinstance(each, DownstreamSession)]
 
     @property
     def session(self) -> DownstreamSession:
@@ -113,7 +113,7 @@ class SessionCase(SynchronousTestCase):
 
     def assert_nothing_left(self) -> None:
         """Check that no connection, stream or place in the pool is left once downstream is gone."""
-        self.assertEqual(self.stage.site._channels, set())
+        self.assertEqual(self.stage.site.connections.all, set())
         self.assertIn(" 0 busy", repr(self.stage.pool))
         self.assertIn(" 0 connecting", repr(self.stage.pool))
 

@@ -54,7 +54,7 @@ def flood_proxy(case: SynchronousTestCase, flood: Flood) -> None:
     case.assertLessEqual(most_open, MAX_STREAMS)
     case.assertLessEqual(len(stage.connector.asked), flood.within)
     stage.reactor.pass_time(5)
-    case.assertEqual(stage.site._channels, set())
+    case.assertEqual(stage.site.connections.all, set())
     case.assertIn(" 0 busy", repr(stage.pool))
 
 

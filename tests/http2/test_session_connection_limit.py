@@ -14,8 +14,8 @@ class FewSocketsTests(SessionCase):
     def setUp(self) -> None:
         super().setUp()
         site = self.stage.site
-        site.connection_limit = ConnectionLimit(
-            site._channels, MOST, self.stage.deadlines, self.stage.metrics.connections
+        site.connections.limit = ConnectionLimit(
+            site.connections.all, MOST, self.stage.deadlines, self.stage.metrics.connections
         )
         self.client = self.stage.client()
 

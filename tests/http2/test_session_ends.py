@@ -49,7 +49,7 @@ class DrainTests(SessionCase):
     def test_at_rest(self) -> None:
         """A client at rest hears that all is over, and the connection is closed when it has heard."""
         client = self.stage.client()
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW)])
         self.assertFalse(client.closed)
         pong(client)
@@ -60,7 +60,7 @@ class DrainTests(SessionCase):
         """A request that crosses the first GOAWAY is answered, and the second one names it."""
         client = self.stage.client()
         client.send(client.request(1, path=b"/silent"))
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         client.send(client.request(3, path=b"/silent"))
         pong(client)
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 3)])
@@ -69,19 +69,19 @@ class DrainTests(SessionCase):
         client.look()
         self.assertEqual((client.statuses(1), client.statuses(3)), ([200], [200]))
         self.assertTrue(client.closed)
-        self.assertEqual(self.stage.site._channels, set())
+        self.assertEqual(self.stage.site.connections.all, set())
 
     def test_deaf(self) -> None:
         """A client that never answers the PING has its time, and no more."""
         client = self.stage.client()
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         self.assertTrue(client.until(lambda: client.closed, 5.0))
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 0)])
 
     def test_stalled(self) -> None:
         """When it was the proxy that stood still, what the client said meanwhile is read before its time is over."""
         client = self.stage.client()
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         client.look()
         [asked] = client.of(PING)
         client.wire.peer._incoming.append(  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ class DrainTests(SessionCase):
         """What comes above the last stream is not looked at, harms nothing, and is never named as last."""
         client = self.stage.client()
         client.send(client.request(1, path=b"/silent"))
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         pong(client)
         client.send(
             client.request(3, ended=False, method=b"POST"), data(3, b"test"), data(3, b"", ended=True)
@@ -116,7 +116,7 @@ class DrainTests(SessionCase):
         """An error after the second GOAWAY is told, with no higher last stream than before (section 6.8)."""
         client = self.stage.client()
         client.send(client.request(1, path=b"/silent"))
-        self.stage.site.drain()
+        self.stage.site.connections.drain()
         pong(client)
         client.send(client.request(7), frame(PING, bytes(8), 0, 3))
         self.assertEqual(ends(client)[1:], [(NO_ERROR, 1), (PROTOCOL_ERROR, 1)])
@@ -126,7 +126,7 @@ class DrainTests(SessionCase):
         client = self.stage.client()
         client.send(client.request(1, ended=False, method=b"POST"), data(1, b"te"))
         drained: list[None] = []
-        self.stage.site.drain().addCallback(drained.append)
+        self.stage.site.connections.drain().addCallback(drained.append)
         pong(client)
         client.send(data(1, b"st", ended=True))
         client.look()
@@ -242,7 +242,7 @@ class AgeTests(SessionCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage.site.limits = evolve(self.stage.site.limits, keep_alive_age_seconds=100.0)
+        self.stage.site.context.limits = evolve(self.stage.site.context.limits, keep_alive_age_seconds=100.0)
 
     def test_at_rest(self) -> None:
         """It ends when nothing was asked over it for a while, and not under requests."""

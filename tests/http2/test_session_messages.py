@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
-from ingress.proxy.transport.twisted_transports import REFUSED
+from ingress.proxy.contract.transport import REFUSED
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import (
     CANCEL,

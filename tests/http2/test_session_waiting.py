@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.proxy.transport.twisted_transports import unsent
+from ingress.proxy.contract.transport import unsent
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import (
     CANCEL,

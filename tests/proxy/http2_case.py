@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import RST_STREAM, block
 from tests.fakes.http2_server import Http2Server

@@ -21,9 +21,10 @@ from ingress.model.policy import Policy
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
@@ -176,7 +177,7 @@ class Stage:
 
     def open(self, secure: bool = False, window: int | None = None) -> Peer:
         """Open a downstream connection."""
-        return self.reactor.connect(self.site.factory(secure).buildProtocol(None), window=window)
+        return self.reactor.connect(ChannelFactory(self.site, secure).buildProtocol(None), window=window)
 
     def log_lines(self) -> list[bytes]:
         """Return the lines of the access log so far."""

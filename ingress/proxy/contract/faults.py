@@ -17,7 +17,7 @@ from errno import EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM
 from typing import Final, NamedTuple
 
 from ingress.model.retries import RetryRule
-from ingress.proxy.transport.twisted_transports import TIMED_OUT
+from ingress.proxy.contract.transport import TIMED_OUT
 
 CLIENT_CLOSED: Final = 499
 """What the log shows when downstream left before there was an answer (nginx's number)."""

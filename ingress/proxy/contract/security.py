@@ -7,7 +7,7 @@ from OpenSSL import SSL
 
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
-from ingress.proxy.transport.twisted_transports import Transport
+from ingress.proxy.contract.transport import Transport
 from ingress.tls.handshake import evidence_of, handshake_of
 
 

@@ -1,20 +1,21 @@
-"""The two sides of an exchange, as the exchange sees them.
+"""The two sides of an exchange, as the exchange sees them, and the exchange, as each of them sees it.
 
 ``Downstream`` is the side that sent the request, ``Upstream`` the side
-that answers it.  A protocol joins the proxy by being one of them.  Body pieces
-are always without framing; what tells a half that the other cannot take more is
+that answers it.  A protocol joins the proxy by being one of them.  To the first an exchange is
+a ``RequestSink``, to the second an ``AnswerSink``; whoever is an ``AnswerSink`` may use the pool.  Body pieces
+are always without framing; what tells a side that the other cannot take more is
 ``pause...``/``resume...``.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.limits import Timeouts
+from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
-from ingress.proxy.transport.twisted_transports import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.routing.health import Liveness
-
-if TYPE_CHECKING:
-    from ingress.proxy.exchange.exchange import Exchange
 
 
 class Downstream(Protocol):
@@ -85,7 +86,7 @@ class Upstream(Protocol):
     def liveness(self) -> Liveness:
         """When its endpoint was heard last, and how often it was not."""
 
-    def begin(self, exchange: "Exchange", fields: bytes, body: bytes, ended: bool) -> None:
+    def begin(self, exchange: "AnswerSink", fields: bytes, body: bytes, ended: bool) -> None:
         """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.
 
         *fields* are rendered lines, each with its CRLF; request line, Host and framing are the half's own.
@@ -117,3 +118,118 @@ class Upstream(Protocol):
 
     def resume(self) -> None:
         """Go on bringing the answer."""
+
+
+class RequestSink(Protocol):
+    """The exchange, as the side sees it that brings the request and takes the answer."""
+
+    head: RequestHead
+    """What is asked."""
+    status: int
+    """Of the answer, as far as it is known; 0 until then."""
+    rest_seconds: float | None
+    """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
+
+    @property
+    def secure_line(self) -> bytes:
+        """The field line that the answer has besides when it goes over TLS; empty for none."""
+
+    @property
+    def sent(self) -> int:
+        """How many bytes of the body of the answer went downstream so far."""
+
+    def request_body(self, piece: bytes) -> None:
+        """Take a piece of the request body."""
+
+    def splice_request(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
+
+    def request_ended(self) -> None:
+        """The request is complete."""
+
+    def request_broken(self, status: int, why: str) -> None:
+        """The request body cannot be read; upstream must never see it end regularly."""
+
+    def fail(self, status: int, why: str) -> None:
+        """Answer with the error *status*; *why* is for the log alone."""
+
+    def downstream_lost(self) -> None:
+        """Downstream went away: upstream's work is for nobody."""
+
+    def downstream_ended(self) -> None:
+        """Downstream says no more in a tunnel, where upstream may still say its last words."""
+
+    def downstream_full(self) -> None:
+        """Downstream takes no more for now."""
+
+    def downstream_drained(self) -> None:
+        """Downstream takes more again."""
+
+    def tunnel_from_downstream(self, octets: bytes) -> None:
+        """Pass bytes of a tunnel on."""
+
+    def crash(self) -> None:
+        """End the exchange that a bug of ours made impossible; to be called while its exception is handled."""
+
+
+class AnswerSink(Protocol):
+    """The exchange, as the side sees it that takes the request and brings the answer; as the pool does, too."""
+
+    head: RequestHead
+    """What is asked."""
+    timeouts: Timeouts | None
+    """Those of a route that asks for some."""
+
+    def upstream_connected(self, upstream: Upstream) -> bool:
+        """Take *upstream* and send the request; False when nobody waits for the answer any more."""
+
+    def upstream_unreachable(self, why: str, is_first: bool = True) -> bool:
+        """No connection could be made, and nothing was sent; return whether that was still awaited.
+
+        Where several waited for one connection, only one of them *is_first*: the endpoint failed once, not for each.
+        """
+
+    def upstream_interim(self, head: ResponseHead) -> None:
+        """Pass a 1xx head on."""
+
+    def upstream_head(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Pass the final head on, with what of the body came with it."""
+
+    def upstream_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Pass a piece of the body on."""
+
+    def splice_answer(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of the answer, if downstream can."""
+
+    def answer_moved(self, count: int) -> None:
+        """So much of a spliced answer went downstream."""
+
+    def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
+        """Upstream accepted the upgrade."""
+
+    def tunnel_from_upstream(self, octets: bytes) -> None:
+        """Pass bytes of a tunnel on."""
+
+    def upstream_ended(self) -> bool:
+        """Upstream says no more in a tunnel; return whether downstream may still say something to it."""
+
+    def upstream_lost(self, why: str, fault: Fault) -> None:
+        """The connection is gone, or of no use any more."""
+
+    def upstream_full(self) -> None:
+        """Upstream takes no more of the request for now."""
+
+    def upstream_drained(self) -> None:
+        """Upstream takes more of the request again."""
+
+    def downstream_lost(self) -> None:
+        """Nobody waits for the answer any more."""
+
+    def fail(self, status: int, why: str) -> None:
+        """Answer with the error *status*; *why* is for the log alone."""
+
+    def crash(self) -> None:
+        """End the exchange that a bug of ours made impossible; to be called while its exception is handled."""
+
+    def hang_up(self) -> None:
+        """End downstream's connection, when nothing else can be done."""

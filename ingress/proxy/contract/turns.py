@@ -19,7 +19,7 @@ from collections.abc import Callable
 from ingress.http.work import TURN_WORK
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.transport.twisted_transports import Transport, in_batch
+from ingress.proxy.contract.transport import Transport, in_batch
 
 
 class TurnTaking(ABC):

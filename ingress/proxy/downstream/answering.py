@@ -5,7 +5,6 @@ writes the answers.  Nothing here decides what is answered.
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 from twisted.internet.protocol import Protocol
@@ -15,12 +14,10 @@ from ingress.http.response_head import ResponseHead, without_strict_transport
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
+from ingress.proxy.contract.sides import RequestSink
+from ingress.proxy.contract.transport import KernelCopy, Transport, splice
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.request_body import RequestBody
-from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import KernelCopy, Transport, splice
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
 
 
 class AnsweringConnection(Protocol):
@@ -32,7 +29,7 @@ class AnsweringConnection(Protocol):
     # What a connection at rest has as it began stands here: thousands of them rest.
     security: Security | None = None
     """None without TLS."""
-    _exchange: Exchange | None = None
+    _exchange: RequestSink | None = None
     """The exchange under way."""
     _body: RequestBody | None = None
     """What reads its request body; None once the request is whole."""
@@ -47,10 +44,10 @@ class AnsweringConnection(Protocol):
     _progress: Progress | None = None
     """How what is sent is taken, while that is looked at."""
 
-    def __init__(self, site: "ProxySite", secure: bool) -> None:
+    def __init__(self, site: ProxySite, secure: bool) -> None:
         self._site = site
-        self._limits = site.limits
-        self._deadlines = site.deadlines
+        self._limits = site.context.limits
+        self._deadlines = site.context.deadlines
         self._secure = secure
         """Whether the connection is TLS."""
         self.deadline = NEVER
@@ -65,7 +62,7 @@ class AnsweringConnection(Protocol):
             if line and head.has_strict_transport:
                 # The field must not come twice (RFC 6797 section 7.1), and ours is the operator's word.
                 start = without_strict_transport(start)
-        if self._site.draining:
+        if self._site.connections.draining:
             self._keep_alive = False
         if (
             ended

@@ -23,6 +23,7 @@ from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, LINGER_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
+from ingress.proxy.contract.transport import KernelCopy, peer_address
 from ingress.proxy.downstream.channel_state import (
     CLOSED,
     EXCHANGE,
@@ -35,7 +36,6 @@ from ingress.proxy.downstream.channel_state import (
 from ingress.proxy.downstream.request_body import RequestBody
 from ingress.proxy.downstream.timeouts import PatientConnection
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import KernelCopy, peer_address
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 
@@ -75,12 +75,12 @@ class DownstreamChannel(PatientConnection):
         self._deadlines.watch(self)
         if self._secure:
             self.security = Security(self.transport)
-        self._site.opened(self, self._secure)
+        self._site.connections.opened(self, self._secure)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._deadlines.forget(self)
         self.state = CLOSED
-        self._site.closed(self, self._secure)
+        self._site.connections.closed(self, self._secure)
         try:
             if self._exchange is not None:
                 self._exchange.downstream_lost()
@@ -198,12 +198,12 @@ class DownstreamChannel(PatientConnection):
             head.keep_alive
             and self._requests < self._limits.keep_alive_requests
             and self._deadlines.now < self._old_at
-            and not self._site.draining
+            and not self._site.connections.draining
         )
         origin = self._origin
         if self._is_proxied:
             origin = self._site.trusted_proxies.origin(origin, head)
-        exchange = Exchange(self._site, self, head, destination, origin)
+        exchange = Exchange(self._site.context, self, head, destination, origin)
         self._exchange = exchange
         try:
             if head.has_body:
@@ -279,7 +279,7 @@ class DownstreamChannel(PatientConnection):
         self._is_broken = True
         self._buffer.clear()
         self.state = EXCHANGE
-        self._exchange = Exchange(self._site, self, head, _NOWHERE, self._origin)
+        self._exchange = Exchange(self._site.context, self, head, _NOWHERE, self._origin)
         self._exchange.fail(status, why)
 
     # Downstream

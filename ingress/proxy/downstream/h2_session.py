@@ -10,8 +10,6 @@ States::
       └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
 """
 
-from typing import TYPE_CHECKING
-
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
@@ -28,22 +26,14 @@ from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SE
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
+from ingress.proxy.contract.transport import Transport, gather_writes, has_left, peer_address, unsent
 from ingress.proxy.contract.turns import TurnTaking
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.h2_backlog import HoldingBack
 from ingress.proxy.downstream.h2_stream import DownstreamStream, web_socket_key
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import (
-    Transport,
-    gather_writes,
-    has_left,
-    peer_address,
-    unsent,
-)
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
 
 log = Logger()
 
@@ -82,16 +72,16 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     """How many ticks there were since then."""
     _progress: Progress | None = None
 
-    def __init__(self, site: "ProxySite", secure: bool) -> None:
-        self.deadlines = site.deadlines
+    def __init__(self, site: ProxySite, secure: bool) -> None:
+        self.deadlines = site.context.deadlines
         # The deadlines's clock, and no method of its own: that would be a cycle.
         super().__init__(self.deadlines.seconds)
-        self.limits = site.limits
+        self.limits = site.context.limits
         self.deadline = NEVER
         self._site = site
         self._secure = secure
         self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
-        self._metrics = site.metrics.http2.downstream
+        self._metrics = site.context.metrics.http2.downstream
 
     def __repr__(self) -> str:
         return f"<DownstreamSession with {len(self.streams)} streams>"
@@ -141,7 +131,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self._abandon_streams()
         self.memo.clear()
         self._metrics.open -= 1
-        self._site.closed(self, self._secure)
+        self._site.connections.closed(self, self._secure)
 
     def _abandon_streams(self) -> None:
         streams, self.streams = self.streams, {}
@@ -154,7 +144,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def request(self, stream_id: int, head: RequestHead, ended: bool) -> None:
         """Begin the exchange of a request."""
-        if self.streams and not self._site.connection_limit.has_room_beside(self._site.pool.sockets):
+        if self.streams and not self._site.connections.limit.has_room_beside(self._site.context.pool.sockets):
             self.refuse(stream_id)
             return
         if head.destination is None:
@@ -168,7 +158,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
                 return
         key = None
         if head.connect_protocol:
-            key = web_socket_key(self._site.new_request_id())
+            key = web_socket_key(self._site.context.new_request_id())
             head = head.with_line(key.line)
         origin = self._origin
         if self._is_proxied:
@@ -177,7 +167,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self._add(stream)
         destination = head.destination
         assert destination is not None
-        exchange = stream.exchange = Exchange(self._site, stream, head, destination, origin)
+        exchange = stream.exchange = Exchange(self._site.context, stream, head, destination, origin)
         try:
             security = self.security
             if security is not None and not security.serves(destination[0], self._site.server_names):
@@ -186,7 +176,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
                 self._site.resource_for(exchange).render(exchange)
         except Exception:
             stream.raised()
-        if self._site.draining or self.deadlines.now >= self._too_old_at:
+        if self._site.connections.draining or self.deadlines.now >= self._too_old_at:
             self.leave()
 
     def unreadable(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
@@ -196,7 +186,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def _refuse(self, stream_id: int, head: RequestHead, status: int, why: str, ended: bool) -> None:
         stream = DownstreamStream(self, stream_id, UNREADABLE, ended, None)
         self._add(stream)
-        stream.exchange = Exchange(self._site, stream, head, _NOWHERE, self._origin)
+        stream.exchange = Exchange(self._site.context, stream, head, _NOWHERE, self._origin)
         stream.exchange.fail(status, why)
 
     def _add(self, stream: DownstreamStream) -> None:

@@ -25,13 +25,13 @@ from ingress.http2.stream import Stream
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.progress import Progress
+from ingress.proxy.contract.sides import RequestSink
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.downstream.request_body import BodyPace
-from ingress.proxy.transport.twisted_transports import KernelCopy
 
 if TYPE_CHECKING:
     from ingress.proxy.contract.security import Security
     from ingress.proxy.downstream.h2_session import DownstreamSession
-    from ingress.proxy.exchange.exchange import Exchange
 
 log = Logger()
 
@@ -93,7 +93,7 @@ class DownstreamStream(Stream):
         """With *key*, the request asks for a WebSocket."""
         super().__init__(session, stream_id, head.content_length, ended)
         self._session = session
-        self.exchange: Exchange | None = None
+        self.exchange: RequestSink | None = None
         self.is_held_back = False
         """Whether its endpoint has to wait for what other streams have to send, ..."""
         self._held_at = 0.0
@@ -142,7 +142,7 @@ class DownstreamStream(Stream):
         except Exception:
             self.raised()
 
-    def _take_from_tunnel(self, exchange: "Exchange", piece: bytes, ended: bool) -> None:
+    def _take_from_tunnel(self, exchange: RequestSink, piece: bytes, ended: bool) -> None:
         if piece:
             exchange.tunnel_from_downstream(piece)
         if ended:
@@ -282,7 +282,7 @@ class DownstreamStream(Stream):
             exchange.tunnel_from_downstream(ahead)
         self._tell_if_full(False)
 
-    def _refuse_tunnel(self, exchange: "Exchange") -> None:
+    def _refuse_tunnel(self, exchange: RequestSink) -> None:
         """Upstream's answer is not one to what was asked: nobody goes on."""
         exchange.status = _NO_TUNNEL.status
         self.send_head(response_block(_NO_TUNNEL, b"", self._session.deadlines.date), b"", True)

@@ -12,46 +12,17 @@ another protocol.  What a session is, is no matter of this module, nor is its pr
 those first bytes.  ``Upgrade: h2c`` is not honored: RFC 9113 has done away with it.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
-
-from attrs import frozen
 from OpenSSL import SSL
 from twisted.internet.interfaces import IHandshakeListener
 from zope.interface import implementer
 
 from ingress.http2.frames import PREFACE
 from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.transport import deliver_to
+from ingress.proxy.dispatch.site import Session, SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.channel_state import CLOSED
-from ingress.proxy.transport.connection_limit import Connection
-from ingress.proxy.transport.twisted_transports import deliver_to
 from ingress.tls.profile import HTTP_2
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
-
-
-class Session(Connection, Protocol):
-    """What takes the place of a channel: to the transport a protocol, to the site a connection.
-
-    It is among the site's connections when it begins, and says ``site.closed`` at its end.
-    """
-
-    def makeConnection(self, transport: Any, /) -> None:
-        """Begin; what was received so far comes afterwards."""
-
-    def dataReceived(self, octets: bytes, /) -> None:
-        """Take what has come, from the first byte of the preface on."""
-
-
-@frozen
-class SessionRules:
-    """Where HTTP/2 is spoken, and what makes the session of a connection: of a site, and over TLS or not."""
-
-    new_session: "Callable[[ProxySite, bool], Session]"
-    over_tls: bool = True
-    by_prior_knowledge: bool = False
 
 
 def channel_class(rules: SessionRules | None, secure: bool) -> type[DownstreamChannel]:
@@ -76,9 +47,9 @@ class _ForegoingChannel(DownstreamChannel):
         self._deadlines.forget(self)
         transport.unregisterProducer()
         deliver_to(transport, session, self)
-        site.replaced(self, session)
+        site.connections.replaced(self, session)
         session.makeConnection(transport)
-        if site.is_ending:
+        if site.connections.is_ending:
             # Who began after all others were told to end is told, too.
             session.drain()
         return session

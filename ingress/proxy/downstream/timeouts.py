@@ -7,7 +7,6 @@ tick of the deadlines (``progress``); or nothing.  What is awaited of upstream i
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 from twisted.logger import Logger
 
@@ -16,20 +15,11 @@ from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import LINGER_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
+from ingress.proxy.contract.transport import has_left, has_said_nothing, in_batch, is_held_up, unsent
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.answering import AnsweringConnection
 from ingress.proxy.downstream.channel_state import CLOSED, EXCHANGE, HEAD, LINGERING
 from ingress.proxy.downstream.request_body import RequestBody
-from ingress.proxy.transport.twisted_transports import (
-    has_left,
-    has_said_nothing,
-    in_batch,
-    is_held_up,
-    unsent,
-)
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
-
 
 log = Logger()
 
@@ -52,7 +42,7 @@ class PatientConnection(AnsweringConnection):
     _has_to_arrive = False
     """Whether the peer was not given time yet for what was sent at last."""
 
-    def __init__(self, site: "ProxySite", secure: bool) -> None:
+    def __init__(self, site: ProxySite, secure: bool) -> None:
         super().__init__(site, secure)
         self.state = HEAD
         self._buffer = HeadBuffer()

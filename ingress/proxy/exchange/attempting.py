@@ -6,7 +6,6 @@ then to the same one on a new connection.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.request_head import RequestHead
@@ -25,12 +24,10 @@ from ingress.proxy.contract.faults import (
 )
 from ingress.proxy.contract.limits import MAX_HELD, SMALL_HELD
 from ingress.proxy.contract.sides import Downstream, Upstream
-from ingress.proxy.transport.twisted_transports import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
 
 # Bound once: looking a member up in its class costs more than comparing it.
 _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
@@ -65,7 +62,7 @@ class Attempting(ABC):
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
 
     # Given by ``Exchange``
-    _site: "ProxySite"
+    _context: ExchangeContext
     _downstream: Downstream
     _origin: Origin
     _request_ended: bool
@@ -93,14 +90,14 @@ class Attempting(ABC):
         self._route = route
         self._rotation = rotation
         if route.timeouts is not None:
-            self.timeouts = route.timeouts.completed_by(self._site.limits.upstream)
+            self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
         limit = route.max_body_bytes
         if limit:
             self._max_body_bytes = limit
             if self.head.content_length > limit or self._body_size > limit:
                 self.fail(413, "request body too large")
                 return
-        self._request_id = self.head.request_id or self._site.new_request_id()
+        self._request_id = self.head.request_id or self._context.new_request_id()
         if key:
             self._key = key
         endpoint = rotation.pick((), key)
@@ -110,7 +107,7 @@ class Attempting(ABC):
             self._attempt(endpoint, rotation)
 
     def _attempt(self, endpoint: Endpoint, rotation: Rotation, reuse: bool = True) -> None:
-        pool = self._site.pool
+        pool = self._context.pool
         if pool.most and not pool.has_room(endpoint):
             roomy = self._with_room(endpoint, rotation)
             if roomy is None:
@@ -122,15 +119,15 @@ class Attempting(ABC):
         self.endpoint = endpoint
         self.state = _CONNECTING
         if rotation.counts:
-            self._attempt_began = self._site.clock.seconds()
+            self._attempt_began = self._context.clock.seconds()
             rotation.began(endpoint)
-        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)  # type: ignore[arg-type]  # it is one
 
     def _with_room(self, full: Endpoint, rotation: Rotation) -> Endpoint | None:
         """Choose an endpoint that may have another connection, as if the others were not there."""
         passed_over = {full, *self._tried}
         while (endpoint := rotation.another(passed_over, self._key)) is not None:
-            if self._site.pool.has_room(endpoint):
+            if self._context.pool.has_room(endpoint):
                 return endpoint
             passed_over.add(endpoint)
         return None
@@ -156,7 +153,7 @@ class Attempting(ABC):
             if not self._is_worth_holding(upstream):
                 self._held = None
             if upstream.may_rest:
-                self.rest_seconds = (self.timeouts or self._site.limits.upstream).read_seconds
+                self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
         if self._downstream.is_full:
             # Something waits there, be it interim answers to an attempt before, and nobody says so again.
             upstream.pause()
@@ -201,19 +198,19 @@ class Attempting(ABC):
 
     def _upstream_failed(self, row: Row, why: str) -> None:
         if row.blames is Side.UPSTREAM:
-            self._site.metrics.upstream_failed()
+            self._context.metrics.upstream_failed()
         if self.state is _ANSWERING or self.state is _TUNNEL:
             self._cut(why)
         elif not self._attempt_again(row):
             if row.blames is Side.NOBODY:
-                self._site.metrics.upstream_failed()
+                self._context.metrics.upstream_failed()
             self.fail(row.status, why)
 
     def _attempt_again(self, row: Row) -> bool:
         """Make the attempt that *row* allows, if there is an endpoint for it."""
         route, rotation, endpoint = self._route, self._rotation, self.endpoint
         assert route is not None and rotation is not None and endpoint is not None
-        seconds = self._site.clock.seconds() - self._started
+        seconds = self._context.clock.seconds() - self._started
         is_held = self._held is not None
         step = next_step(row, route.retries, self.head.method, is_held, self._tries, seconds)
         if step is Step.FAIL:
@@ -227,7 +224,7 @@ class Attempting(ABC):
         if another is None:
             return False
         self._attempt_ended(failed=True)
-        self._site.metrics.attempt_repeated()
+        self._context.metrics.attempt_repeated()
         self._attempt(another, rotation, reuse=step is not Step.RENEW)
         return True
 
@@ -240,7 +237,7 @@ class Attempting(ABC):
         if not self._attempt_again(TABLE[_AWAITING, Fault.REFUSED_STATUS]):
             self._upstream = upstream
             return False
-        self._site.metrics.upstream_failed()
+        self._context.metrics.upstream_failed()
         if upstream is not None and not ended:
             upstream.abandon()
         return True
@@ -249,7 +246,7 @@ class Attempting(ABC):
         """Tell the balancer, if it wants to know."""
         if self._attempt_began is not None:
             assert self._rotation is not None and self.endpoint is not None
-            seconds = self._site.clock.seconds() - self._attempt_began
+            seconds = self._context.clock.seconds() - self._attempt_began
             self._attempt_began = None
             self._rotation.ended(self.endpoint, seconds, failed)
 
@@ -296,4 +293,4 @@ class Attempting(ABC):
             upstream.abandon()
         elif self.state is _CONNECTING:
             assert self.endpoint is not None
-            self._site.pool.forget(self, self.endpoint)
+            self._context.pool.forget(self, self.endpoint)  # type: ignore[arg-type]  # it is one

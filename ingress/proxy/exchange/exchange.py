@@ -23,8 +23,6 @@ What may go wrong in which state, and when a further attempt is made, is the tab
 ``attempts``; the attempts themselves are made in ``attempting``.
 """
 
-from typing import TYPE_CHECKING
-
 from twisted.logger import Logger
 
 from ingress.http.field_values import first_value
@@ -36,14 +34,12 @@ from ingress.model.client_authentication import ClientEvidence
 from ingress.model.policy import Reply, SecureFields
 from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, State
 from ingress.proxy.contract.sides import Downstream
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempting import Attempting
+from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import accepts_html, head_of
-from ingress.proxy.transport.twisted_transports import KernelCopy
 from ingress.routing.route import Route
-
-if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
 
 log = Logger()
 
@@ -62,21 +58,21 @@ class Exchange(Attempting):
 
     def __init__(
         self,
-        site: "ProxySite",
+        context: ExchangeContext,
         downstream: Downstream,
         head: RequestHead,
         destination: tuple[bytes, bytes],
         origin: Origin,
     ) -> None:
         """*destination* is host and path in their normal forms."""
-        self._site = site
+        self._context = context
         self._downstream = downstream
         self.head = head
         self.host, self.path = destination
         self._origin = origin
         self._request_ended = not head.has_body
         self._held = []
-        self._started = site.clock.seconds()
+        self._started = context.clock.seconds()
 
     def __repr__(self) -> str:
         return f"<Exchange {self.head.method!r} {self.host!r} {self.head.target!r} {self.state.value}>"
@@ -150,8 +146,8 @@ class Exchange(Attempting):
         self._route = route or self._route
         if self._route is not None and status >= 500:
             subject = self.endpoint or self._route.backend
-            self._site.upstream_errors.warn(status, self.host, self.path, subject, why)
-        self.reply(self._site.replies.of(status, accepts_html(self.head.forward)))
+            self._context.upstream_errors.warn(status, self.host, self.path, subject, why)
+        self.reply(self._context.replies.of(status, accepts_html(self.head.forward)))
 
     # From downstream
 
@@ -178,7 +174,7 @@ class Exchange(Attempting):
         self._drop_upstream()
         if self.state in (_WAITING, _CONNECTING, _AWAITING):
             self._downstream.close_after_answer()
-            self.reply(self._site.replies.of(500, accepts_html(self.head.forward)))
+            self.reply(self._context.replies.of(500, accepts_html(self.head.forward)))
         elif self.state is _DONE:
             # What there was to say is said; but nobody knows how far its end came.
             self._downstream.end()
@@ -199,7 +195,7 @@ class Exchange(Attempting):
             self._upstream.end_tunnel()
         else:
             self._drop_upstream()
-        self.status = self.status or (CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED)
+        self.status = self.status or (CUT_OFF if self._context.is_cutting_off else CLIENT_CLOSED)
         self._finish()
 
     def downstream_ended(self) -> None:
@@ -297,7 +293,7 @@ class Exchange(Attempting):
     def _cut(self, why: str) -> None:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
         if self.state is _ANSWERING:
-            self._site.upstream_errors.warn(
+            self._context.upstream_errors.warn(
                 self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
             )
             self._downstream.cut()
@@ -312,12 +308,12 @@ class Exchange(Attempting):
         self._held = None
         if self._attempt_began is not None:
             self._attempt_ended(failed=self.status >= 499)
-        site = self._site
+        context = self._context
         owner = self._route.owner if self._route is not None else None
         ingress = owner.key if owner is not None else None
-        seconds = site.clock.seconds() - self._started
-        site.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
-        site.access_log.record(
+        seconds = context.clock.seconds() - self._started
+        context.metrics.exchange_ended(ingress, self.status, seconds, self._sent)
+        context.access_log.record(
             self._origin.address,
             self.head.method,
             self.host,

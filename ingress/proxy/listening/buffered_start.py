@@ -12,9 +12,9 @@ from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.proxy.contract.transport import deliver_to
 from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStarts
 from ingress.proxy.listening.passthrough import PassthroughTunnel
-from ingress.proxy.transport.twisted_transports import deliver_to
 
 
 class ConnectionStartFactory(ServerFactory):

@@ -24,9 +24,9 @@ from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, r
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
+from ingress.proxy.contract.transport import peer_address
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.passthrough import PassthroughTunnel
-from ingress.proxy.listening.site import ProxySite
-from ingress.proxy.transport.twisted_transports import peer_address
 from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError
 
 MAX_CONNECTION_START_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
@@ -93,9 +93,9 @@ class ConnectionStart:
     def begin(self) -> None:
         """Look at the connection from now on, unless its peer is none that may connect."""
         site = self._connection_starts.site
-        self.deadline = site.deadlines.now + CONNECTION_START_SECONDS
-        site.deadlines.watch(self)
-        site.hold(self)
+        self.deadline = site.context.deadlines.now + CONNECTION_START_SECONDS
+        site.context.deadlines.watch(self)
+        site.connections.hold(self)
         load_balancers = self._connection_starts.rules.load_balancers
         if load_balancers is not None and peer_address(self.peer) not in load_balancers:
             self.refuse("stranger")
@@ -141,7 +141,7 @@ class ConnectionStart:
     def refuse(self, cause: str) -> None:
         """Close the connection; *cause* is what the metrics say."""
         if not self._is_over:
-            self._connection_starts.site.metrics.connections.connection_start_refused(cause)
+            self._connection_starts.site.context.metrics.connections.connection_start_refused(cause)
             self._end()
             self.close()
 
@@ -180,8 +180,8 @@ class ConnectionStart:
 
     def _end(self) -> None:
         self._is_over = True
-        self._connection_starts.site.deadlines.forget(self)
-        self._connection_starts.site.release(self)
+        self._connection_starts.site.context.deadlines.forget(self)
+        self._connection_starts.site.connections.release(self)
 
     # What a network does in its own way
 

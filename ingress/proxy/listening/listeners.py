@@ -21,11 +21,10 @@ from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.proxy.listening.site import ProxySite
+from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 from ingress.proxy.transport.tls_layer import TLSLayer
-from ingress.proxy.transport.twisted_transports import is_ip_address
 
 _FIRST_HANDED_OVER = 3
 _interface = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
@@ -33,10 +32,10 @@ _tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
 
 def tls_factory(
-    site: ProxySite, contexts: IOpenSSLServerConnectionCreator, clock: IReactorTime
+    channels: ServerFactory, contexts: IOpenSSLServerConnectionCreator, clock: IReactorTime
 ) -> TLSMemoryBIOFactory:
-    """Wrap the site's channels in TLS, without the layer that gathers small writes: ours are whole."""
-    factory = _ServerTLSFactory(contexts, False, site.factory(secure=True), clock)
+    """Wrap what *channels* makes in TLS, without the layer that gathers small writes: ours are whole."""
+    factory = _ServerTLSFactory(contexts, False, channels, clock)
     factory.handshakes = HandshakeQueue(clock)
     return factory
 

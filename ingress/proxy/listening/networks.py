@@ -18,7 +18,10 @@ from twisted.internet.task import deferLater
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.contract.transport import is_ip_address
+from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.buffered_start import ConnectionStartFactory
+from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.listening.connection_starts import (
     NO_CONNECTION_STARTS,
     ConnectionStartRules,
@@ -27,17 +30,19 @@ from ingress.proxy.listening.connection_starts import (
 )
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
-from ingress.proxy.listening.site import ProxySite
 from ingress.proxy.transport.accepting import join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
 from ingress.proxy.transport.resolving import AddressRules, NamedConnecting
-from ingress.proxy.transport.twisted_transports import DirectPort, is_ip_address
+from ingress.proxy.transport.twisted_transports import DirectPort
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
 
 CONNECT_SECONDS = Timeouts().connect_seconds
+
+NewFactory = Callable[[ProxySite, bool], ChannelFactory]
+"""Makes the factory of a listener; told whether connections are TLS."""
 
 
 class TwistedNetwork:
@@ -96,19 +101,20 @@ class TwistedNetwork:
         site: ProxySite,
         contexts: ServerContexts | None,
         rules: ConnectionStartRules = NO_CONNECTION_STARTS,
+        new_factory: NewFactory = ChannelFactory,
     ) -> IListeningPort:
         """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
 
-        By *rules*, connections begin with a connection start.
+        By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
         """
         if contexts is None:
-            factory: Any = site.factory(secure=False)
+            factory: Any = new_factory(site, False)
         else:
-            factory = tls_factory(site, contexts, self._reactor)
+            factory = tls_factory(new_factory(site, True), contexts, self._reactor)
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         if connection_starts is not None:
             factory = ConnectionStartFactory(connection_starts, factory)
-        return join(site.connection_limit, await listen(self._reactor, description, factory, DirectPort))
+        return join(site.connections.limit, await listen(self._reactor, description, factory, DirectPort))
 
 
 class EpollNetwork(TwistedNetwork):
@@ -153,18 +159,19 @@ class EpollNetwork(TwistedNetwork):
         site: ProxySite,
         contexts: ServerContexts | None,
         rules: ConnectionStartRules = NO_CONNECTION_STARTS,
+        new_factory: NewFactory = ChannelFactory,
     ) -> IListeningPort:
         """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
 
-        By *rules*, connections begin with a connection start.
+        By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
         """
         if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
-            return await super().listen(description, site, contexts, rules)
-        factory = site.factory(secure=contexts is not None)
+            return await super().listen(description, site, contexts, rules, new_factory)
+        factory = new_factory(site, contexts is not None)
         secure = contexts.connection_on if contexts is not None else None
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         listening = _EpollListening(self._reactor, self._epoll_set, factory.build, secure, connection_starts)
-        return join(site.connection_limit, await listen(listening, description, factory))
+        return join(site.connections.limit, await listen(listening, description, factory))
 
 
 class _EpollListening:

@@ -34,12 +34,12 @@ from ingress.proxy.contract.limits import (
     MAX_ATTEMPTS,
     TUNNEL_SPLICE_BYTES,
 )
-from ingress.proxy.transport.twisted_transports import TIMED_OUT, KernelCopy, Transport, peer_address, splice
+from ingress.proxy.contract.transport import TIMED_OUT, KernelCopy, Transport, peer_address, splice
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
 
 if TYPE_CHECKING:
-    from ingress.proxy.listening.site import ProxySite
+    from ingress.proxy.dispatch.site import ProxySite
 
 
 _ENDLESS = 1 << 62
@@ -89,7 +89,7 @@ class PassthroughTunnel:
         """How long its connection took to be made: how long the tunnel lasts is up to its peers."""
         self._tried: set[Endpoint] = set()
         self._status = 200
-        self._started = site.clock.seconds()
+        self._started = site.context.clock.seconds()
 
     def __repr__(self) -> str:
         return f"<PassthroughTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
@@ -101,17 +101,17 @@ class PassthroughTunnel:
         if end is self.downstream:
             self._peer = peer_address(end.transport.getPeer())
             end.transport.pauseProducing()
-            self._site.opened(self, True)
-            self._site.deadlines.watch(self)
-            self._site.metrics.connections.passthrough_opened()
+            self._site.connections.opened(self, True)
+            self._site.context.deadlines.watch(self)
+            self._site.context.metrics.connections.passthrough_opened()
             self._attempt(self._rotation.another((), b""))
             return
-        self._site.metrics.upstream_opened()
+        self._site.context.metrics.upstream_opened()
         if self.state is not State.CONNECTING or end is not self._upstream:
             end.transport.abortConnection()
             return
         self.state = State.OPEN
-        self._attempt_seconds = self._site.clock.seconds() - self._attempt_began
+        self._attempt_seconds = self._site.context.clock.seconds() - self._attempt_began
         if self._endpoint is not None:
             self._rotation.reached(self._endpoint)
         if self.first:
@@ -126,11 +126,11 @@ class PassthroughTunnel:
             return
         self._endpoint = endpoint
         if self._rotation.counts:
-            self._attempt_began = self._site.clock.seconds()
+            self._attempt_began = self._site.context.clock.seconds()
             self._rotation.began(endpoint)
             self._counted = endpoint
         self._upstream = TunnelEnd(self)
-        usual = self._site.limits.upstream
+        usual = self._site.context.limits.upstream
         asked = self._route.timeouts
         seconds = (usual if asked is None else asked.completed_by(usual)).connect_seconds
         failed = partial(self._unreachable, self._upstream, endpoint)
@@ -139,7 +139,7 @@ class PassthroughTunnel:
     def _unreachable(self, end: "TunnelEnd", endpoint: Endpoint, why: str) -> None:
         if self.state is not State.CONNECTING or end is not self._upstream:
             return
-        self._site.metrics.upstream_failed()
+        self._site.context.metrics.upstream_failed()
         self._rotation.unreachable(endpoint)
         self._count_ended(failed=True)
         self._tried.add(endpoint)
@@ -147,7 +147,7 @@ class PassthroughTunnel:
         if another is None:
             self._fail(504 if why == TIMED_OUT else 502, why)
         else:
-            self._site.metrics.attempt_repeated()
+            self._site.context.metrics.attempt_repeated()
             self._attempt(another)
 
     def _count_ended(self, failed: bool) -> None:
@@ -155,13 +155,13 @@ class PassthroughTunnel:
         if counted is not None:
             seconds = self._attempt_seconds
             if seconds is None:
-                seconds = self._site.clock.seconds() - self._attempt_began
+                seconds = self._site.context.clock.seconds() - self._attempt_began
             self._rotation.ended(counted, seconds, failed)
 
     def _fail(self, status: int, why: str) -> None:
         self._status = status
         subject = self._endpoint or self._route.passthrough
-        self._site.upstream_errors.warn(status, self._server_name, b"", subject, why)
+        self._site.context.upstream_errors.warn(status, self._server_name, b"", subject, why)
         self._close(self.downstream)
 
     # The bytes, and their ends
@@ -169,7 +169,7 @@ class PassthroughTunnel:
     def moved(self) -> None:
         """Bytes went through."""
         if self.deadline != NEVER and self.state is State.OPEN:
-            self.deadline = self._site.deadlines.now + HALF_CLOSED_SECONDS
+            self.deadline = self._site.context.deadlines.now + HALF_CLOSED_SECONDS
 
     def other(self, end: "TunnelEnd") -> "TunnelEnd":
         """Return the other end."""
@@ -186,17 +186,17 @@ class PassthroughTunnel:
             self._close(other)
             self._close(end)
         else:
-            self.deadline = self._site.deadlines.now + HALF_CLOSED_SECONDS
+            self.deadline = self._site.context.deadlines.now + HALF_CLOSED_SECONDS
             other.end()
 
     def lost(self, end: "TunnelEnd", is_clean: bool) -> None:
         """The connection of *end* is gone."""
         if end is not self.downstream:
-            self._site.metrics.upstream_closed()
+            self._site.context.metrics.upstream_closed()
             if end is not self._upstream:
                 return
         if self.state is State.CONNECTING:
-            self._status = CUT_OFF if self._site.is_cutting_off else CLIENT_CLOSED
+            self._status = CUT_OFF if self._site.context.is_cutting_off else CLIENT_CLOSED
             self.state = State.CLOSING
         other = self.other(end)
         if other.is_open:
@@ -211,7 +211,7 @@ class PassthroughTunnel:
     def _close(self, end: "TunnelEnd") -> None:
         """Close *end* once everything is sent; a peer that does not take it has a while to do so."""
         self.state = State.CLOSING
-        self.deadline = self._site.deadlines.now + LINGER_SECONDS
+        self.deadline = self._site.context.deadlines.now + LINGER_SECONDS
         end.close()
 
     def drain(self) -> None:
@@ -242,25 +242,25 @@ class PassthroughTunnel:
             return
         self.state = State.DONE
         site = self._site
-        site.deadlines.forget(self)
+        site.context.deadlines.forget(self)
         self._count_ended(failed=False)
         sent = self._upstream.received
-        site.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
-        site.access_log.record(
+        site.context.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
+        site.context.access_log.record(
             self._peer,
             b"TLS",
             self._server_name,
             b"-",
             self._status,
             sent,
-            site.clock.seconds() - self._started,
+            site.context.clock.seconds() - self._started,
             self._endpoint,
             None if self._route.owner is None else self._route.owner.key,
             b"-",
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
         self.downstream = self._upstream = _NO_END
-        site.closed(self, True)
+        site.connections.closed(self, True)
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)

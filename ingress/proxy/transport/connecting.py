@@ -13,7 +13,8 @@ from twisted.internet.protocol import ClientFactory, Protocol
 from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT, DirectClient
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.proxy.transport.twisted_transports import DirectClient
 from ingress.proxy.transport.upstream_handshake import UpstreamHandshake, secure_factory
 from ingress.tls.upstream import UpstreamContexts
 

@@ -15,7 +15,7 @@ from zope.interface import implementer
 
 from ingress.model.addresses import address_fault, same_address
 from ingress.model.backends import Endpoint
-from ingress.proxy.transport.twisted_transports import TIMED_OUT, is_ip_address
+from ingress.proxy.contract.transport import TIMED_OUT, is_ip_address
 
 NOT_FOUND = "name not found"
 MAX_ADDRESSES = 8

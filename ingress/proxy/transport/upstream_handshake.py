@@ -22,8 +22,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
+from ingress.proxy.contract.transport import TIMED_OUT
 from ingress.proxy.transport.tls_layer import TLSLayer
-from ingress.proxy.transport.twisted_transports import TIMED_OUT
 from ingress.tls.upstream import UpstreamContexts
 
 

@@ -38,8 +38,8 @@ from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import MAX_INTERIM, SPLICE_BYTES
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import KernelCopy, splice
+from ingress.proxy.contract.sides import AnswerSink
+from ingress.proxy.contract.transport import KernelCopy, splice
 from ingress.proxy.upstream.timeouts import PatientUpstream
 from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
@@ -79,7 +79,7 @@ class UpstreamConnection(PatientUpstream):
         """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
         return bool(getattr(self.transport, "is_quiet", True))
 
-    def begin(self, exchange: Exchange, fields: bytes, body: bytes, ended: bool) -> None:
+    def begin(self, exchange: AnswerSink, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
         self._exchange = exchange
         self._buffer = b""
@@ -222,12 +222,12 @@ class UpstreamConnection(PatientUpstream):
             self._crash(exchange)
 
     @never_raises
-    def _pass_on(self, exchange: Exchange, received: bytes) -> None:
+    def _pass_on(self, exchange: AnswerSink, received: bytes) -> None:
         self.liveness.heard_at = self._deadlines.now
         self._tunnel_moved()
         exchange.tunnel_from_upstream(received)
 
-    def _read_heads(self, exchange: Exchange, received: bytes) -> None:
+    def _read_heads(self, exchange: AnswerSink, received: bytes) -> None:
         """Read 1xx heads and the final one, with what of the body follows it."""
         while True:
             end = received.find(b"\r\n\r\n")
@@ -308,7 +308,7 @@ class UpstreamConnection(PatientUpstream):
         self._release(is_clean=not decoder.rest)
         return piece, True, [line for line in decoder.trailers if is_forwardable_trailer(line)]
 
-    def _switch(self, exchange: Exchange, head: ResponseHead, first: bytes) -> None:
+    def _switch(self, exchange: AnswerSink, head: ResponseHead, first: bytes) -> None:
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
         self._tunnel = True

@@ -19,14 +19,14 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.exchange.attempting import Attempting
+from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.health import Liveness
 
 Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
 """Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
 
-_Waiting = list[tuple[Attempting, bool]]
+_Waiting = list[tuple[AnswerSink, bool]]
 """Exchanges that wait for one connection, and whether each would have taken one that was used before."""
 
 
@@ -94,7 +94,7 @@ class SharedConnections:
         """How many there are, with those that are being made."""
         return sum(self._counts.values())
 
-    def acquire(self, endpoint: Endpoint, exchange: Attempting, reuse: bool, fresh: bool) -> None:
+    def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a stream to *endpoint*, now or when a connection is made for it.
 
         Without *reuse* its connection is one that has answered nobody yet.  With *fresh* nothing is sent on one
@@ -122,7 +122,7 @@ class SharedConnections:
                 session.watch_delivery()
             exchange.upstream_connected(session.open(reuse))
 
-    def forget(self, exchange: Attempting, endpoint: Endpoint) -> None:
+    def forget(self, exchange: AnswerSink, endpoint: Endpoint) -> None:
         """Forget *exchange*, if it waits for a connection to *endpoint*: its place is free for another."""
         known = self._endpoints.get(endpoint)
         for waiting in known.making.values() if known is not None else ():
@@ -137,7 +137,7 @@ class SharedConnections:
             known.with_room(may_be_old=True, must_be_sure=False) is not None or known.waited_for() is not None
         )
 
-    def _make(self, endpoint: Endpoint, known: _AtEndpoint, exchange: Attempting, reuse: bool) -> None:
+    def _make(self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: bool) -> None:
         session = UpstreamSession(endpoint, self, known.most_streams)
         known.making[session] = [(exchange, reuse)]
         self._counts[endpoint] = self._counts.get(endpoint, 0) + 1

@@ -26,8 +26,8 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.transport import Transport, gather_writes
 from ingress.proxy.contract.turns import TurnTaking
-from ingress.proxy.transport.twisted_transports import Transport, gather_writes
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error

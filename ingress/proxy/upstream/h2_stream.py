@@ -19,8 +19,8 @@ from ingress.http2.faults import ErrorCode, name_of_code
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import KernelCopy
+from ingress.proxy.contract.sides import AnswerSink
+from ingress.proxy.contract.transport import KernelCopy
 
 if TYPE_CHECKING:
     from ingress.model.limits import Timeouts
@@ -38,7 +38,7 @@ class UpstreamStream(ClientStream):
     may_decline = True
     may_rest = True
     deadline = NEVER
-    _exchange: Exchange | None = None
+    _exchange: AnswerSink | None = None
     _timeouts: "Timeouts"
     _request_sent = False
     _is_full = False
@@ -72,7 +72,7 @@ class UpstreamStream(ClientStream):
         """What is known of the endpoint."""
         return self.connection.liveness
 
-    def begin(self, exchange: Exchange, fields: bytes, body: bytes, ended: bool) -> None:
+    def begin(self, exchange: AnswerSink, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
         session = self.connection
         head = exchange.head
@@ -211,7 +211,7 @@ class UpstreamStream(ClientStream):
             except Exception:
                 self._crash(exchange)
 
-    def _tell(self, exchange: Exchange) -> None:
+    def _tell(self, exchange: AnswerSink) -> None:
         if self._interim_heads is not None:
             heads, self._interim_heads = self._interim_heads, None
             for interim in heads:
@@ -246,7 +246,7 @@ class UpstreamStream(ClientStream):
             if self.id:
                 self.reset(code)
 
-    def _crash(self, exchange: Exchange) -> None:
+    def _crash(self, exchange: AnswerSink) -> None:
         """End *exchange*, which met a bug, and the stream with it."""
         if self._exchange is exchange:
             self._exchange = None

@@ -20,7 +20,7 @@ from ingress.proxy.contract.limits import (
     MAX_UPSTREAM_IDLE,
     UPSTREAM_IDLE_SECONDS,
 )
-from ingress.proxy.exchange.attempting import Attempting
+from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.h2_connections import Connect, SharedConnections
 from ingress.routing.health import Liveness
@@ -57,8 +57,8 @@ class UpstreamPool:
         self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
         self._distrusted: dict[Endpoint, float] = {}
         """Endpoints that ended a kept connection under a request, and until when that is held against them."""
-        self._waiting: dict[UpstreamConnection, Attempting] = {}
-        self._made_for: dict[Attempting, UpstreamConnection] = {}
+        self._waiting: dict[UpstreamConnection, AnswerSink] = {}
+        self._made_for: dict[AnswerSink, UpstreamConnection] = {}
         """The same the other way round."""
         self._unclaimed: dict[Endpoint, dict[UpstreamConnection, None]] = {}
         """Connections that are being made for who has left; the next who asks waits for the latest of them."""
@@ -71,7 +71,7 @@ class UpstreamPool:
         shared = f", {self.shared.count} shared" if self.shared.count else ""
         return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting{shared}>"
 
-    def acquire(self, endpoint: Endpoint, exchange: Attempting, reuse: bool, fresh: bool) -> None:
+    def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
 
         With *fresh*, only a connection that was in use a moment ago is reused, and
@@ -107,11 +107,11 @@ class UpstreamPool:
         seconds = (exchange.timeouts or self.timeouts).connect_seconds
         self._connect(endpoint, connection, partial(self._unreachable, connection), seconds)
 
-    def _await(self, connection: UpstreamConnection, exchange: Attempting) -> None:
+    def _await(self, connection: UpstreamConnection, exchange: AnswerSink) -> None:
         self._waiting[connection] = exchange
         self._made_for[exchange] = connection
 
-    def _claim(self, connection: UpstreamConnection) -> Attempting | None:
+    def _claim(self, connection: UpstreamConnection) -> AnswerSink | None:
         """Return who waits for *connection*, which is made or will never be."""
         exchange = self._waiting.pop(connection, None)
         if exchange is not None:
@@ -123,7 +123,7 @@ class UpstreamPool:
             del self._unclaimed[connection.endpoint]
         return None
 
-    def forget(self, exchange: Attempting, endpoint: Endpoint) -> None:
+    def forget(self, exchange: AnswerSink, endpoint: Endpoint) -> None:
         """Forget *exchange*, which waits for a connection to *endpoint*.
 
         Else a client that comes and leaves would have any number of connections made to one that does not answer.

@@ -20,8 +20,8 @@ from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.transport.twisted_transports import Transport, in_batch, is_held_up, unsent
+from ingress.proxy.contract.sides import AnswerSink
+from ingress.proxy.contract.transport import Transport, in_batch, is_held_up, unsent
 from ingress.routing.health import Liveness
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PatientUpstream(Protocol):
         self._pool = pool
         self._deadlines = pool.deadlines
         self._timeouts = pool.timeouts
-        self._exchange: Exchange | None = None
+        self._exchange: AnswerSink | None = None
         self._request_sent = True
         self._touched = False
         """Whether a byte of the answer has come."""
@@ -127,7 +127,7 @@ class PatientUpstream(Protocol):
         """A bug was met: end the exchange at hand, and the connection with it."""
         self._crash(self._exchange)
 
-    def _crash(self, exchange: Exchange | None) -> None:
+    def _crash(self, exchange: AnswerSink | None) -> None:
         """End *exchange*, which met a bug, and the connection unless it went to another one meanwhile."""
         if self._exchange is exchange:
             self._exchange = None
@@ -248,7 +248,7 @@ class PatientUpstream(Protocol):
     def writeConnectionLost(self) -> None:
         """Our side of a tunnel has ended, as we asked."""
 
-    def _tell_lost(self, exchange: Exchange, why: str, fault: Fault) -> None:
+    def _tell_lost(self, exchange: AnswerSink, why: str, fault: Fault) -> None:
         try:
             exchange.upstream_lost(why, fault)
         except Exception:

@@ -88,7 +88,7 @@ class Http1CutTests(CutCase):
     def test_requests(self) -> None:
         """A client that ends its side within its body, or breaks off, wherever that is."""
         for may_half_close in (False, True):
-            self.stage.site.limits = Limits(allow_half_close=may_half_close)
+            self.stage.site.context.limits = Limits(allow_half_close=may_half_close)
             for end in ENDS:
                 for body in cuts(BODY, 6 * LINES_AT_ONCE):
                     end(self, self.stage.open(), POST + body)

@@ -20,7 +20,7 @@ from ingress.proxy.contract.faults import (
     fault_of_connecting,
     next_step,
 )
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.connection import UpstreamConnection
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase

@@ -78,7 +78,7 @@ class PipelineTests(ProxyCase):
         queue.between = leave
         down.say(NOWHERE * 500)
         self.assertLessEqual(len(self.metrics.ended), 2 * MOST_REQUESTS)
-        self.assertEqual(self.stage.site._channels, set())
+        self.assertEqual(self.stage.site.connections.all, set())
 
     def test_time(self) -> None:
         """While they wait for their turns no time of theirs runs out, nor are they taken for silent."""
@@ -87,7 +87,7 @@ class PipelineTests(ProxyCase):
         rests: list[float] = []
 
         def wait() -> None:
-            [channel] = self.stage.site._channels
+            [channel] = self.stage.site.connections.all
             rests.append(channel.rests_since())
             self.reactor.rightNow += 2 * PATIENCE
             self.stage.deadlines.tick()
@@ -104,7 +104,7 @@ class PipelineTests(ProxyCase):
         held: list[int] = []
 
         def look() -> None:
-            [channel] = self.stage.site._channels
+            [channel] = self.stage.site.connections.all
             held.append(len(channel._buffer))  # type: ignore[attr-defined]
 
         queue.between = look
@@ -151,7 +151,7 @@ class UploadTests(BodyCase):
 
     def test_end(self) -> None:
         """A client that ends its side behind the body has its answer; one that ends it within has 400."""
-        self.stage.site.limits = Limits(allow_half_close=True)
+        self.stage.site.context.limits = Limits(allow_half_close=True)
         for last, status in ((b"0\r\n\r\n", 200), (b"", 400)):
             down = self.stage.open()
             down._incoming.append(POST + CHUNKS + last)
@@ -177,7 +177,7 @@ class UploadTests(BodyCase):
         self.assert_status(down.received, 200)
         down.say(CHUNKS)
         down.finish()
-        self.assertEqual(self.stage.site._channels, set())
+        self.assertEqual(self.stage.site.connections.all, set())
 
     def test_full(self) -> None:
         """An endpoint that takes nothing gets the rest of it once it does."""

@@ -8,8 +8,8 @@ from typing import Any
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.response_head import MAX_RESPONSE_HEAD
 from ingress.proxy.contract.limits import MAX_AHEAD, MAX_HELD
+from ingress.proxy.contract.transport import unsent
 from ingress.proxy.transport.epoll.stream import HIGH_WATER
-from ingress.proxy.transport.twisted_transports import unsent
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, ProxyCase
 

@@ -561,7 +561,7 @@ class DrainTests(ProxyCase):
         self.upstream().say(OK)
         busy.say(GET)
         beginning.say(GET[:10])
-        drained = self.stage.site.drain()
+        drained = self.stage.site.connections.drain()
         self.reactor.settle()
         self.assertTrue(resting.closed)
         self.assertFalse(busy.closed)
@@ -578,13 +578,13 @@ class DrainTests(ProxyCase):
 
     def test_drain_without_connections(self) -> None:
         """Draining with nothing open is over at once."""
-        self.successResultOf(self.stage.site.drain())
+        self.successResultOf(self.stage.site.connections.drain())
 
     def test_abort(self) -> None:
         """What does not finish in time is aborted, both ways."""
         down = self.stage.open()
         down.say(GET)
-        drained = self.stage.site.drain()
+        drained = self.stage.site.connections.drain()
         self.stage.site.abort()
         self.reactor.settle()
         self.assertTrue(down.saw_reset)

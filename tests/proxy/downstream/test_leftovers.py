@@ -12,8 +12,8 @@ from attrs import evolve
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

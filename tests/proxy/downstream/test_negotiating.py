@@ -6,6 +6,7 @@ from ingress.http2.frames import PREFACE
 from ingress.model.limits import Limits
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.negotiating import NegotiatingChannel, PriorKnowledgeChannel, channel_class
+from ingress.proxy.listening.channel_factory import ChannelFactory
 from tests.fakes.sessions import KeepingSession, Sessions
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ProxyCase, Stage
@@ -29,8 +30,8 @@ class ChannelClassTests(ProxyCase):
             self.assertIs(channel_class(rules, secure=False), expected_plain)
             self.assertIs(channel_class(rules, secure=True), expected_secure)
             self.stage.site.sessions = rules
-            self.assertIs(type(self.stage.site.factory(False).build()), expected_plain)
-            self.assertIs(type(self.stage.site.factory(True).build()), expected_secure)
+            self.assertIs(type(ChannelFactory(self.stage.site, False).build()), expected_plain)
+            self.assertIs(type(ChannelFactory(self.stage.site, True).build()), expected_secure)
 
 
 class PriorKnowledgeCase(ProxyCase):
@@ -49,7 +50,7 @@ class PriorKnowledgeCase(ProxyCase):
 
     def assert_connections(self, still_open: int, accepted: int) -> None:
         """Check how many connections there are, by the site and by the metrics."""
-        self.assertEqual(len(self.stage.site._channels), still_open)
+        self.assertEqual(len(self.stage.site.connections.all), still_open)
         for name, count in (("", still_open), ("_accepted_total", accepted)):
             found = self.metrics.value(f"ingress_downstream_connections{name}", tls="false")
             self.assertEqual(found, count, name)
@@ -80,7 +81,7 @@ class PriorKnowledgeTests(PriorKnowledgeCase):
         self.assert_connections(1, 1)
         peer.say(PREFACE)
         self.assert_connections(1, 1)
-        self.assertEqual(self.stage.site._channels, {self.session})
+        self.assertEqual(self.stage.site.connections.all, {self.session})
         self.assertEqual(self.watched(), [])
         peer.finish()
         self.assertEqual((self.session.ends, self.session.lost), (1, 1))
@@ -166,7 +167,7 @@ class EndsTests(PriorKnowledgeCase):
             peer = self.stage.open()
             peer.say(PREFACE[:10])
             end(peer)
-            self.assertEqual(len(self.stage.site._channels), 0)
+            self.assertEqual(len(self.stage.site.connections.all), 0)
             self.assertEqual(self.watched(), [])
         self.assertEqual(self.sessions.made, [])
         self.assert_ended()
@@ -197,7 +198,7 @@ class EndsTests(PriorKnowledgeCase):
         early, late = self.stage.open(), self.stage.open()
         early.say(PREFACE)
         late.say(PREFACE[:10])
-        drained = self.stage.site.drain()
+        drained = self.stage.site.connections.drain()
         self.assertTrue(self.session.is_draining)
         self.assertNoResult(drained)
         late.say(PREFACE[10:])

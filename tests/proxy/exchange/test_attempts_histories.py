@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from tests.fakes.transports import Peer
 from tests.proxy.playing import OK, ONE, THREE, TWO, ProxyCase, Stage, body_of
 

@@ -163,7 +163,7 @@ class BugTests(ProxyCase):
         down.reset()
         self.assertEqual(len(self.flushLoggedErrors(Bug)), 1)
         self.assertTrue(self.upstream().closed)
-        self.assertEqual(self.stage.site._channels, set())
+        self.assertEqual(self.stage.site.connections.all, set())
 
 
 class BugTestsOnEpoll(BugTests):

@@ -4,7 +4,7 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.proxy.contract.limits import MAX_HELD
-from ingress.proxy.transport.twisted_transports import TIMED_OUT
+from ingress.proxy.contract.transport import TIMED_OUT
 from tests.proxy.playing import FOUR, GET, INGRESS, OK, ONE, THREE, TWO, ProxyCase, Stage, body_of, fields_of
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\n\r\nbody"

@@ -5,8 +5,8 @@ from urllib.parse import unquote
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.policy import Reply, RequestFacts
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.grpc_replies import code_of, trailers_only
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
 from tests.proxy.playing import ONE, ProxyCase, body_of, fields_of
 
 CALL = b"POST /shop.Cart/Add HTTP/1.1\r\nHost: shop.test\r\nContent-Type: application/grpc%b\r\nContent-Length: 5\r\n\r\n%b"

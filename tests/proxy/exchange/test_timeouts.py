@@ -21,7 +21,7 @@ class DownstreamTests(ProxyCase):
 
     def limit(self, **limits: Any) -> None:
         """Set limits of the site."""
-        self.stage.site.limits = evolve(Limits(), **limits)
+        self.stage.site.context.limits = evolve(Limits(), **limits)
 
     def test_head(self) -> None:
         """A head has its time from its first byte on, whatever comes meanwhile."""
@@ -129,7 +129,7 @@ class UpstreamTests(ProxyCase):
     def test_route(self) -> None:
         """A route's timeouts are its own; what it does not ask for is as for all."""
         self.stage.pool.timeouts = Timeouts(connect_seconds=4.0, read_seconds=7.0)
-        self.stage.site.limits = Limits(upstream=self.stage.pool.timeouts)
+        self.stage.site.context.limits = Limits(upstream=self.stage.pool.timeouts)
         for asked, connects, reads in (
             (None, 4.0, 7),
             (AskedTimeouts(read_seconds=3.0), 4.0, 3),

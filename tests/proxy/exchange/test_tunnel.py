@@ -158,7 +158,7 @@ class TunnelTests(ProxyCase):
         down = self.stage.open()
         down.say(ASK)
         self.upstream().say(SWITCH)
-        drained = self.stage.site.drain()
+        drained = self.stage.site.connections.drain()
         self.assertNoResult(drained)
         down.say(b"still")
         self.assertTrue(self.upstream().received.endswith(b"still"))

@@ -27,12 +27,11 @@ from ingress.model.limits import Limits
 from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.downstream.negotiating import SessionRules
+from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
-from ingress.proxy.listening.site import ProxySite
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
@@ -139,7 +138,7 @@ class SocketsCase(TestCase):
     @property
     def channels(self) -> list[Any]:
         """The proxy's open downstream connections; what they buffer is what a test wants to see."""
-        return list(self.site._channels)
+        return list(self.site.connections.all)
 
     async def connect(self) -> DownstreamWire:
         """Open a connection to the plain listener."""

@@ -20,11 +20,11 @@ class ConnectionLimitTests(SocketsCase):
         """Start, with a limit."""
         await super().setUp()
         self.upstream.on_request = lambda wire: wire.write(OK)
-        self.site.connection_limit = ConnectionLimit(
-            self.site._channels, 4, self.deadlines, self.metrics.connections
+        self.site.connections.limit = ConnectionLimit(
+            self.site.connections.all, 4, self.deadlines, self.metrics.connections
         )
         for port in (self._plain, self._secure):
-            join(self.site.connection_limit, port)
+            join(self.site.connections.limit, port)
         self.sockets: list[Any] = []
 
     async def test_limit(self) -> None:
@@ -71,11 +71,11 @@ class LeftTests(SocketsCase):
     async def test_they_make_room(self) -> None:
         """None of them keeps a newcomer out, nor its place at the endpoint; each has its 499."""
         self.upstream.on_request = lambda wire: None
-        self.site.connection_limit = ConnectionLimit(
-            self.site._channels, 200, self.deadlines, self.metrics.connections
+        self.site.connections.limit = ConnectionLimit(
+            self.site.connections.all, 200, self.deadlines, self.metrics.connections
         )
         for port in (self._plain, self._secure):
-            join(self.site.connection_limit, port)
+            join(self.site.connections.limit, port)
         host, port = "127.0.0.1", self._plain.getHost().port
         request = b"GET /slow HTTP/1.1\r\nHost: app.test\r\n\r\n"
         for count in range(1, 301):
@@ -132,7 +132,7 @@ class PipeTests(SocketsCase):
         await self.turns(50)
         self.deadlines.tick()
         self.assertGreater(channel._progress._unsent, 0)
-        channel._progress._since -= self.site.limits.send_seconds
+        channel._progress._since -= self.site.context.limits.send_seconds
         self.deadlines.tick()
         await self.until(lambda: not self.channels and not self.upstream.open_wires)
 

@@ -14,8 +14,8 @@ from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.limits import AskedTimeouts
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.grpc_upstreams import PATIENCE, GrpcClient, GrpcUpstream, in_thread

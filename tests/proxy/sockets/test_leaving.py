@@ -6,8 +6,8 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from zope.interface import alsoProvides
 
 from ingress.identity.certificates import CertificateTable
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.downstream.negotiating import SessionRules
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire

@@ -9,8 +9,8 @@ from twisted.logger import LogLevel, capturedLogs
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.http2.frames import PREFACE
+from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
-from ingress.proxy.downstream.negotiating import SessionRules
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.fakes.sessions import KeepingSession, Sessions
@@ -171,7 +171,7 @@ class EndsTests(NegotiatingCase):
 
     async def test_aborted_in_the_handshake(self) -> None:
         """When everything ends, handshakes do; and when everything is drained."""
-        for end in (self.site.abort, self.site.drain):
+        for end in (self.site.abort, self.site.connections.drain):
             wire = await self.open(self._secure, RawWire())
             wire.transport.write(HELLO)
             await self.until(lambda: self.channels)
@@ -192,7 +192,7 @@ class EndsTests(NegotiatingCase):
         """A session is drained with all others."""
         wire = await self.shake(b"h2")
         await self.received(PREFACE)
-        drained = self.site.drain()
+        drained = self.site.connections.drain()
         self.assertTrue(self.session.is_draining)
         wire.leave()
         await drained

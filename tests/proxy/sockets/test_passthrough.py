@@ -316,7 +316,7 @@ class DrainTests(PassthroughCase):
         client, silent = await self.raw(), await self.raw()
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: client.received and len(self.channels) == 2)
-        drained = self.site.drain()
+        drained = self.site.connections.drain()
         await self.until(lambda: silent.lost)
         client.received.clear()
         client.transport.write(b"still there")

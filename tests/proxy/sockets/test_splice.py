@@ -7,9 +7,9 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.splice import Splice
-from ingress.proxy.transport.twisted_transports import KernelCopy
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.upstreams import OK, UpstreamWire
 from tests.proxy.sockets import test_downstreams as test_sockets_downstreams

@@ -224,7 +224,7 @@ class ClientCertificateTests(UpstreamTlsCase):
                 self.publish(Endpoint("127.0.0.1", upstream.port, LinkSettings(tls, False, is_http2)))
                 for size in (0, 3000, 2 * MEBIBYTE):
                     client = await self.connect()
-                    self.site.upstream_errors = UpstreamErrorLog(self.reactor)
+                    self.site.context.upstream_errors = UpstreamErrorLog(self.reactor)
                     with capturedLogs() as events:
                         client.post(bytes(size))
                         await self.whole(client)

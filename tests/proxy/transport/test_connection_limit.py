@@ -262,8 +262,8 @@ class SilenceTests(ProxyCase):
     def test_others_are_served(self) -> None:
         """Silent connections make room for those who have something to say, at once, and nobody else does."""
         site = self.stage.site
-        site.connection_limit = ConnectionLimit(
-            site._channels, 16, self.stage.deadlines, self.metrics.connections
+        site.connections.limit = ConnectionLimit(
+            site.connections.all, 16, self.stage.deadlines, self.metrics.connections
         )
         kept = self.stage.open()
         kept.say(GET)
@@ -273,7 +273,7 @@ class SilenceTests(ProxyCase):
         silent = [self.stage.open() for _ in range(13)]
         self.reactor.advance(0.2)
         silent.append(self.stage.open())
-        self.assertFalse(site.connection_limit.is_paused)
+        self.assertFalse(site.connections.limit.is_paused)
         self.assertEqual([each.closed for each in silent], [True] + [False] * 13)
         begun = [self.stage.open() for _ in range(3)]
         for each in begun:
@@ -281,7 +281,7 @@ class SilenceTests(ProxyCase):
         for _ in range(100):
             self.reactor.advance(0.015)
             silent.append(self.stage.open())
-        self.assertFalse(site.connection_limit.is_paused)
+        self.assertFalse(site.connections.limit.is_paused)
         self.assertLessEqual(sum(not each.closed for each in silent), 11)
         self.assertFalse(any(each.closed for each in (kept, busy, *begun)))
         newcomer = self.stage.open()
@@ -297,16 +297,16 @@ class SilenceTests(ProxyCase):
     def test_half_said(self) -> None:
         """Heads that were begun make room when there is nobody else, once they had two seconds."""
         site = self.stage.site
-        site.connection_limit = ConnectionLimit(
-            site._channels, 16, self.stage.deadlines, self.metrics.connections
+        site.connections.limit = ConnectionLimit(
+            site.connections.all, 16, self.stage.deadlines, self.metrics.connections
         )
         begun = []
         for _ in range(16):
             begun.append(self.stage.open())
             begun[-1].say(GET[:20])
-        self.assertTrue(site.connection_limit.is_paused)
+        self.assertTrue(site.connections.limit.is_paused)
         self.reactor.pass_time(3)
-        self.assertFalse(site.connection_limit.is_paused)
+        self.assertFalse(site.connections.limit.is_paused)
         self.assertEqual([each.closed for each in begun], [True] + [False] * 15)
         newcomer = self.stage.open()
         newcomer.say(GET.replace(b"shop", b"none"))

@@ -7,7 +7,7 @@ import socket
 import struct
 from typing import Any, cast
 
-from ingress.proxy.transport.twisted_transports import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy
 from tests.proxy.transport.test_epoll_set import BatchCase
 from tests.proxy.transport.transport_contract import Recorder
 

@@ -321,7 +321,7 @@ async def stopped(port: Any) -> None:
 
 
 class ListenTests(TestCase):
-    """What an epoll set's ground listens on."""
+    """What an epoll set listens on."""
 
     def setUp(self) -> None:
         self.reactor: Any = real_reactor
@@ -335,7 +335,7 @@ class ListenTests(TestCase):
         protocol = Recorder()
         protocol.echoes = True
         site.next.append(protocol)
-        port: Any = await self.network.listen(description, site, None)
+        port: Any = await self.network.listen(description, site, None, new_factory=OneByOne.factory)
         try:
             host = port.getHost()
             client = socket.socket(family)
@@ -383,7 +383,7 @@ class ListenTests(TestCase):
                 network = network_for(self.reactor, use_epoll)
                 site: Any = OneByOne()
                 with self.assertRaises(StartError) as caught:
-                    await network.listen(description, site, None)
+                    await network.listen(description, site, None, new_factory=OneByOne.factory)
                 self.assertIn(description, str(caught.exception))
                 self.assertIn("in use", str(caught.exception))
 
@@ -399,11 +399,11 @@ class ListenTests(TestCase):
             "bogus:1",
         ):
             with self.assertRaises(StartError) as caught:
-                await self.network.listen(description, site, None)
+                await self.network.listen(description, site, None, new_factory=OneByOne.factory)
             self.assertIn(description, str(caught.exception))
 
     def test_where_there_is_none(self) -> None:
-        """A reactor that knows no readers has Twisted's ground."""
+        """A reactor that knows no readers has Twisted's network."""
         self.assertIs(type(network_for(object(), use_epoll=True)), TwistedNetwork)
 
 
@@ -425,11 +425,11 @@ from tests.proxy.transport.transport_contract import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
 
 async def main():
-    ground = network_for(reactor, True)
-    ground.start()
+    network = network_for(reactor, True)
+    network.start()
     site, protocol = OneByOne(), Recorder()
     site.next.append(protocol)
-    port = await ground.listen(f"systemd:domain={sys.argv[1]}:index=0", site, None)
+    port = await network.listen(f"systemd:domain={sys.argv[1]}:index=0", site, None, new_factory=OneByOne.factory)
     client = socket.socket(family)
     client.connect(name)
     client.send(b"hello")

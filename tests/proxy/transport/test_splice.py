@@ -6,9 +6,9 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.splice import Splice
-from ingress.proxy.transport.twisted_transports import KernelCopy
 
 
 class FakeEnd:

@@ -17,12 +17,12 @@ from twisted.internet.protocol import ServerFactory
 from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
-from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.listening.networks import network_for
-from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, ConnectionLimit
+from ingress.proxy.transport.open_connections import OpenConnections
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import issue, make_authority
@@ -40,13 +40,12 @@ class OneByOne(ServerFactory):
 
     def __init__(self) -> None:
         self.next: list[Recorder] = []
-        self.connection_limit = ConnectionLimit(
-            set(), DEFAULT_CONNECTIONS, Deadlines(Clock()), ConnectionMetrics()
-        )
+        self.connections = OpenConnections(Deadlines(Clock()), Metrics())
 
-    def factory(self, secure: bool) -> OneByOne:
+    @staticmethod
+    def factory(site: Any, secure: bool) -> Any:
         """The factory of a listener: the same for all."""
-        return self
+        return site
 
     def build(self) -> Recorder:
         """The protocol of one connection."""
@@ -116,7 +115,9 @@ class AcceptedContract(SocketContract):
             self.site = OneByOne()
             contexts = ServerContexts(generate_certificate(datetime.now(UTC))) if self.is_secure else None
             site: Any = self.site
-            self.port: Any = await self.network.listen(f"tcp:0:interface={LOOPBACK}", site, contexts)
+            self.port: Any = await self.network.listen(
+                f"tcp:0:interface={LOOPBACK}", site, contexts, new_factory=OneByOne.factory
+            )
             self.addCleanup(self.port.stopListening)
         self.site.next.append(protocol)
         sock = socket.create_connection((LOOPBACK, self.port.getHost().port))

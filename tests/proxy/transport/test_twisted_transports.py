@@ -7,8 +7,8 @@ from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.contract.transport import in_kernel, peer_address
 from ingress.proxy.listening.listeners import bound_to, port_of
-from ingress.proxy.transport.twisted_transports import in_kernel, peer_address
 from tests.fakes.transports import MemoryReactor, Peer
 
 

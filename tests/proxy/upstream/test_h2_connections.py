@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http2.client import ASSUMED_STREAMS
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.pool import UpstreamPool
 from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
 from tests.fakes.transports import Peer
@@ -162,7 +162,7 @@ class LimitTests(Http2UpstreamCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage.site.pool = self.stage.pool = UpstreamPool(
+        self.stage.site.context.pool = self.stage.pool = UpstreamPool(
             self.connector.connect, self.stage.deadlines, self.metrics, most=2
         )
 

@@ -8,8 +8,8 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.model.backends import Endpoint
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
 from ingress.model.retries import RetryRule
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.rotation import Rotations
 from tests.fakes.transports import Peer
 from tests.proxy.playing import BACKEND, FOUR, GET, OK, ONE, THREE, TWO, ProxyCase

@@ -6,7 +6,7 @@ of the data path are one epoll set, and that set is *one* ordinary reader of
 whatever reactor runs.  The reactor keeps timers, signals, threads and everything
 that is not traffic.
 
-The transports are those of ``ingress.proxy.transport.twisted_transports.Transport``, so channel and
+The transports are those of ``ingress.proxy.contract.transport.Transport``, so channel and
 upstream connection cannot tell them from Twisted's; both pass the same tests.
 Linux only: elsewhere Twisted's own transports serve.
 """

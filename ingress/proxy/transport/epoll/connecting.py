@@ -15,10 +15,10 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
-from ingress.proxy.transport.twisted_transports import REFUSED, TIMED_OUT
 from ingress.tls.binding import forget_errors
 from ingress.tls.upstream import UpstreamContexts
 

@@ -11,8 +11,8 @@ from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
+from ingress.proxy.contract.transport import has_ended
 from ingress.proxy.transport.epoll.delivery import Delivery
-from ingress.proxy.transport.twisted_transports import has_ended
 
 
 def address_of(name: tuple[Any, ...]) -> IAddress:

@@ -14,8 +14,8 @@ import os
 from typing import Protocol
 
 from ingress.proxy.contract.limits import PIPE_BYTES
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipe
-from ingress.proxy.transport.twisted_transports import KernelCopy
 
 _MAX_PUMPED = 2 * 1024 * 1024
 """Bytes of one turn: after that, others have theirs."""

@@ -19,11 +19,11 @@ from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushP
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
+from ingress.proxy.contract.transport import KernelCopy, in_kernel
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import has_unread, reset_on_close, tell_end
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
-from ingress.proxy.transport.twisted_transports import KernelCopy, in_kernel
 
 HIGH_WATER = 64 * 1024
 """Bytes that wait to be sent before the producer is paused."""

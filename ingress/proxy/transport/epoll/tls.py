@@ -16,10 +16,10 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.http.plain_request import ANSWER, is_plain_request
+from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
-from ingress.proxy.transport.twisted_transports import KernelCopy
 from ingress.tls.binding import forget_errors, return_after_each_record
 from ingress.tls.upstream import words_of_error
 

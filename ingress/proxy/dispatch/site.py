@@ -1,0 +1,94 @@
+"""What downstream connections share: the context of their exchanges, each other, and who answers.
+
+A site only wires: it does nothing by itself.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Protocol
+
+from attrs import frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.web.resource import IResource
+
+from ingress.http.forwarding import TrustedProxies
+from ingress.identity.misdirected import ServerNames
+from ingress.metrics.metrics import Metrics
+from ingress.model.limits import Limits
+from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.dispatch.mounted import MountedResource
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.context import ExchangeContext
+from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, Connection
+from ingress.proxy.transport.open_connections import OpenConnections
+from ingress.proxy.upstream.pool import UpstreamPool
+
+
+class Session(Connection, Protocol):
+    """What takes the place of a channel: to the transport a protocol, to the site a connection.
+
+    It is among the open connections when it begins, and says that it is ``closed`` at its end.
+    """
+
+    def makeConnection(self, transport: Any, /) -> None:
+        """Begin; what was received so far comes afterwards."""
+
+    def dataReceived(self, octets: bytes, /) -> None:
+        """Take what has come, from the first byte of the preface on."""
+
+
+class ProxySite:
+    """The parts that the connections of all listeners share."""
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        resource: IngressProxyResource,
+        pool: UpstreamPool,
+        deadlines: Deadlines,
+        replies: Replies,
+        access_log: AccessLog,
+        metrics: Metrics,
+        random: Random,
+        trusted_proxies: TrustedProxies | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        most_connections: int = DEFAULT_CONNECTIONS,
+        sessions: "SessionRules | None" = None,
+    ) -> None:
+        self.context = ExchangeContext(clock, pool, deadlines, replies, access_log, metrics, random, limits)
+        self.connections = OpenConnections(deadlines, metrics, most_connections)
+        self.resource = resource
+        self.trusted_proxies = trusted_proxies or TrustedProxies()
+        self.sessions = sessions
+        """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
+        self.server_names = ServerNames()
+        """What handshakes go by, by which requests are found to be misdirected."""
+        self._mounted: list[MountedResource] = []
+
+    def mount(self, prefix: bytes, root: IResource) -> None:
+        """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""
+        self._mounted.append(MountedResource(prefix, root, self.context.clock))
+
+    def resource_for(self, exchange: Exchange) -> IngressProxyResource | MountedResource:
+        """Return who answers *exchange*."""
+        for mounted in self._mounted:
+            if mounted.takes(exchange.path):
+                return mounted
+        return self.resource
+
+    def abort(self) -> None:
+        """End every connection at once, since the process ends."""
+        self.context.is_cutting_off = True
+        self.connections.abort()
+
+
+@frozen
+class SessionRules:
+    """Where HTTP/2 is spoken, and what makes the session of a connection: of a site, and over TLS or not."""
+
+    new_session: Callable[[ProxySite, bool], Session]
+    over_tls: bool = True
+    by_prior_knowledge: bool = False

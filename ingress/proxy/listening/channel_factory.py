@@ -1,0 +1,26 @@
+"""What makes the channel of each connection that a listener accepts."""
+
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import ServerFactory
+
+from ingress.proxy.dispatch.site import ProxySite
+from ingress.proxy.downstream.channel import DownstreamChannel
+from ingress.proxy.downstream.negotiating import channel_class
+
+
+class ChannelFactory(ServerFactory):
+    """Makes a channel for each connection of one listener."""
+
+    noisy = False
+
+    def __init__(self, site: ProxySite, secure: bool) -> None:
+        self._site = site
+        self._secure = secure
+        self._channel = channel_class(site.sessions, secure)
+
+    def build(self) -> DownstreamChannel:
+        """Make the channel of one connection."""
+        return self._channel(self._site, self._secure)
+
+    def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
+        return self.build()
