@@ -7,7 +7,7 @@ for another host, or for none, has other evidence, and gets no further.  Answers
 """
 
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import quote
 
 from attrs import field, frozen
@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress.annotations.common_names import CommonNames
 from ingress.annotations.distinguished_names import common_names, line_of
+from ingress.annotations.judging import Judging
+from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.client_authentication import (
     UNKNOWN_ISSUER,
     VERIFIED,
@@ -23,7 +25,7 @@ from ingress.model.client_authentication import (
     ClientEvidence,
     VerifyClient,
 )
-from ingress.model.policy import Reply, RequestFacts
+from ingress.model.policy import SecuredRequest
 
 MAX_CERTIFICATE_BYTES: Final = 16 * 1024
 """Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""
@@ -76,12 +78,25 @@ class ClientCheck:
     authority asks for over plain HTTP.
     """
 
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "client-certificates"
+
     authentication: ClientAuthentication
     names: CommonNames | None = None
     error_page: bytes = b""
     serves_challenges: bool = False
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    def describe(self) -> str:
+        """Say who gets in."""
+        mode, secret = self.authentication.mode.value, self.authentication.secret
+        names = "" if self.names is None else ", with some of their names"
+        return f"asks for client certificates ({mode}) by the authorities of Secret {secret}{names}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: SecuredRequest) -> Reply | None:
         """Refuse *request* unless its connection is evidence enough."""
         evidence = request.client_evidence
         if evidence is None:
@@ -118,9 +133,20 @@ class ClientCheck:
 class HostClosed:
     """Answers 403: the host asks for client certificates, and nothing can tell good ones from bad ones."""
 
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "host-closed"
+
     serves_challenges: bool = False
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    def describe(self) -> str:
+        """Say why nobody gets in."""
+        return "answers 403: client certificates are asked for, and cannot be judged"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: SecuredRequest) -> Reply | None:
         """Let nothing pass, but for ACME challenges over plain HTTP where this is their route."""
         return None if self.serves_challenges and request.client_evidence is None else _CLOSED
 
@@ -133,27 +159,46 @@ class ClientCertificateFields:
     other fields that are ours to set (``ingress.http.request_head``).
     """
 
+    phase: ClassVar[Phase] = Phase.EDITS
+    name: ClassVar[str] = "client-certificate-fields"
+
     passes_certificate: bool = False
 
-    def render(self, request: RequestFacts) -> bytes:
+    def describe(self) -> str:
+        """Say what upstream is told."""
+        what = "the client certificate and " if self.passes_certificate else ""
+        return f"tells upstream {what}what the client certificate showed"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that tells."""
+        return _TellsUpstream(self)
+
+    def fields(self, evidence: ClientEvidence | None) -> tuple[tuple[bytes, bytes], ...]:
+        """Return the fields for a request with *evidence*, which has passed the check."""
+        if evidence is None or not evidence.certificate:
+            return ((b"ssl-client-verify", b"NONE"),)
+        shown = read_certificate(evidence.certificate)
+        assert shown is not None
+        verdict = b"SUCCESS"
+        if evidence.error != VERIFIED:
+            reason = "".join(one for one in evidence.reason if " " <= one <= "~")
+            verdict = b"FAILED:" + reason.encode("ascii")
+        fields = (
+            (b"ssl-client-verify", verdict),
+            (b"ssl-client-subject-dn", shown.subject),
+            (b"ssl-client-issuer-dn", shown.issuer),
+        )
+        return (*fields, (b"ssl-client-cert", shown.escaped_pem)) if self.passes_certificate else fields
+
+    def render(self, request: SecuredRequest) -> bytes:
         """Render the field lines for *request*, which has passed the check."""
-        return _rendered(request.client_evidence, self.passes_certificate)
+        return b"".join([b"%b: %b\r\n" % each for each in self.fields(request.client_evidence)])
 
 
-def _rendered(evidence: ClientEvidence | None, passes_certificate: bool) -> bytes:
-    if evidence is None or not evidence.certificate:
-        return b"ssl-client-verify: NONE\r\n"
-    shown = read_certificate(evidence.certificate)
-    assert shown is not None
-    verdict = b"SUCCESS"
-    if evidence.error != VERIFIED:
-        reason = "".join(one for one in evidence.reason if " " <= one <= "~")
-        verdict = b"FAILED:" + reason.encode("ascii")
-    lines = [
-        b"ssl-client-verify: %b\r\n" % verdict,
-        b"ssl-client-subject-dn: %b\r\n" % shown.subject,
-        b"ssl-client-issuer-dn: %b\r\n" % shown.issuer,
-    ]
-    if passes_certificate:
-        lines.append(b"ssl-client-cert: %b\r\n" % shown.escaped_pem)
-    return b"".join(lines)
+class _TellsUpstream(Filter):
+    def __init__(self, spec: ClientCertificateFields) -> None:
+        self._spec = spec
+
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        for name, value in self._spec.fields(facts.client_evidence):
+            edit.put(name, value)

@@ -8,12 +8,13 @@ somebody out.
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ingress.annotations.judging import Judging
 from ingress.annotations.values import ValueRefused, parse_boolean
-from ingress.model.policy import Reply, RequestFacts
+from ingress.filters import Filter, Phase, Reply, Services
 
 _ASKING: Final = frozenset({"auth-secret", "auth-type", "auth-url"})
 _ALLOWING: Final = frozenset({"allowlist-source-range", "whitelist-source-range"})
@@ -123,6 +124,17 @@ def _is_on(value: str) -> bool:
 class GuardMissing:
     """Answers 503: the guard that the Ingress asks for is not there."""
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "guard-missing"
+
+    def describe(self) -> str:
+        """Say why nobody gets in."""
+        return "answers 503: an annotation asks for a guard that is not honored"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: object) -> Reply | None:
         """Let nothing pass."""
         return _REPLY

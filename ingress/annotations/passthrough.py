@@ -7,12 +7,14 @@ A request for such a host that was decrypted here all the same came over a conne
 another host, or for none.  Its client meant to speak to the backend alone, so it is not passed on.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, parse_boolean
-from ingress.model.policy import Reply, RequestFacts
+from ingress.filters import Filter, Phase, Reply, Services
+from ingress.model.policy import SecuredRequest
 
 ANNOTATION: Final = "ssl-passthrough"
 OPTION: Final = "--enable-ssl-passthrough"
@@ -40,6 +42,17 @@ _REPLY: Final = Reply(
 class NotTerminatedHere:
     """Answers 421 to what came over TLS of ours (RFC 9110 section 15.5.20)."""
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    phase: ClassVar[Phase] = Phase.REDIRECT
+    name: ClassVar[str] = "not-terminated-here"
+
+    def describe(self) -> str:
+        """Say what is refused."""
+        return "answers 421 to what came over TLS, which passes through to the backend"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: SecuredRequest) -> Reply | None:
         """Let plain HTTP pass."""
         return None if request.client_evidence is None else _REPLY

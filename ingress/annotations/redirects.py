@@ -14,12 +14,14 @@ ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them ov
 HTTP at the very time when a host has no good certificate yet.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, parse_boolean
-from ingress.model.policy import Reply, RequestFacts
+from ingress.filters import Filter, Phase, Reply, Services
+from ingress.model.policy import RequestedUri
 
 HTTPS_PORT: Final = 443
 ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"
@@ -74,11 +76,24 @@ class HttpsRedirect:
     reach our HTTPS; *hosts* None means every host of the route.
     """
 
+    phase: ClassVar[Phase] = Phase.REDIRECT
+    name: ClassVar[str] = "https-redirect"
+
     port: int = HTTPS_PORT
     hosts: CertifiedHosts | None = None
     keeps_slash: bool = False
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    def describe(self) -> str:
+        """Say where plain HTTP is sent."""
+        hosts = "all hosts" if self.hosts is None else "the hosts that have certificates"
+        port = "" if self.port == HTTPS_PORT else f" on port {self.port}"
+        return f"sends plain HTTP for {hosts} to HTTPS{port}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that redirects."""
+        return Judging(self.judge)
+
+    def judge(self, request: RequestedUri) -> Reply | None:
         """Redirect *request* if it came in the clear and its host can do better.
 
         The host has passed the grammar of hosts and the target that of targets, so

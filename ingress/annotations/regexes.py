@@ -6,12 +6,13 @@ literal beginning (``ingress.routing.beginnings``) and answers 503: to compare i
 requests to whatever else the host has.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, parse_boolean
-from ingress.model.policy import Reply, RequestFacts
+from ingress.filters import Filter, Phase, Reply, Services
 
 _INSTEAD: Final = "paths that are regular expressions answer 503, and the others are served without it"
 
@@ -48,6 +49,17 @@ _REPLY: Final = Reply(503, ((b"Content-Type", b"text/plain; charset=utf-8"),), b
 class RegexMissing:
     """Answers 503: whether the request is one of the route's is for a regular expression to say."""
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "regex-missing"
+
+    def describe(self) -> str:
+        """Say why nobody gets in."""
+        return "answers 503: the path is a regular expression, and these are not honored"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: object) -> Reply | None:
         """Let nothing pass."""
         return _REPLY

@@ -7,9 +7,12 @@ come twice (section 7.1), and who runs the controller decides for the whole host
 host without a valid certificate for it says nothing: browsers would let nobody past it (section 8.4).
 """
 
+from typing import ClassVar
+
 from attrs import frozen
 
 from ingress.annotations.redirects import CertifiedHosts
+from ingress.filters import AnswerEdit, Facts, Filter, Phase, Services
 from ingress.model.strict_transport import StrictTransport
 
 
@@ -29,9 +32,38 @@ def transport_security_line(strict: StrictTransport | None) -> bytes:
 class TransportSecurity:
     """What the answers of a route say over TLS; *hosts* None means every host of the route."""
 
+    phase: ClassVar[Phase] = Phase.ANSWER
+    name: ClassVar[str] = "hsts"
+
     line: bytes
     hosts: CertifiedHosts | None = None
 
     def line_for(self, host: bytes) -> bytes:
         """Return the field line for *host*, empty where nothing is to be said."""
         return self.line if self.hosts is None or host in self.hosts else b""
+
+    def describe(self) -> str:
+        """Say what browsers are told."""
+        hosts = "" if self.hosts is None else ", for the hosts that have certificates"
+        return f"tells browsers to come over HTTPS only ({self.value.decode()}){hosts}"
+
+    @property
+    def value(self) -> bytes:
+        """The value of the field."""
+        return self.line.partition(b": ")[2].rstrip()
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that tells."""
+        return _Insisting(self)
+
+
+class _Insisting(Filter):
+    """Stands on nearly every answer over TLS, so it calls nothing but the edit."""
+
+    def __init__(self, spec: TransportSecurity) -> None:
+        self._value = spec.value
+        self._hosts = spec.hosts
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+        if facts.is_secure and (self._hosts is None or facts.host in self._hosts):
+            edit.put(b"Strict-Transport-Security", self._value)

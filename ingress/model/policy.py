@@ -31,8 +31,8 @@ class RequestedUri(Protocol):
         """The normal form of the path, the one that was matched."""
 
 
-class RequestFacts(RequestedUri, Protocol):
-    """What a policy may look at."""
+class SecuredRequest(Protocol):
+    """What is known of the connection that a request came over."""
 
     @property
     def client_evidence(self) -> ClientEvidence | None:
@@ -40,6 +40,10 @@ class RequestFacts(RequestedUri, Protocol):
 
         This is about our own connection, whatever a proxy before us says of the scheme.
         """
+
+
+class RequestFacts(RequestedUri, SecuredRequest, Protocol):
+    """What a policy may look at."""
 
 
 class Policy(Protocol):

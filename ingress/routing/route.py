@@ -4,6 +4,7 @@ from enum import Enum
 
 from attrs import frozen
 
+from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
@@ -11,6 +12,7 @@ from ingress.model.objects import Owner
 from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
+from ingress.routing.variants import Variant, WeightedBackend, backends_of
 
 
 class Match(Enum):
@@ -55,11 +57,25 @@ class Route:
     """How long endpoints may take; None where nothing is asked and what holds for all does."""
     beginnings: Beginnings | None = None
     """What is closed, of a route that is matched by that."""
+    filters: tuple[FilterSpec, ...] = ()
+    """All that stand before its backend, the host's and its own, in order of phase and place."""
+    weighted: tuple[WeightedBackend, ...] = ()
+    """Backends that share the requests in place of *backend*, which is the first of them then; empty for nearly all routes."""
+    variants: tuple[Variant, ...] = ()
+    """Requests that lead elsewhere by what else they say; the first one that takes a request has it."""
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:
         """All that it may lead to."""
-        if self.secure_backend is None and self.passthrough is None:
+        if (
+            self.secure_backend is None
+            and self.passthrough is None
+            and not self.weighted
+            and not self.variants
+        ):
             return (self.backend,)
-        others = (self.secure_backend, self.passthrough)
-        return (self.backend, *(one for one in others if one is not None))
+        own = [one for one in (self.backend, self.secure_backend, self.passthrough) if one is not None]
+        own += backends_of(self.weighted)
+        for variant in self.variants:
+            own += backends_of(variant.weighted)
+        return tuple(dict.fromkeys(own))

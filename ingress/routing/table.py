@@ -23,6 +23,7 @@ goes to them before any path that is not longer (``ingress.routing.closed``).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from ingress.filters import FilterSpec
 from ingress.model.policy import SecureFields
 from ingress.model.shared_map import MASK, SharedMap
 from ingress.routing.closed import ClosedRoutes
@@ -35,14 +36,17 @@ _NONE: Final[dict[bytes, Route]] = {}
 class HostRoutes:
     """The routes of one host; *routes* are all of them, as they were given.
 
+    *filters* are those of the host alone, in order, for requests that none of the routes takes.
+
     They are put in order for lookups when the first request asks: of tens of thousands of
     hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "routes")
+    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "filters", "routes")
 
-    def __init__(self, routes: tuple[Route, ...]) -> None:
+    def __init__(self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = ()) -> None:
         self.routes = routes
+        self.filters = filters
         # By path; by path without trailing slash, so that of "/" by nothing at all; and
         # the number of elements of the longest of those.
         self._exact: dict[bytes, Route] | None = None
@@ -109,6 +113,9 @@ class HostRoutes:
                 return route
             end = path.rfind(b"/", 0, end)
         return prefixes.get(b"")
+
+
+NO_ROUTES: Final = HostRoutes(())
 
 
 class RouteTable:
@@ -190,6 +197,16 @@ class RouteTable:
                 if routes is None:
                     return None
         return routes.find(path)
+
+    def host_filters(self, host: bytes) -> tuple[FilterSpec, ...]:
+        """Return what stands before *host*, in normal form, where no route matched the path."""
+        by_host = self._by_host
+        dot = host.find(b".")
+        for key in (host, b"*" + host[dot:] if dot > 0 else host, b""):
+            routes = by_host.get(key)
+            if routes is not None:
+                return routes.filters
+        return ()
 
     def secure_fields(self, host: bytes) -> SecureFields | None:
         """Return what answers for *host* say besides over TLS, where no route matched its path."""

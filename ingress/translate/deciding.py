@@ -12,7 +12,7 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettings
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem
-from ingress.routing.route import Route
+from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.closing import HostClosing, close_host
 from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
@@ -88,11 +88,11 @@ class HostRules:
             ),
         )
 
-    def routes(self, decision: HostDecision, *, would_fall: bool) -> tuple[Route, ...]:
+    def routes(self, decision: HostDecision, *, would_fall: bool) -> HostRoutes:
         """Return the routes of a host; *would_fall* says that without any it would have those of other hosts."""
         host, all_parsed, merged = decision.host, decision.all_parsed, decision.merged
         if not all_parsed and host != ALL_HOSTS:
-            return ()
+            return NO_ROUTES
         default = self._options.default_backend_service
         if default is None and all_parsed and not merged.claims and would_fall:
             merged = evolve(merged, claims=(block(host, all_parsed),))

@@ -1,6 +1,8 @@
-"""The routes of one host: its claims with their policies, and the default backend of the controller."""
+"""The routes of one host: its claims with their filters, and the default backend of the controller."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import cast
 
 from attrs import evolve
 
@@ -10,10 +12,12 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import RedirectSettings
 from ingress.annotations.regexes import RegexMissing
+from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.policy import Policy, SecureFields
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
+from ingress.routing.table import HostRoutes
 from ingress.translate.client_authentication import HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
@@ -24,6 +28,7 @@ from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedObject
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
+_PHASE = attrgetter("phase")
 # The controller's own default backend redirects only if that is forced on all hosts.
 _OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
 
@@ -37,8 +42,8 @@ def host_routes(
     guard: HostGuard,
     passing: Claim | None = None,
     closing: HostClosing = NOTHING_CLOSED,
-) -> tuple[Route, ...]:
-    """Return the routes of *host*, sorted by path and match.
+) -> HostRoutes:
+    """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *guard* what stands before the host as a whole,
@@ -100,7 +105,31 @@ def host_routes(
         )
     if len(routes) > 1:
         routes.sort(key=_order)
-    return tuple(routes)
+    routes = [evolve(route, filters=_filters(route)) for route in routes]
+    return HostRoutes(tuple(routes), _host_filters(guard, closing, secure_fields, passes=passing is not None))
+
+
+def _host_filters(
+    guard: HostGuard, closing: HostClosing, secure_fields: SecureFields | None, *, passes: bool
+) -> tuple[FilterSpec, ...]:
+    """Return what stands before a host as a whole, in order."""
+    specs = (
+        _NOT_TERMINATED_HERE if passes else None,
+        guard.policy,
+        _GUARD_MISSING if closing.guards_all else None,
+        secure_fields,
+    )
+    return _in_order(cast(FilterSpec, one) for one in specs if one is not None)
+
+
+def _filters(route: Route) -> tuple[FilterSpec, ...]:
+    specs = (*route.policies, route.upstream_fields, route.secure_fields)
+    return _in_order(cast(FilterSpec, one) for one in specs if one is not None)
+
+
+def _in_order(specs: Iterable[FilterSpec]) -> tuple[FilterSpec, ...]:
+    """Return *specs*, which are given by place, in order of phase."""
+    return tuple(sorted(specs, key=_PHASE))
 
 
 def _route(

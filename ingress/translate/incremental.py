@@ -44,8 +44,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.routing.route import Route
-from ingress.routing.table import HostRoutes, RouteTable
+from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
@@ -342,13 +341,13 @@ class Translation:
             # Hosts without claims are blocked where they would fall to this one.
             self._stale_hosts.update(dict.fromkeys(self._barren))
 
-    def _assign(self, host: str, routes: tuple[Route, ...], state: ClusterState) -> None:
+    def _assign(self, host: str, found: HostRoutes, state: ClusterState) -> None:
         """Give *host* its routes in the next version."""
-        known = self._table.get(host)
-        before = () if known is None else known.routes
-        if routes == before:
+        known = self._table.get(host) or NO_ROUTES
+        before, routes = known.routes, found.routes
+        if routes == before and (not routes or found.filters == known.filters):
             return
-        self._table.put(host, HostRoutes(routes) if routes else None)
+        self._table.put(host, found if routes else None)
         self._counts.compare(before, routes)
         if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
             # Another path, or another policy: what is used, and by whom, is the same.

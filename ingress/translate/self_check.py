@@ -6,6 +6,8 @@ For tests and for whoever looks for a bug: it costs as much as translating every
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ingress.filters import FilterSpec
+from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
 
 _SHOWN = 20
@@ -19,6 +21,7 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
         lines.append("the routes are the same, in another order")
     if (found.table.count, found.table.hosts) != (expected.table.count, expected.table.hosts):
         lines.append("the routes are not counted right")
+    lines += _of_maps("filters of host ", _host_filters(found.table), _host_filters(expected.table))
     lines += _of_maps("backend ", found.backends, expected.backends)
     lines += _of_maps("certificate of ", found.certificates.exact, expected.certificates.exact)
     lines += _of_maps("certificate of *", found.certificates.wildcard, expected.certificates.wildcard)
@@ -27,6 +30,12 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
     lines += _of_maps("settings of ", found.handshake_settings.by_host, expected.handshake_settings.by_host)
     lines += _of_sets("problem", found.problems, expected.problems)
     return tuple(lines)
+
+
+def _host_filters(table: RouteTable) -> dict[str, tuple[FilterSpec, ...]]:
+    """Return what stands before each host that has routes."""
+    hosts = {route.host for route in table.unordered()}
+    return {host: some.filters for host in hosts if (some := table.get(host)) is not None}
 
 
 def _of_sets(what: str, found: Iterable[Hashable], expected: Iterable[Hashable]) -> Iterator[str]:

@@ -23,8 +23,7 @@ from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, Owner
 from ingress.model.state import ClusterState
-from ingress.routing.route import Route
-from ingress.routing.table import RouteTable
+from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
@@ -82,17 +81,19 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
     rules = HostRules(options, annotations, lambda parsed: requests[parsed.owner], redirects)
     decided = {host: rules.decide(host, some, owners.get(host)) for host, some in by_host.items()}
     served = {host for host, one in decided.items() if one.is_served}
-    routes: list[Route] = []
+    table: dict[str, HostRoutes] = {}
     for host in sorted(decided):
         problems.update(decided[host].problems)
-        routes += rules.routes(decided[host], would_fall=falls(host, served))
+        found_routes = rules.routes(decided[host], would_fall=falls(host, served))
+        if found_routes.routes:
+            table[host] = found_routes
     references: dict[BackendReference, None] = dict.fromkeys(
-        one for route in routes for one in route.backends
+        one for some in table.values() for route in some.routes for one in route.backends
     )
     backends = resolve_backends(references, state, options)
     problems.update(problem for found in backends.values() for problem in found.problems)
     return Snapshot(
-        table=RouteTable(routes),
+        table=RouteTable().patched(table),
         backends=backends,
         certificates=certificates,
         handshake_settings=HandshakeSettingsTable(

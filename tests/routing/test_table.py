@@ -263,6 +263,18 @@ class RouteTableTests(SynchronousTestCase):
                 assert found is not None and found.beginnings is not None, f"{host} {path}"
                 self.assertTrue(found.beginnings.take(path.encode()))
 
+    def test_host_filters(self) -> None:
+        """Where no route matches, what stands before the host is that of the host that would have matched."""
+        own, wild, every = (TransportSecurity(b"X: %d\r\n" % number) for number in range(3))
+        given = {
+            host: HostRoutes((route(host, "/x"),), (spec,))
+            for host, spec in (("a.test", own), ("*.test", wild), ("", every))
+        }
+        table = RouteTable().patched(given)
+        for host, spec in ((b"a.test", own), (b"b.test", wild), (b"c.d.test", every), (b"", every)):
+            self.assertEqual(table.host_filters(host), (spec,))
+        self.assertEqual(RouteTable().patched({"a.test": given["a.test"]}).host_filters(b"b.test"), ())
+
     def test_secure_fields(self) -> None:
         """What answers say over TLS is found by the host alone: its own, its wildcard's, that of all hosts."""
         first, wild, every = (TransportSecurity(text) for text in (b"first", b"wild", b"every"))

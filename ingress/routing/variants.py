@@ -1,0 +1,118 @@
+"""Variants of a route: requests of one host and path that lead elsewhere than the others, by what else they say.
+
+A canary, the matches of an HTTPRoute, and a split of traffic are the same thing: conditions on what a request says,
+and weights over backends.  Nearly all routes have neither.
+"""
+
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from attrs import field, frozen, validators
+
+from ingress.filters import FilterSpec
+from ingress.model.backends import BackendReference
+from ingress.model.named_values import cookie_value, query_value
+
+
+class ChoiceFacts(Protocol):
+    """What of a request decides where it leads, beside host and path."""
+
+    @property
+    def scheme(self) -> bytes:
+        """``http`` or ``https``: how the client sent it."""
+
+    @property
+    def method(self) -> bytes:
+        """The method, as received."""
+
+    @property
+    def target(self) -> bytes:
+        """The target in origin form, as received, with its query."""
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+
+
+class Said(Enum):
+    """What of a request a condition looks at."""
+
+    METHOD = "method"
+    HEADER = "header"
+    COOKIE = "cookie"
+    QUERY = "query"
+
+
+@frozen
+class Condition:
+    """One thing that a request has to say, or must not say.
+
+    *name* is that of the field (in lower case), the cookie or the parameter; a method has none.  *values* are those that it
+    may have; none at all means any but the empty one, which is what is absent has, too.
+    """
+
+    said: Said
+    name: bytes = b""
+    values: frozenset[bytes] = frozenset()
+    is_negated: bool = False
+
+    def holds(self, facts: ChoiceFacts) -> bool:
+        """Whether the request meets it."""
+        value = self._value(facts)
+        return (value in self.values if self.values else bool(value)) is not self.is_negated
+
+    def _value(self, facts: ChoiceFacts) -> bytes:
+        match self.said:
+            case Said.METHOD:
+                return facts.method
+            case Said.HEADER:
+                return facts.field(self.name)
+            case Said.COOKIE:
+                return cookie_value(facts.field(b"cookie"), self.name)
+            case Said.QUERY:
+                return query_value(facts.target, self.name)
+
+    def __str__(self) -> str:
+        """Return it in words, for pages."""
+        what = self.said.value + (f" {self.name.decode('latin-1')}" if self.name else "")
+        values = " or ".join(sorted(one.decode("latin-1") for one in self.values))
+        verb = "is not" if self.is_negated else "is"
+        return f"{what} {verb} {values or 'there'}"
+
+
+@frozen
+class WeightedBackend:
+    """One of several backends, its share of the requests, and the filters of those alone that it gets."""
+
+    backend: BackendReference
+    weight: int = field(default=1, validator=validators.ge(1))
+    """Of the sum of all weights; what shall get no requests is left out."""
+    filters: tuple[FilterSpec, ...] = ()
+    """Its own, in order; they stand behind all others of their phase."""
+    secure_backend: BackendReference | None = None
+    """What requests that came over TLS get in place of *backend*, where that is something else."""
+
+
+@frozen
+class Variant:
+    """Requests that meet all *conditions*, and where they lead in place of the route's own backend."""
+
+    conditions: tuple[Condition, ...]
+    weighted: tuple[WeightedBackend, ...] = field(validator=validators.min_len(1))
+    filters: tuple[FilterSpec, ...] = ()
+    """All of them, in order, in place of the route's: those of the host, of the route as far as they hold, and its own."""
+
+
+class Choice(NamedTuple):
+    """Where one request leads."""
+
+    backend: BackendReference
+    filters: tuple[FilterSpec, ...]
+    """Those of the route, or of the variant that was taken."""
+    backend_filters: tuple[FilterSpec, ...] = ()
+    """Those of the weighted backend."""
+
+
+def backends_of(weighted: tuple[WeightedBackend, ...]) -> tuple[BackendReference, ...]:
+    """Return all backends that *weighted* may lead to."""
+    found = (one for entry in weighted for one in (entry.backend, entry.secure_backend))
+    return tuple(one for one in found if one is not None)

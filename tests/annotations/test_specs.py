@@ -1,0 +1,127 @@
+"""What annotations ask for, as specs and as live filters."""
+
+from copy import copy
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.transport_security import TransportSecurity
+from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
+from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
+from ingress.model.objects import ObjectKey
+from tests.annotations.test_client_check import shown
+from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+
+AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
+SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
+    (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
+    (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
+    (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
+    (HostClosed(), Phase.ACCESS, Hook.REQUEST),
+    (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
+    (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
+    (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
+    (TransportSecurity(b"Strict-Transport-Security: max-age=1\r\n"), Phase.ANSWER, Hook.ANSWER),
+)
+"""All that there are, each with its phase and the one hook of its filter."""
+
+
+def live(spec: FilterSpec) -> Filter:
+    """Return the filter of *spec*."""
+    return spec.make(FakeServices())
+
+
+class SpecTests(SynchronousTestCase):
+    """What all of them have in common."""
+
+    def test_phases_and_hooks(self) -> None:
+        """Each stands where nginx would do it, and its filter is called for nothing else."""
+        for spec, phase, hook in SPECS:
+            self.assertEqual((spec.phase, used_hooks(live(spec))), (phase, {hook}), spec.name)
+
+    def test_sentences(self) -> None:
+        """Each describes itself in one line, in words and without the name of a class."""
+        for spec, _, _ in SPECS:
+            said = spec.describe()
+            self.assertTrue(said.isprintable() and " " in said and not said.endswith("."), said)
+            self.assertNotIn(type(spec).__name__, said)
+
+    def test_names(self) -> None:
+        """No two are called the same, and names can stand in logs and metrics."""
+        names = [spec.name for spec, _, _ in SPECS]
+        self.assertEqual(len(set(names)), len(names))
+        for name in names:
+            self.assertRegex(name, r"\A[a-z]+(-[a-z]+)*\Z")
+
+    def test_settings_are_told(self) -> None:
+        """What is set differently is described differently."""
+        hosts = CertifiedHosts(frozenset({b"a.test"}))
+        for one, another in (
+            (HttpsRedirect(), HttpsRedirect(8443)),
+            (HttpsRedirect(), HttpsRedirect(hosts=hosts)),
+            (TransportSecurity(b"X: 1\r\n"), TransportSecurity(b"X: 2\r\n")),
+            (TransportSecurity(b"X: 1\r\n"), TransportSecurity(b"X: 1\r\n", hosts)),
+            (ClientCertificateFields(), ClientCertificateFields(True)),
+        ):
+            self.assertNotEqual(one.describe(), another.describe())
+
+
+class FilterTests(SynchronousTestCase):
+    """What the live filters do."""
+
+    def test_verdicts(self) -> None:
+        """A filter of a verdict answers what the spec's judgment answers, and lets pass what that lets pass."""
+        for spec, facts in (
+            (HttpsRedirect(), FakeFacts()),
+            (HttpsRedirect(), FakeFacts(scheme=b"https")),
+            (NotTerminatedHere(), FakeFacts()),
+            (NotTerminatedHere(), FakeFacts(client_evidence=NO_EVIDENCE)),
+            (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=shown())),
+            (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=NO_EVIDENCE)),
+            (HostClosed(), FakeFacts()),
+            (GuardMissing(), FakeFacts()),
+            (RegexMissing(), FakeFacts()),
+        ):
+            self.assertEqual(live(spec).on_request(facts), spec.judge(facts), spec)
+
+    def test_transport_security(self) -> None:
+        """The field is set on answers over our own TLS, in place of what was there, and on no others."""
+        spec = TransportSecurity(b"Strict-Transport-Security: max-age=1\r\n")
+        for facts, value in (
+            (FakeFacts(is_secure=True), b"max-age=1"),
+            (FakeFacts(scheme=b"https"), b"max-age=2"),
+        ):
+            edit = FakeEdit(fields=[(b"strict-transport-security", b"max-age=2")])
+            live(spec).on_answer(facts, edit)
+            self.assertEqual([value for _, value in edit.fields], [value])
+
+    def test_transport_security_of_some_hosts(self) -> None:
+        """Of a route that takes more hosts, only those with certificates get the field."""
+        spec = TransportSecurity(b"X: 1\r\n", CertifiedHosts(frozenset({b"a.test"})))
+        for host, count in ((b"a.test", 1), (b"b.test", 0)):
+            edit = FakeEdit()
+            live(spec).on_answer(FakeFacts(is_secure=True, host=host), edit)
+            self.assertEqual(len(edit.fields), count)
+
+    def test_client_certificate_fields(self) -> None:
+        """Upstream is told what the client showed, over whatever it said itself; without certificate that there is none."""
+        said = [(b"ssl-client-verify", b"SUCCESS")]
+        edit = FakeEdit(fields=list(said))
+        live(ClientCertificateFields()).on_upstream(FakeFacts(client_evidence=NO_EVIDENCE), edit)
+        self.assertEqual(edit.fields, [(b"ssl-client-verify", b"NONE")])
+        edit = FakeEdit(fields=list(said))
+        live(ClientCertificateFields(True)).on_upstream(FakeFacts(client_evidence=shown()), edit)
+        self.assertEqual(edit.fields, list(ClientCertificateFields(True).fields(shown())))
+        names = [name.removeprefix(b"ssl-client-") for name, _ in edit.fields]
+        self.assertEqual(names, [b"verify", b"subject-dn", b"issuer-dn", b"cert"])
+
+    def test_equal_specs_may_share_a_filter(self) -> None:
+        """Equal settings are equal specs, with equal hashes."""
+        for spec, _, _ in SPECS:
+            twin = copy(spec)
+            self.assertIsNot(twin, spec)
+            self.assertEqual((spec, hash(spec)), (twin, hash(twin)))

@@ -1,0 +1,123 @@
+"""What a filter meets in the proxy, as plain values: facts, edits, services."""
+
+from collections.abc import Awaitable, Callable, Hashable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
+
+from attrs import Factory, define, field
+from twisted.internet.task import Clock as TwistedClock
+
+from ingress.filters import ScheduledCall, Scope, SubAnswer, SubRequest
+from ingress.model.client_authentication import ClientEvidence
+
+T = TypeVar("T")
+
+
+@define
+class FakeFacts:
+    """Facts of a request, each as it is given."""
+
+    id: bytes = b"id1"
+    scheme: bytes = b"http"
+    is_secure: bool = False
+    host: bytes = b"a.example.com"
+    path: bytes = b"/"
+    target: bytes = b"/"
+    method: bytes = b"GET"
+    client: bytes = b"192.0.2.1"
+    client_evidence: ClientEvidence | None = None
+    body: bytes = b""
+    is_body_whole: bool = True
+    notes: dict[object, object] = Factory(dict)
+    fields: dict[bytes, bytes] = Factory(dict)
+    """By name in lower case."""
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of a field."""
+        return self.fields.get(name, b"")
+
+
+@define
+class FakeEdit:
+    """An edit of a request or an answer, which keeps its fields in order."""
+
+    status: int = 200
+    is_ours: bool = False
+    fields: list[tuple[bytes, bytes]] = Factory(list)
+    target: bytes | None = None
+    authority: bytes | None = None
+
+    def rewrite(self, target: bytes | None = None, authority: bytes | None = None) -> None:
+        """Keep what is asked for."""
+        self.target, self.authority = target or self.target, authority or self.authority
+
+    def field(self, name: bytes) -> bytes:
+        """Return the first value of a field."""
+        return next((value for called, value in self.fields if called.lower() == name), b"")
+
+    def put(self, name: bytes, value: bytes) -> None:
+        """Have the field once."""
+        self.drop(name)
+        self.add(name, value)
+
+    def add(self, name: bytes, value: bytes) -> None:
+        """Have the field once more."""
+        self.fields.append((name, value))
+
+    def drop(self, name: bytes) -> None:
+        """Have the field no more."""
+        self.fields = [one for one in self.fields if one[0].lower() != name.lower()]
+
+
+@define
+class FakeClock:
+    """The time of a test."""
+
+    clock: TwistedClock = Factory(TwistedClock)
+    began: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def seconds(self) -> float:
+        """Return the seconds of the test's clock."""
+        return self.clock.seconds()
+
+    def now(self) -> datetime:
+        """Return a date that goes with the clock."""
+        return self.began + timedelta(seconds=self.clock.seconds())
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> ScheduledCall:
+        """Schedule on the test's clock."""
+        later: ScheduledCall = self.clock.callLater(seconds, call)
+        return later
+
+
+@define
+class FakeServices:
+    """Services that keep what they are asked for; sub-requests are answered by *answer*."""
+
+    clock: FakeClock = Factory(FakeClock)
+    answer: Callable[[SubRequest], Awaitable[SubAnswer]] | None = None
+    counted: list[str] = Factory(list)
+    told: list[SubRequest] = Factory(list)
+    chance: float = 0.5
+    _states: dict[tuple[Scope, Hashable], object] = field(factory=dict)
+
+    def random(self) -> float:
+        """Return the chance that the test set."""
+        return self.chance
+
+    def count(self, event: str) -> None:
+        """Keep the event."""
+        self.counted.append(event)
+
+    def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
+        """Ask the test."""
+        assert self.answer is not None
+        return self.answer(request)
+
+    def tell(self, request: SubRequest) -> None:
+        """Keep the request."""
+        self.told.append(request)
+
+    def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
+        """Keep one state for each key."""
+        return cast(T, self._states.setdefault((scope, key), make()))
