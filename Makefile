@@ -14,7 +14,7 @@ OTHER_PYTHONS ?= python3.12 python3.13
 TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
-CODE = ingress tests twisted/plugins scripts bench
+CODE = ingress tests twisted/plugins scripts bench examples/demo examples/whoami
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
@@ -36,7 +36,7 @@ help: ## list these commands
 		printf 'make %-12s %s\n' "$$name" "$$text"; done
 
 run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste
-	@exec $(bin)/python -m ingress.cli.demo
+	@exec $(bin)/python -m examples.demo
 
 test: $(dev_environment) ## run the whole test suite
 	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
@@ -44,7 +44,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py bench
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py bench examples/demo examples/whoami
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes

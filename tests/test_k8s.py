@@ -5,9 +5,11 @@ them, where there is a ``kubectl``.
 """
 
 import configparser
+import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-from ingress.cli import whoami
+from examples.whoami import whoami
 from ingress.cluster.kinds import EVENTS, KINDS, LEASES, STATUSES
 from ingress.model.objects import Kind, ObjectKey
 from ingress.settings import Settings
@@ -23,6 +25,7 @@ from ingress.tap import Options
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
+WHOAMI = REPOSITORY / "examples" / "whoami"
 OVERLAYS = ("daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
 WORKLOADS = ("DaemonSet", "Deployment")
 USER_ID = 65532
@@ -38,7 +41,7 @@ def objects(text: str) -> list[dict[str, Any]]:
 
 def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
     """Every object as the files have it; kustomizations and patches are none."""
-    for path in sorted(K8S.rglob("*.yaml")):
+    for path in (*sorted(K8S.rglob("*.yaml")), *sorted(WHOAMI.glob("*.yaml"))):
         for one in objects(path.read_text("utf-8")):
             if isinstance(one, dict) and one["kind"] != "Kustomization":
                 yield path, one
@@ -203,15 +206,17 @@ class FileTests(PodTestCase):
     def test_resources_exist(self) -> None:
         """Every file and folder that a kustomization names exists, and no manifest is left over by accident."""
         named = {K8S / "examples" / "https-ingress.yaml"}  # needs a Secret first: examples/README.md
-        for kustomization in sorted(K8S.rglob("kustomization.yaml")):
+        for kustomization in (*sorted(K8S.rglob("kustomization.yaml")), WHOAMI / "kustomization.yaml"):
             content = yaml.safe_load(kustomization.read_text("utf-8"))
             paths = [*content["resources"], *(p["path"] for p in content.get("patches", []) if "path" in p)]
+            paths += [path for one in content.get("configMapGenerator", []) for path in one["files"]]
             for path in paths:
                 target = (kustomization.parent / path).resolve()
                 self.assertTrue(target.exists(), f"{kustomization}: {path}")
                 named.add(target)
             named.add(kustomization)
-        self.assertEqual({path for path in K8S.rglob("*.yaml") if path not in named}, set())
+        left = {path for path in (*K8S.rglob("*.yaml"), *WHOAMI.iterdir()) if path not in named}
+        self.assertEqual({path.name for path in left}, {"__pycache__"} & {path.name for path in left})
 
     def test_pods(self) -> None:
         """The template of the controller and the example backend obey the rules of the image."""
@@ -304,14 +309,33 @@ class FileTests(PodTestCase):
             one for _, one in raw() if one["metadata"]["name"] == "whoami" and one["kind"] in WORKLOADS
         )
         (container,) = pod(workload)["containers"]
-        self.assertEqual(container["command"][:3], ["python", "-m", "ingress.cli.whoami"])
+        self.assertEqual(container["command"][:3], ["python", "-m", "examples.whoami"])
         options = whoami.parser().parse_args(container["command"][3:])
         self.assertEqual(options.port, container["ports"][0]["containerPort"])
         self.assertEqual(options.host, "0.0.0.0")  # the pod's address, whatever it is
 
+    def test_example_backend_is_complete(self) -> None:
+        """What the pod of the example backend is given starts where the pod has it, without this repository."""
+        (workload,) = (one for path, one in raw() if path.parent == WHOAMI and one["kind"] in WORKLOADS)
+        (container,) = pod(workload)["containers"]
+        (mount,), (volume,) = container["volumeMounts"], pod(workload)["volumes"]
+        self.assertEqual(mount["name"], volume["name"])
+        (given,) = yaml.safe_load((WHOAMI / "kustomization.yaml").read_text("utf-8"))["configMapGenerator"]
+        self.assertEqual(volume["configMap"], {"name": given["name"]})
+        root = Path(self.mktemp()).absolute()
+        target = root / Path(mount["mountPath"]).relative_to(container["workingDir"])
+        target.mkdir(parents=True)
+        for name in given["files"]:
+            shutil.copy(WHOAMI / name, target)
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [sys.executable, *container["command"][1:3], "--help"]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("--name", done.stdout)
+
     def test_examples_lead_to_the_backend(self) -> None:
         """The example Ingresses name the class, the Service and the port that exist."""
-        examples = [one for path, one in raw() if path.parent.name == "examples"]
+        examples = [one for path, one in raw() if path.parent in (K8S / "examples", WHOAMI)]
         (service,) = (one for one in examples if one["kind"] == "Service")
         found = [one["spec"] for one in examples if one["kind"] == "Ingress"]
         self.assertEqual(len(found), 2)
@@ -436,7 +460,9 @@ class RenderedTests(PodTestCase):
     def test_examples(self) -> None:
         """The examples render, with the image of this version."""
         found = {one["kind"]: one for one in rendered("examples")}
-        self.assertEqual(set(found), {"Deployment", "Service", "Ingress"})
+        self.assertEqual(set(found), {"ConfigMap", "Deployment", "Service", "Ingress"})
+        (volume,) = pod(found["Deployment"])["volumes"]
+        self.assertEqual(volume["configMap"]["name"], found["ConfigMap"]["metadata"]["name"])
         self.assertEqual(pod(found["Deployment"])["containers"][0]["image"], f"txingress:{version()}")
 
 

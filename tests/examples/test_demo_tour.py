@@ -1,11 +1,11 @@
-"""Tests for ``ingress.cli.demo_tour``."""
+"""Tests for ``examples.demo.tour``."""
 
 import shlex
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.demo_tour import Ports, stops, tour
+from examples.demo.tour import Ports, stops, tour
 
 
 class TourTests(SynchronousTestCase):

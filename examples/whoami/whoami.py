@@ -1,4 +1,4 @@
-"""``python -m ingress.cli.whoami``: a small backend that tells what reached it.
+"""``python -m examples.whoami``: a small backend that tells what reached it.
 
 Any request is answered with the name of this backend and the request as it was
 received, so one sees which endpoint was chosen and what the proxy made of the
@@ -33,9 +33,8 @@ from twisted.internet.task import react
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, HTTPFactory, Request
 
-from ingress.cli.websocket_echo import WebSocketEcho
-from ingress.cli.websocket_frames import handshake, wants_websocket
-from ingress.model.policy import Reply
+from examples.whoami.websocket_echo import WebSocketEcho
+from examples.whoami.websocket_frames import handshake, wants_websocket
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_SECONDS = 60.0
@@ -45,6 +44,15 @@ _SPECIAL = re.compile(
     rb"/(?:(?P<json>json)|status/(?P<status>\d{3})|bytes/(?P<bytes>\d{1,9})"
     rb"|slow/(?P<slow>\d{1,3}(?:\.\d{1,3})?))$"
 )
+
+
+@frozen
+class Reply:
+    """What is answered: status, fields, body."""
+
+    status: int
+    fields: tuple[tuple[bytes, bytes], ...]
+    body: bytes
 
 
 @frozen
@@ -221,7 +229,7 @@ class WhoamiFactory(HTTPFactory):
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
-        prog="python -m ingress.cli.whoami",
+        prog="python -m examples.whoami",
         description="A small backend that answers every request with its name and the request as received.",
     )
     made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
@@ -250,7 +258,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run until SIGTERM or Ctrl-C; both end with status 0."""
     options = parser().parse_args(arguments)
     react(serve, (options.host, options.port, options.name))
-
-
-if __name__ == "__main__":
-    main()

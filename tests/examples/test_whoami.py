@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cli.whoami``."""
+"""Tests for ``examples.whoami.whoami``."""
 
 import json
 import re
@@ -16,9 +16,9 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 import ingress
-from ingress.cli.websocket_frames import Frame, Opcode
-from ingress.cli.whoami import MAX_BYTES, MAX_SECONDS, Received, WhoamiChannel, WhoamiFactory, answer
-from tests.cli.test_websocket_frames import UPGRADE, masked
+from examples.whoami.websocket_frames import Frame, Opcode
+from examples.whoami.whoami import MAX_BYTES, MAX_SECONDS, Received, WhoamiChannel, WhoamiFactory, answer
+from tests.examples.test_websocket_frames import UPGRADE, masked
 
 PEER = IPv4Address("TCP", "192.0.2.7", 4711)
 
@@ -182,7 +182,7 @@ class ProcessTests(SynchronousTestCase):
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start it; the test's end ends it."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "ingress.cli.whoami", *arguments],
+            [sys.executable, "-m", "examples.whoami", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,11 +1,11 @@
-"""Tests for ``ingress.cli.websocket_echo``."""
+"""Tests for ``examples.whoami.websocket_echo``."""
 
 from twisted.internet.testing import StringTransport
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.websocket_echo import WebSocketEcho
-from ingress.cli.websocket_frames import Frame, Opcode
-from tests.cli.test_websocket_frames import masked
+from examples.whoami.websocket_echo import WebSocketEcho
+from examples.whoami.websocket_frames import Frame, Opcode
+from tests.examples.test_websocket_frames import masked
 
 
 class WebSocketEchoTests(SynchronousTestCase):

@@ -1,6 +1,6 @@
 """WebSocket on the server's side, as bytes: the opening handshake and the frames of RFC 6455.
 
-Pure: no sockets, no Twisted.  ``ingress.cli.websocket_echo`` puts it on a
+Pure: no sockets, no Twisted.  ``examples.whoami.websocket_echo`` puts it on a
 connection.  The proxy has no use for this, since a tunnel does not look inside.
 """
 

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cli.demo``."""
+"""Tests for ``examples.demo.demo``."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 import ingress
-from ingress.cli.demo import (
+from examples.demo.demo import (
     MANIFESTS,
     Children,
     DemoBackend,
@@ -24,7 +24,7 @@ from ingress.cli.demo import (
     demo_backends,
     is_ready,
 )
-from ingress.cli.demo_tour import Ports, stops
+from examples.demo.tour import Ports, stops
 from ingress.errors import StartError
 
 WAIT_SECONDS = 60.0
@@ -107,7 +107,7 @@ class CommandTests(SynchronousTestCase):
         command = backend_command(DemoBackend("shop-1", "127.0.0.1", 18081))
         self.assertEqual(command[0], sys.executable)
         self.assertEqual(
-            command[1:], ["-m", "ingress.cli.whoami", "--host=127.0.0.1", "--port=18081", "--name=shop-1"]
+            command[1:], ["-m", "examples.whoami", "--host=127.0.0.1", "--port=18081", "--name=shop-1"]
         )
 
     def test_controller(self) -> None:
@@ -239,7 +239,7 @@ class DemoTests(SynchronousTestCase):
             [
                 sys.executable,
                 "-m",
-                "ingress.cli.demo",
+                "examples.demo",
                 f"--manifests={self.directory}",
                 f"--http-port={self.ports.http}",
                 f"--https-port={self.ports.https}",

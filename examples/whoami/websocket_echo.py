@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IPushProducer, ITransport
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from ingress.cli.websocket_frames import Frame, FrameReader, Opcode, WebSocketError, close_frame
+from examples.whoami.websocket_frames import Frame, FrameReader, Opcode, WebSocketError, close_frame
 
 
 class WebSocketEcho(Protocol):

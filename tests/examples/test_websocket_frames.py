@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cli.websocket_frames``."""
+"""Tests for ``examples.whoami.websocket_frames``."""
 
 import struct
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cli.websocket_frames import (
+from examples.whoami.websocket_frames import (
     Frame,
     FrameReader,
     Opcode,

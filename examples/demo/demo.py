@@ -1,4 +1,4 @@
-"""``python -m ingress.cli.demo`` (``make run``): the controller, a few backends, and what to try.
+"""``python -m examples.demo`` (``make run``): the controller, a few backends, and what to try.
 
 Starts one ``whoami`` for every loopback endpoint that the EndpointSlices of the
 demo's manifests name, and the controller on unprivileged ports of 127.0.0.1, as
@@ -6,7 +6,7 @@ child processes.  Prints requests to paste once the controller is ready, and sto
 everything when it is told to, or when a child ends by itself.
 
 Children run in sessions of their own: Ctrl-C reaches this process only, which
-then stops each child once.  The requests themselves are in ``ingress.cli.demo_tour``.
+then stops each child once.  The requests themselves are in ``tour.py``.
 """
 
 import argparse
@@ -24,10 +24,12 @@ from typing import Any
 import yaml
 from attrs import define, field, frozen
 
-from ingress.cli.demo_tour import Ports, tour
+from examples.demo.tour import Ports, tour
 from ingress.errors import StartError
 
-MANIFESTS = Path(__file__).parents[2] / "examples" / "demo"
+MANIFESTS = Path(__file__).parent
+REPOSITORY = MANIFESTS.parents[1]
+"""Where ``examples`` is found, which no installation has."""
 HOST = "127.0.0.1"
 READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
@@ -94,7 +96,7 @@ def backend_command(backend: DemoBackend) -> list[str]:
     return [
         sys.executable,
         "-m",
-        "ingress.cli.whoami",
+        "examples.whoami",
         f"--host={backend.address}",
         f"--port={backend.port}",
         f"--name={backend.name}",
@@ -175,10 +177,13 @@ class Children:
 
     running: dict[str, subprocess.Popen[bytes]] = field(factory=dict)
 
-    def start(self, name: str, command: Sequence[str], quiet: bool = False) -> None:
-        """Start a child in a session of its own."""
+    def start(
+        self, name: str, command: Sequence[str], quiet: bool = False, directory: Path | None = None
+    ) -> None:
+        """Start a child in a session of its own, in *directory* or where we are."""
         self.running[name] = subprocess.Popen(
             command,
+            cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL if quiet else None,
             start_new_session=True,
@@ -237,7 +242,9 @@ def run(manifests: Path, ports: Ports) -> int:
     children = Children()
     try:
         for backend in backends:
-            children.start(f"backend {backend.name}", backend_command(backend), quiet=True)
+            children.start(
+                f"backend {backend.name}", backend_command(backend), quiet=True, directory=REPOSITORY
+            )
         children.start("the controller", controller_command(manifests, ports))
         return _watch(signals, children, manifests, ports)
     finally:
@@ -269,7 +276,7 @@ def _watch(signals: SignalWait, children: Children, manifests: Path, ports: Port
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
-        prog="python -m ingress.cli.demo",
+        prog="python -m examples.demo",
         description="Run the controller on the demo's manifests with a few backends, and print what to try.",
     )
     made.add_argument(
@@ -299,7 +306,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StartError as error:
         say(str(error))
         return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,5 @@
+"""``python -m examples.whoami``."""
+
+from examples.whoami.whoami import main
+
+main()

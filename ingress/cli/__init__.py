@@ -1,1 +1,0 @@
-"""The commands beside ``twistd``, and the readers of what a command line says."""
