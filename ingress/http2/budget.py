@@ -10,6 +10,8 @@ reset.  One rule more is about size: most of what comes must be of use, as in ng
 from collections.abc import Callable
 from typing import Final
 
+from ingress.http2.faults import ConnectionFault, ErrorCode
+
 PURSE: Final = 400.0
 """What there is at first, and at most: a browser that closes a tab resets a hundred streams at once."""
 PER_SECOND: Final = 20.0
@@ -26,12 +28,29 @@ _OVERHEAD: Final = 8
 
 
 class Budget:
-    """Counts what one peer did; each method says whether that was too much.  *seconds* is a clock."""
+    """Counts what one peer did; what is too much raises a ``ConnectionFault`` with ENHANCE_YOUR_CALM.
 
-    __slots__ = ("_at", "_frames", "_resets", "_seconds", "received", "useful")
+    *seconds* is a clock.  Of what its frames cost the peer pays *frame_share*, and of its resets *reset_share*: who only
+    answers is less of a threat than who asks.
+    """
 
-    def __init__(self, seconds: Callable[[], float]) -> None:
+    __slots__ = (
+        "_at",
+        "_frame_share",
+        "_frames",
+        "_reset_share",
+        "_resets",
+        "_seconds",
+        "received",
+        "useful",
+    )
+
+    def __init__(
+        self, seconds: Callable[[], float], frame_share: float = 1.0, reset_share: float = 1.0
+    ) -> None:
         self._seconds = seconds
+        self._frame_share = frame_share
+        self._reset_share = reset_share
         self._at = seconds()
         self._resets = PURSE
         self._frames = PURSE
@@ -47,12 +66,13 @@ class Budget:
         self._resets = min(PURSE, self._resets + earned)
         self._frames = min(PURSE, self._frames + earned)
 
-    def came_to_nothing(self, cost: float = 1.0) -> bool:
-        """A stream came to nothing."""
-        self._resets -= cost
+    def came_to_nothing(self, cost: float = 1.0) -> None:
+        """A stream was reset, by either side."""
+        self._resets -= cost * self._reset_share
         if self._resets < 0:
             self._fill()
-        return self._resets < 0
+            if self._resets < 0:
+                raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams that come to nothing")
 
     def ended_well(self) -> None:
         """A stream ended well."""
@@ -61,12 +81,13 @@ class Budget:
         if self._frames < PURSE:
             self._frames += 1
 
-    def frame(self, cost: float = 1.0) -> bool:
+    def spend(self, cost: float = 1.0) -> None:
         """A frame came that carries nothing of anybody's."""
-        self._frames -= cost
+        self._frames -= cost * self._frame_share
         if self._frames < 0:
             self._fill()
-        return self._frames < 0
+            if self._frames < 0:
+                raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that carry nothing")
 
     def payload(self, count: int) -> None:
         """*count* bytes of a body came."""
@@ -80,6 +101,7 @@ class Budget:
         if self._frames < PURSE:
             self._frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
 
-    def is_overhead(self) -> bool:
-        """Whether what came is hardly ever payload."""
-        return self.received > _OVERHEAD * self.useful + _FREE_BYTES
+    def check_use(self) -> None:
+        """Judge what came so far: hardly ever may it be no payload."""
+        if self.received > _OVERHEAD * self.useful + _FREE_BYTES:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "hardly any payload")

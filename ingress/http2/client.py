@@ -11,18 +11,20 @@ a client that takes nothing stops its own stream, and none of the others, which 
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from ingress.http.grammar import Sightings
 from ingress.http.response_head import ResponseHead
-from ingress.http2.connection import (
-    CONNECTION_WINDOW,
+from ingress.http2.block_decoder import (
     MEMO_BLOCK_BYTES,
     MEMO_BLOCKS,
     MEMO_LIST_BYTES,
-    Connection,
+    BlockDecoder,
 )
+from ingress.http2.budget import Budget
+from ingress.http2.connection import CONNECTION_WINDOW, Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
+from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
     ENABLE_PUSH,
     INITIAL_WINDOW_SIZE,
@@ -33,13 +35,14 @@ from ingress.http2.frames import (
     settings_frame,
     window_update,
 )
+from ingress.http2.outgoing import MAX_SURPLUS, Outgoing
 from ingress.http2.response_fields import (
     ResponseField,
     read_response_field,
     response_head,
     trailer_lines,
 )
-from ingress.http2.stream import Stream
+from ingress.http2.stream import Stream, StreamConnection
 
 ASSUMED_STREAMS: Final = 100
 """How many a peer is taken to allow until it says so (section 6.5.2 recommends no fewer)."""
@@ -51,7 +54,7 @@ MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""
 MAX_UNTAKEN: Final = 4 * 1024 * 1024
 """Bytes that were sent at once while the endpoint took none.  The heads of a hundred requests are 3.2 MB at most."""
-_CHEAPER: Final = 8
+_FRAME_SHARE: Final = 1 / 8
 """Streams are ours to begin, so what an endpoint says about them is less of a threat than what a client may."""
 
 GREETING: Final = (
@@ -66,15 +69,21 @@ Meaning = ResponseHead | list[bytes]
 """What a field block of an answer is: a head, or trailers that go on, as lines without CRLF."""
 
 
+class AnswerConnection(StreamConnection, Protocol):
+    """What the stream of an answer asks of its connection."""
+
+    def answer_ended(self, stream: "ClientStream") -> None:
+        """An answer is whole."""
+
+
 class ClientStream(Stream):
     """A request and its answer; it has no number until it is begun."""
 
-    __slots__ = ("_interims", "is_head_request", "knows_head")
+    __slots__ = ("_client", "_interims", "is_head_request", "knows_head")
 
-    connection: "ClientConnection[Any]"
-
-    def __init__(self, connection: "ClientConnection[Any]", is_head_request: bool = False) -> None:
+    def __init__(self, connection: AnswerConnection, is_head_request: bool = False) -> None:
         super().__init__(connection, 0, body_left=0)
+        self._client = connection
         self.is_head_request = is_head_request
         """Whether the answer has no body whatever its head says (RFC 9110 section 9.3.2)."""
         self.knows_head = False
@@ -107,7 +116,7 @@ class ClientStream(Stream):
             raise Malformed("a body without a head")
         self.body(piece, ended)
         if ended:
-            self.connection.answer_ended(self)
+            self._client.answer_ended(self)
 
     def block_received(self, meaning: Meaning, ended: bool) -> None:
         """A field block came; raises ``StreamFault`` for what cannot be one here."""
@@ -123,7 +132,7 @@ class ClientStream(Stream):
             self.remote_ended = True
             self.trailers(meaning)
         if self.remote_ended:
-            self.connection.answer_ended(self)
+            self._client.answer_ended(self)
 
     def _take_head(self, head: ResponseHead, ended: bool) -> None:
         if self.knows_head:
@@ -149,14 +158,24 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def __init__(self, seconds: Callable[[], float], most_streams: int = ASSUMED_STREAMS) -> None:
         """*most_streams* is what the peer is taken to allow until it says so."""
-        super().__init__(read_response_field, seconds)
+        # A stream of ours that is reset is a request that has failed, and what follows is decided there.
+        budget = Budget(seconds, _FRAME_SHARE, reset_share=0.0)
+        super().__init__(
+            FrameReader(budget),
+            BlockDecoder(read_response_field),
+            # An endpoint is read on whatever it takes, since it may wait for us in the same way.
+            Outgoing(budget, MAX_UNTAKEN),
+            budget,
+            CONNECTION_WINDOW // 2,
+        )
         self.first_credit = FIRST_WINDOW
         self.stream_credit = ANSWER_WINDOW
         self.most_streams = most_streams
         """How many streams the peer lets us have at once."""
         self.is_leaving = False
         """Whether no stream may be begun any more."""
-        self._next_id = 1
+        self.next_id = 1
+        """The number of the next stream."""
         self._repeats: dict[bytes, tuple[Meaning, list[tuple[ResponseField, int, bytes]]]] = {}
         """What blocks mean whatever the table has, and what they put into it."""
         self._seen = Sightings(MEMO_BLOCKS)
@@ -168,7 +187,12 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     @property
     def free_streams(self) -> int:
         """How many more streams may be begun now; not above 0 for none."""
-        if self.is_leaving or self.has_failed or self.is_overfull or self._next_id > LAST_STREAM:
+        if (
+            self.is_leaving
+            or self.reader.is_closed
+            or self.outgoing.surplus > MAX_SURPLUS
+            or self.next_id > LAST_STREAM
+        ):
             return 0
         return self.most_streams - len(self.streams)
 
@@ -176,30 +200,34 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self._credit = CONNECTION_WINDOW
-        self.write(GREETING)
+        self.credit = CONNECTION_WINDOW
+        self.outgoing.write(GREETING)
 
     def begin(self, stream: S, block: bytes, piece: bytes, ended: bool) -> None:
         """Send the head of a request, and the first *piece* of its body; there must be ``free_streams``."""
-        stream.id = self._next_id
-        stream.window = self.initial_window
-        self._next_id += 2
+        stream.id = self.next_id
+        stream.window = self.outgoing.initial_window
+        self.next_id += 2
         self.streams[stream.id] = stream
         stream.send_head(block, piece, ended)
 
     def leave(self) -> None:
         """Begin no more streams, and say so."""
-        if not self.is_leaving and not self.has_failed:
+        if not self.is_leaving and not self.reader.is_closed:
             self.is_leaving = True
-            self.write(goaway_frame(0, ErrorCode.NO_ERROR))
+            self.outgoing.write(goaway_frame(0, ErrorCode.NO_ERROR))
 
     # Receiving
 
     def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
         """An answer or its trailers came."""
-        meaning = self.memo.get(block) or self._repeated(block)
-        changes = self.table_changes
-        fields = None if meaning is not None else self.decode(block)
+        blocks = self.blocks
+        meaning = blocks.known.get(block) or self._repeated(block)
+        changes = blocks.decoder.changes
+        fields = None
+        if meaning is None:
+            fields = blocks.decode(block)
+            self.reader.work_left -= blocks.work
         stream = self.streams.get(stream_id)
         if stream is None or stream.remote_ended:
             self.stray(stream_id, stream)
@@ -209,15 +237,20 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
             meaning = (
                 response_head(fields) if fields and fields[0][1] == b":status" else trailer_lines(fields)
             )
-            self.remember(block, changes, meaning)
-            if changes != self.table_changes and len(block) <= MEMO_BLOCK_BYTES and self._seen.again(block):
+            blocks.remember(block, changes, meaning)
+            if (
+                changes != blocks.decoder.changes
+                and len(block) <= MEMO_BLOCK_BYTES
+                and self._seen.again(block)
+            ):
                 self._learn(block, meaning)
         stream.block_received(meaning, ended)
 
     def _learn(self, block: bytes, meaning: Meaning) -> None:
         """Keep what *block* means and does to the table, if neither depends on the blocks before."""
-        entries = self._decoder.entries_of(block)
-        if entries is not None and self.list_bytes <= MEMO_LIST_BYTES:
+        decoder = self.blocks.decoder
+        entries = decoder.entries_of(block)
+        if entries is not None and decoder.list_size <= MEMO_LIST_BYTES:
             if len(self._repeats) >= MEMO_BLOCKS:
                 self._repeats.clear()
             self._repeats[block] = (meaning, entries)
@@ -227,33 +260,29 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         repeat = self._repeats.get(block)
         if repeat is None:
             return None
-        self._decoder.insert(repeat[1])
-        self.memo.clear()
+        self.blocks.decoder.insert(repeat[1])
+        self.blocks.known.clear()
         return repeat[0]
 
     def answer_ended(self, stream: ClientStream) -> None:
         """An answer is whole; of a request that goes on nobody wants the rest (section 8.1)."""
         if stream.local_ended:
             self.budget.ended_well()
+            # The connection has its credit back already.
+            stream.held = 0
             self.close_stream(stream)
         else:
             stream.reset(ErrorCode.NO_ERROR)
 
-    def receive(self, received: bytes) -> None:
-        """Act on what came, and give credit of the connection for it, whoever takes it and when.
-
-        No more may come at once than half of the window.
-        """
-        super().receive(received)
-        if self._credit < CONNECTION_WINDOW // 2 and not self.has_failed:
-            self.grant(CONNECTION_WINDOW - self._credit)
+    def stream_sent(self, stream: Stream) -> None:
+        """All of a request was sent; its answer is still to come, or it would be over."""
 
     def give_back(self, count: int) -> None:
-        """Nothing: ``receive`` does."""
+        """Nothing: there is credit again as soon as half of it is used up."""
 
     def is_idle(self, stream_id: int) -> bool:
         """Whether we have not begun this stream; nobody begins even ones, for we take no pushes."""
-        return stream_id >= self._next_id or stream_id % 2 == 0
+        return stream_id >= self.next_id or stream_id % 2 == 0
 
     def most_streams_changed(self, count: int) -> None:
         self.most_streams = count
@@ -269,16 +298,6 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         self.is_leaving = True
         why = f"the endpoint leaves, with code {code}"
         for stream in [each for each in self.streams.values() if each.id > last]:
-            stream.forget_unsent()
             self.close_stream(stream)
             stream.broken(ErrorCode.REFUSED_STREAM, why)
         self.no_more_streams()
-
-    def spend(self, cost: float = 1.0) -> None:
-        super().spend(cost / _CHEAPER)
-        if self.surplus > MAX_UNTAKEN:
-            # An endpoint is read on whatever it takes, since it may wait for us in the same way.
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "asks on, and takes none of the answers")
-
-    def came_to_nothing(self, cost: float = 1.0) -> None:
-        """A stream was reset: a request of ours has failed, and what follows is decided there."""

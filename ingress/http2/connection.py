@@ -1,22 +1,21 @@
-"""One connection of HTTP/2, as both roles keep it: streams, windows, settings, bounds.
+"""One connection of HTTP/2, as both roles keep it: streams, credit, settings, and how all of these end.
 
-Sans-IO: ``receive`` is given what came, ``write`` is called with what is to be sent, and what a role
-does with streams is in its methods.  What a peer does wrong ends the stream or the connection as RFC 9113
-section 5.4 says: after a connection fault nothing is read any more, and GOAWAY is the last that is sent.
+Sans-IO: ``receive`` is given what came, and what is to be sent goes to ``outgoing``; what a role does with streams is in
+its methods.  What a peer does wrong ends the stream or the connection as RFC 9113 section 5.4 says: after a
+connection fault nothing is read any more, and GOAWAY is the last that is sent.
 
-A field block is decoded whatever becomes of its stream, or the two tables of HPACK would be out of
-step (section 4.3).  What a block meant is remembered while the table stays as it is; most clients send
-the same few blocks again and again.
+It has a *reader*, which makes frames of bytes, *blocks*, which know what field blocks mean, *outgoing*, by which its
+streams send, and a *budget* for what the peer may cost.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from ingress.http.work import FRAME_WORK, LIST_BYTES_OF_WORK
-from ingress.http2.budget import FAULT_COST, PRIORITY_COST, WINDOW_COST
+from ingress.http.work import FRAME_WORK
+from ingress.http2.block_decoder import BlockDecoder
+from ingress.http2.budget import FAULT_COST, PRIORITY_COST, WINDOW_COST, Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
     ACK,
     ENABLE_PUSH,
@@ -35,25 +34,21 @@ from ingress.http2.frames import (
     USUAL_TABLE_SIZE,
     USUAL_WINDOW,
     WINDOW_UPDATE,
+    goaway_frame,
     ping_frame,
     reset_frame,
     unpack_number,
     unpack_setting,
     window_update,
 )
-from ingress.http2.outgoing import Sending
+from ingress.http2.outgoing import Outgoing
 from ingress.http2.stream import Stream
 
 STREAM_WINDOW: Final = 256 * 1024
 """What a peer may send on one stream before any of it is taken."""
 CONNECTION_WINDOW: Final = 1024 * 1024
 """The same for all streams together."""
-MAX_LIST_BYTES: Final = 64 * 1024
-"""Of one field list, as section 6.5.2 counts it; what is larger ends the connection."""
 MAX_SETTINGS: Final = 32
-MEMO_BLOCKS: Final = 32
-MEMO_BLOCK_BYTES: Final = 1024
-MEMO_LIST_BYTES: Final = 4096
 _MAX_REMEMBERED_RESETS: Final = 512
 _NO_TABLE: Final = b"\x20"
 
@@ -62,32 +57,49 @@ F = TypeVar("F")
 M = TypeVar("M")
 
 
-class Connection(Sending, Generic[S, F, M]):
+class Connection(Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 
     __slots__ = (
         "_announced_table_size",
-        "_credit",
-        "_decoder",
-        "_owed",
+        "_least_credit",
         "_reset_ids",
+        "blocks",
+        "budget",
+        "credit",
         "first_credit",
-        "memo",
+        "last_id",
+        "outgoing",
+        "owed",
+        "reader",
         "stream_credit",
         "streams",
     )
 
-    def __init__(self, read_field: Callable[[bytes, bytes], F], seconds: Callable[[], float]) -> None:
-        super().__init__(seconds)
+    def __init__(
+        self,
+        reader: FrameReader,
+        blocks: BlockDecoder[F, M],
+        outgoing: Outgoing,
+        budget: Budget,
+        least_credit: int = 0,
+    ) -> None:
+        """As soon as there is less than *least_credit* it is made whole again, whoever takes what came, and when."""
+        self.reader = reader
+        self.blocks = blocks
+        self.outgoing = outgoing
+        self.budget = budget
         self.streams: dict[int, S] = {}
+        self.last_id = 0
+        """The highest stream that was begun, by whoever begins streams."""
         self.first_credit = self.stream_credit = STREAM_WINDOW
         """What we let the peer send on a new stream, and ahead on one that is being taken."""
-        self.memo: dict[bytes, M] = {}
-        """What field blocks meant, while the peer's table is as it was then."""
+        self.credit = USUAL_WINDOW
+        """Bytes of bodies that the peer may send."""
+        self.owed = 0
+        """Bytes that were taken, and for which there is no new credit yet."""
+        self._least_credit = least_credit
         self._announced_table_size = USUAL_TABLE_SIZE
-        self._decoder = FieldDecoder(read_field, most_bytes=MAX_LIST_BYTES)
-        self._credit = USUAL_WINDOW
-        self._owed = 0
         self._reset_ids: dict[int, None] = {}
         """Streams that we ended: what the peer sent before it knew is no fault of its."""
 
@@ -98,8 +110,20 @@ class Connection(Sending, Generic[S, F, M]):
         """Whether nobody has begun this stream."""
 
     @abstractmethod
+    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
+        """A whole field block came; it must be decoded whatever becomes of it."""
+
+    @abstractmethod
+    def stream_sent(self, stream: Stream) -> None:
+        """All of *stream* was sent."""
+
+    @abstractmethod
     def stream_closed(self, stream: S) -> None:
         """*stream* is over on both sides, or was reset."""
+
+    @abstractmethod
+    def failed(self, code: ErrorCode, why: str) -> None:
+        """The connection is of no use any more; GOAWAY is sent."""
 
     def peer_leaves(self, last: int, code: int) -> None:
         """The peer sent GOAWAY: it looks at none of our streams above *last*."""
@@ -110,44 +134,53 @@ class Connection(Sending, Generic[S, F, M]):
     def answered(self, payload: bytes) -> None:
         """Our PING is answered."""
 
-    # Field blocks
-
-    def decode(self, block: bytes) -> list[F]:
-        """Return the fields of *block*; whatever its fate, it must be decoded in its turn."""
-        changes = self._decoder.changes
-        fields = self._decoder.decode(block)
-        self._left -= len(block) + self._decoder.list_size // LIST_BYTES_OF_WORK
-        if changes != self._decoder.changes and self.memo:
-            self.memo.clear()
-        return fields
-
     @property
-    def list_bytes(self) -> int:
-        """Size of the field list that was decoded last."""
-        return self._decoder.list_size
+    def last_named(self) -> int:
+        """The last stream of the peer's that is looked at, as GOAWAY names it."""
+        return self.last_id
 
-    def remember(self, block: bytes, changes: int, meaning: M) -> None:
-        """Keep what *block* means, if it left the table alone since it had that many *changes*."""
-        if (
-            len(block) <= MEMO_BLOCK_BYTES
-            and self._decoder.changes == changes
-            and self._decoder.list_size <= MEMO_LIST_BYTES
-        ):
-            if len(self.memo) >= MEMO_BLOCKS:
-                self.memo.clear()
-            self.memo[block] = meaning
+    # What came
 
-    @property
-    def table_changes(self) -> int:
-        """How often the peer's table changed."""
-        return self._decoder.changes
+    def receive(self, received: bytes) -> None:
+        """Act on what came, wherever it was cut; if it is much work, on the first of it (``reader.has_more``)."""
+        reader = self.reader
+        if reader.is_closed:
+            return
+        try:
+            reader.read(received, self)
+        except ConnectionFault as fault:
+            self._fail_after_all(fault)
+        if self.credit < self._least_credit and not reader.is_closed:
+            self.grant(CONNECTION_WINDOW - self.credit)
+
+    def _fail_after_all(self, fault: ConnectionFault) -> None:
+        """End the connection for *fault*, or for one in what was gathered and came before."""
+        try:
+            self.reader.pass_on_all(self)
+        except ConnectionFault as earlier:
+            fault = earlier
+        self.fail(fault.code, str(fault))
+
+    def fail(self, code: ErrorCode, why: str) -> None:
+        """End the connection for what the peer did: GOAWAY is the last that it hears."""
+        if not self.reader.is_closed:
+            self.reader.close()
+            self.outgoing.write(goaway_frame(self.last_named, code, why))
+            self.failed(code, why)
 
     # Bodies
 
     def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        self._credit -= length
-        if self._credit < 0:
+        """A piece of a body came, which was *length* bytes with its padding."""
+        self.credit -= length
+        if self.credit < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the connection's window")
+        try:
+            self._take_data(stream_id, piece, length, ended)
+        except StreamFault as fault:
+            self.stream_fault(stream_id, fault)
+
+    def _take_data(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
         stream = self.streams.get(stream_id)
         size = len(piece)
         if stream is None or stream.remote_ended:
@@ -174,21 +207,21 @@ class Connection(Sending, Generic[S, F, M]):
 
     def give_back(self, count: int) -> None:
         """Return credit of the connection for *count* bytes that were taken, or dropped."""
-        self._owed += count
-        if self._owed >= self._credit:
+        self.owed += count
+        if self.owed >= self.credit:
             # Half of what is not held: streams that nobody takes anything of leave the others the rest.
-            self.grant(self._owed)
-            self._owed = 0
+            self.grant(self.owed)
+            self.owed = 0
 
     @property
     def is_out_of_credit(self) -> bool:
         """Whether the peer may send nothing of any body, for all that it sent so far is still held."""
-        return self._credit <= 0
+        return self.credit <= 0
 
     def grant(self, count: int) -> None:
         """Let the peer send *count* bytes more on the connection."""
-        self._credit += count
-        self.write(window_update(0, count))
+        self.credit += count
+        self.outgoing.write(window_update(0, count))
 
     # The ends of streams
 
@@ -200,7 +233,7 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "frame of a stream that was never begun")
         if stream_id not in self._reset_ids:
             raise ConnectionFault(ErrorCode.STREAM_CLOSED, "frame of a stream that is closed")
-        self.spend()
+        self.budget.spend()
 
     def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
         """End one stream for what its peer did."""
@@ -210,7 +243,7 @@ class Connection(Sending, Generic[S, F, M]):
         else:
             self.reset(stream, fault.code)
             stream.broken(fault.code, str(fault))
-        self.came_to_nothing(FAULT_COST)
+        self.budget.came_to_nothing(FAULT_COST)
 
     def reset(self, stream: Stream, code: ErrorCode) -> None:
         """End *stream* by RST_STREAM."""
@@ -222,29 +255,20 @@ class Connection(Sending, Generic[S, F, M]):
         if len(self._reset_ids) >= _MAX_REMEMBERED_RESETS:
             del self._reset_ids[next(iter(self._reset_ids))]
         self._reset_ids[stream_id] = None
-        self.write(reset_frame(stream_id, code))
-
-    def stream_ended(self, stream: Stream) -> None:
-        """All of *stream* was sent, which is over if the peer has ended it, too."""
-        if stream.remote_ended:
-            self.budget.ended_well()
-            self.close_stream(stream)
+        self.outgoing.write(reset_frame(stream_id, code))
 
     def close_stream(self, stream: Stream) -> None:
         """Let go of *stream*, which is over; what it holds is given back."""
         known = self.streams.pop(stream.id, None)
         if known is None:
             return
-        stream.forget_unsent()
-        held, stream.held = stream.held, 0
+        if self.outgoing.blocked:
+            stream.forget_unsent()
+        held = stream.held
         if held:
+            stream.held = 0
             self.give_back(held)
         self.stream_closed(known)
-
-    def came_to_nothing(self, cost: float = 1.0) -> None:
-        """A stream was reset by either side; too many of them end the connection."""
-        if self.budget.came_to_nothing(cost):
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams that come to nothing")
 
     def _rst_stream(self, stream_id: int, payload: bytes) -> None:
         if len(payload) != 4:
@@ -253,17 +277,17 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "RST_STREAM of a stream that was never begun")
         stream = self.streams.get(stream_id)
         if stream is None:
-            self.spend()
+            self.budget.spend()
             return
-        stream.forget_unsent()
         self.close_stream(stream)
         stream.broken(unpack_number(payload)[0], "reset by the peer")
         if not stream.local_ended:
-            self.came_to_nothing()
+            self.budget.came_to_nothing()
 
     # The connection
 
     def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        """A frame of any other kind came."""
         if kind == WINDOW_UPDATE:
             self._window_update(stream_id, payload)
         elif kind == PING:
@@ -278,12 +302,13 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "PUSH_PROMISE is not wanted")
         else:
             # Section 4.1: what is not known is ignored.
-            self.spend()
+            self.budget.spend()
 
     def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
+        """Settings came, or ours were acknowledged (section 6.5)."""
         if stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS of a stream")
-        self.spend()
+        self.budget.spend()
         if flags & ACK:
             if payload:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS acknowledged with content")
@@ -292,19 +317,20 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS of another size")
         if len(payload) > 6 * MAX_SETTINGS:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many settings")
-        self._left -= len(payload) // 6 * len(self.streams)
+        self.reader.work_left -= len(payload) // 6 * len(self.streams)
         for name, value in unpack_setting(payload):
             self._set(name, value)
-        self.send_at_once(SETTINGS_ACK)
-        if self.blocked:
+        self.outgoing.acknowledge(SETTINGS_ACK)
+        if self.outgoing.blocked:
             # Not between two values (section 6.5.3): the first of them may have made room that the second takes back.
-            self.pump()
+            self.outgoing.pump()
 
     def _set(self, name: int, value: int) -> None:
         if name == INITIAL_WINDOW_SIZE:
             if value > LARGEST_WINDOW:
                 raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "initial window too large")
-            change, self.initial_window = value - self.initial_window, value
+            outgoing = self.outgoing
+            change, outgoing.initial_window = value - outgoing.initial_window, value
             for stream in self.streams.values():
                 stream.window += change
                 if stream.window > LARGEST_WINDOW:
@@ -321,23 +347,23 @@ class Connection(Sending, Generic[S, F, M]):
         elif name == HEADER_TABLE_SIZE and value < self._announced_table_size:
             # RFC 7541 section 4.2: a reduction must be told, also by those who keep no table.
             self._announced_table_size = 0
-            self.table_update = _NO_TABLE
+            self.outgoing.table_update = _NO_TABLE
 
     def _ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "PING of a stream")
         if len(payload) != 8:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "PING of another size")
-        self.spend()
+        self.budget.spend()
         if flags & ACK:
             self.answered(payload)
         else:
-            self.send_at_once(ping_frame(payload, is_answer=True))
+            self.outgoing.acknowledge(ping_frame(payload, is_answer=True))
 
     def _priority(self, stream_id: int, payload: bytes) -> None:
         if not stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "PRIORITY of no stream")
-        self.spend(PRIORITY_COST)
+        self.budget.spend(PRIORITY_COST)
         if len(payload) != 5:
             self.stream_fault(stream_id, StreamFault(ErrorCode.FRAME_SIZE_ERROR, "PRIORITY of another size"))
         elif unpack_number(payload)[0] & LARGEST_WINDOW == stream_id:
@@ -349,23 +375,24 @@ class Connection(Sending, Generic[S, F, M]):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "GOAWAY of a stream")
         if len(payload) < 8:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "GOAWAY of another size")
-        self.spend()
+        self.budget.spend()
         self.peer_leaves(unpack_number(payload)[0] & LARGEST_WINDOW, unpack_number(payload, 4)[0])
 
     def _window_update(self, stream_id: int, payload: bytes) -> None:
         if len(payload) != 4:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of another size")
         increment = unpack_number(payload)[0] & LARGEST_WINDOW
-        self.spend(WINDOW_COST)
-        if self.blocked:
-            self._left -= FRAME_WORK
+        self.budget.spend(WINDOW_COST)
+        outgoing = self.outgoing
+        if outgoing.blocked:
+            self.reader.work_left -= FRAME_WORK
         if not stream_id:
             if not increment:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE of nothing")
-            self.window += increment
-            if self.window > LARGEST_WINDOW:
+            outgoing.window += increment
+            if outgoing.window > LARGEST_WINDOW:
                 raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "window too large")
-            self.pump()
+            outgoing.pump()
             return
         stream = self.streams.get(stream_id)
         if stream is None:
@@ -378,5 +405,5 @@ class Connection(Sending, Generic[S, F, M]):
         elif stream.window > LARGEST_WINDOW:
             fault = StreamFault(ErrorCode.FLOW_CONTROL_ERROR, "window too large")
             self.stream_fault(stream_id, fault)
-        elif stream in self.blocked:
-            self.pump()
+        elif stream in outgoing.blocked:
+            outgoing.pump()

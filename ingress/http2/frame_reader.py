@@ -1,13 +1,11 @@
 """Frames out of bytes, wherever these were cut: what each is, and what belongs together.
 
-The bottom of a connection.  A frame is checked here for what makes it one (RFC 9113 sections 4 and 6), a
-field block is put together from its frames, and a fault ends the stream or the connection it is of.  What a
-frame means is above, in ``connection``.
+A frame is checked here for what makes it one (RFC 9113 sections 4 and 6), and a field block is put together from
+its frames.  What a frame means is for the ``FrameSink`` to say, which is given to each call: a reader that knew the
+connection whose part it is would be a cycle.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from ingress.http.work import FRAME_WORK, PIECE_WORK, TURN_WORK
 from ingress.http2.budget import Budget
@@ -25,7 +23,6 @@ from ingress.http2.frames import (
     LARGEST_WINDOW,
     PADDED,
     SETTINGS,
-    goaway_frame,
     unpack_head,
     unpack_number,
 )
@@ -37,8 +34,30 @@ _KIND_AT: Final = 3
 _DATA_KIND: Final = bytes([DATA])
 
 
-class FrameReader(ABC):
-    """Reads what one peer sends."""
+class FrameSink(Protocol):
+    """What frames are for: a connection."""
+
+    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
+        """A whole field block came; it must be decoded whatever becomes of it.  May raise ``StreamFault``."""
+
+    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
+        """A piece of a body came, which was *length* bytes with its padding."""
+
+    def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
+        """Settings came, or ours were acknowledged."""
+
+    def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        """Any other frame came."""
+
+    def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
+        """End one stream for what its peer did."""
+
+
+class FrameReader:
+    """Reads what one peer sends, whom *budget* judges; first of all it must say *preface*.
+
+    What cannot go on raises ``ConnectionFault``; then nothing is to be read any more.
+    """
 
     # Thousands of connections rest, each with all of this.
     __slots__ = (
@@ -46,35 +65,31 @@ class FrameReader(ABC):
         "_block_depends_on_itself",
         "_block_ends_stream",
         "_block_of",
+        "_budget",
         "_gathered",
-        "_knows_settings",
-        "_left",
+        "_preface",
         "_unread",
-        "budget",
-        "has_failed",
         "has_more",
-        "last_id",
-        "write",
+        "is_closed",
+        "knows_settings",
+        "work_left",
     )
 
-    write: Callable[[bytes], object]
-    """Sends; to be set before anything else is done."""
-
-    def __init__(self, seconds: Callable[[], float]) -> None:
-        """*seconds* is a clock; a coarse one will do."""
-        self.budget = Budget(seconds)
-        self.last_id = 0
-        """The highest stream that was begun, by whoever begins streams."""
-        self.has_failed = False
-        """Whether a connection fault was met, and nothing is read any more."""
+    def __init__(self, budget: Budget, preface: bytes = b"") -> None:
+        self._budget = budget
+        self._preface = preface
+        """What of it is still to come."""
+        self.is_closed = False
+        """Whether nothing is read any more."""
         self.has_more = False
-        """Whether more has come than is read in one go: ``receive`` is to be called again, be it with nothing."""
+        """Whether more has come than is read in one go: ``read`` is to be called again, be it with nothing."""
+        self.work_left = 0
+        """How much more work may be done in this turn; whoever does some takes it off."""
+        self.knows_settings = False
+        """Whether the peer has said what must be first."""
         self._unread = b""
-        self._left = 0
-        """How much more work may be done in this turn."""
         self._gathered: dict[int, tuple[list[int], list[bytes]]] = {}
         """What came of bodies while this reads and is passed on once it has, by stream: lengths and pieces."""
-        self._knows_settings = False
         self._block: list[bytes] = []
         """What came of a field block that goes on in CONTINUATION frames, ..."""
         self._block_of = 0
@@ -82,42 +97,11 @@ class FrameReader(ABC):
         self._block_ends_stream = False
         self._block_depends_on_itself = False
 
-    # What is above
-
-    @abstractmethod
-    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
-        """A whole field block came; it must be decoded whatever becomes of it."""
-
-    @abstractmethod
-    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        """A piece of a body came, which was *length* bytes with its padding."""
-
-    @abstractmethod
-    def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
-        """Settings came, or ours were acknowledged."""
-
-    @abstractmethod
-    def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
-        """Any other frame came."""
-
-    @abstractmethod
-    def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
-        """End one stream for what its peer did."""
-
-    @abstractmethod
-    def failed(self, code: ErrorCode, why: str) -> None:
-        """The connection is of no use any more; GOAWAY is sent."""
-
-    @property
-    def last_named(self) -> int:
-        """The last stream of the peer's that is looked at, as GOAWAY names it."""
-        return self.last_id
-
     @property
     def is_amid(self) -> bool:
-        """Whether something has begun that must soon be whole: settings, a field block, a frame but DATA."""
+        """Whether something has begun that must soon be whole: preface, settings, a field block, a frame but DATA."""
         return bool(
-            not self._knows_settings
+            not self.knows_settings
             or self._block_of
             or (self._unread and self._unread[_KIND_AT : _KIND_AT + 1] != _DATA_KIND)
         )
@@ -127,42 +111,32 @@ class FrameReader(ABC):
         """Bytes of a frame that is not whole."""
         return len(self._unread)
 
-    # Receiving
-
-    def receive(self, received: bytes) -> None:
-        """Act on what came, wherever it was cut; if it is much work, on the first of it (``has_more``)."""
-        if self.has_failed:
-            return
-        self.budget.received += len(received)
-        try:
-            self._read_frames(self._unread + received if self._unread else received)
-            if self.budget.is_overhead():
-                raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "hardly any payload")
-        except ConnectionFault as fault:
-            self._fail_after_all(fault)
-
-    def _fail_after_all(self, fault: ConnectionFault) -> None:
-        """End the connection for *fault*, or for one in what was gathered and came before."""
-        try:
-            self._pass_on_all()
-        except ConnectionFault as earlier:
-            fault = earlier
-        self.fail(fault.code, str(fault))
-
     def keep(self, received: bytes) -> None:
-        """Keep what came for the next call of ``receive``."""
-        if not self.has_failed:
-            self.budget.received += len(received)
+        """Keep what came for the next call of ``read``."""
+        if not self.is_closed:
+            self._budget.received += len(received)
             self._unread += received
             self.has_more = True
 
-    def _read_frames(self, octets: bytes) -> None:
+    def close(self) -> None:
+        """Read nothing any more, and drop what is not read yet."""
+        self.is_closed = True
+        self._unread = b""
+        self._block.clear()
+        self._gathered.clear()
+
+    def read(self, received: bytes, sink: FrameSink) -> None:
+        """Tell *sink* of what came, wherever it was cut; if it is much work, of the first of it (``has_more``)."""
+        self._budget.received += len(received)
+        octets = self._unread + received if self._unread else received
+        if self._preface:
+            octets = self._behind_preface(octets)
         at = 0
         size = len(octets)
         self.has_more = False
-        self._left = TURN_WORK
+        self.work_left = TURN_WORK
         while size - at >= FRAME_HEAD_BYTES:
-            if self._left <= 0:
+            if self.work_left <= 0:
                 self.has_more = True
                 break
             high, length, kind, flags, stream_id = unpack_head(octets, at)
@@ -176,48 +150,49 @@ class FrameReader(ABC):
             stream_id &= LARGEST_WINDOW
             if self._gathered and kind != DATA:
                 # Bodies alone have no order among each other.
-                self._pass_on_all()
-                if self.has_failed:
+                self.pass_on_all(sink)
+                if self.is_closed:
                     break
             if self._block_of:
                 if kind != CONTINUATION or stream_id != self._block_of:
                     raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
-                self._continuation(flags, payload)
-            elif not self._knows_settings:
+                self._continuation(flags, payload, sink)
+            elif not self.knows_settings:
                 if kind != SETTINGS or flags & ACK:
                     raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must be first")
-                self._knows_settings = True
-                self.settings_received(flags, stream_id, payload)
+                self.knows_settings = True
+                sink.settings_received(flags, stream_id, payload)
             elif kind == HEADERS:
-                self._headers(flags, stream_id, payload)
+                self._headers(flags, stream_id, payload, sink)
             elif kind == DATA:
-                self._data(flags, stream_id, payload)
+                self._data(flags, stream_id, payload, sink)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
-                self._control(kind, flags, stream_id, payload)
-            if self.has_failed:
+                self.work_left -= FRAME_WORK
+                if kind == SETTINGS:
+                    sink.settings_received(flags, stream_id, payload)
+                else:
+                    sink.control_received(kind, flags, stream_id, payload)
+            if self.is_closed:
                 break
         if self._gathered:
-            self._pass_on_all()
-        if not self.has_failed:
+            self.pass_on_all(sink)
+        if not self.is_closed:
             self._unread = octets[at:]
+            self._budget.check_use()
 
-    def _control(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
-        self._left -= FRAME_WORK
-        if kind == SETTINGS:
-            self.settings_received(flags, stream_id, payload)
-            return
-        self.control_received(kind, flags, stream_id, payload)
-
-    def spend(self, cost: float = 1.0) -> None:
-        """A frame came that carries nothing; too many of them end the connection."""
-        if self.budget.frame(cost):
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that carry nothing")
+    def _behind_preface(self, received: bytes) -> bytes:
+        """Return what came behind the preface, or behind what came of it so far."""
+        said = received[: len(self._preface)]
+        if not self._preface.startswith(said):
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "this is no preface of HTTP/2")
+        self._preface = self._preface[len(said) :]
+        return received[len(said) :]
 
     # Field blocks
 
-    def _headers(self, flags: int, stream_id: int, payload: bytes) -> None:
+    def _headers(self, flags: int, stream_id: int, payload: bytes, sink: FrameSink) -> None:
         if not stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "HEADERS of no stream")
         depends_on_itself = False
@@ -230,84 +205,70 @@ class FrameReader(ABC):
                 payload = payload[5:]
         ended = flags & END_STREAM != 0
         if flags & END_HEADERS:
-            self._whole_block(stream_id, payload, ended, depends_on_itself)
+            self._whole_block(stream_id, payload, ended, depends_on_itself, sink)
         else:
             self._block = [payload]
             self._block_of = stream_id
             self._block_ends_stream = ended
             self._block_depends_on_itself = depends_on_itself
 
-    def _continuation(self, flags: int, payload: bytes) -> None:
+    def _continuation(self, flags: int, payload: bytes, sink: FrameSink) -> None:
         if not payload:
-            self.spend()
+            self._budget.spend()
         self._block.append(payload)
         if len(self._block) > MAX_BLOCK_FRAMES or sum(map(len, self._block)) > MAX_BLOCK_BYTES:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "field block too large")
         if flags & END_HEADERS:
             stream_id, self._block_of = self._block_of, 0
             block, self._block = b"".join(self._block), []
-            self._whole_block(stream_id, block, self._block_ends_stream, self._block_depends_on_itself)
+            self._whole_block(stream_id, block, self._block_ends_stream, self._block_depends_on_itself, sink)
 
-    def _whole_block(self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool) -> None:
-        self.budget.useful += len(block)
-        self._left -= FRAME_WORK
+    def _whole_block(
+        self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool, sink: FrameSink
+    ) -> None:
+        self._budget.useful += len(block)
+        self.work_left -= FRAME_WORK
         try:
-            self.block_received(stream_id, block, ended)
+            sink.block_received(stream_id, block, ended)
             if depends_on_itself:
                 raise StreamFault(ErrorCode.PROTOCOL_ERROR, "a stream that depends on itself")
         except StreamFault as fault:
-            self.stream_fault(stream_id, fault)
+            sink.stream_fault(stream_id, fault)
 
-    def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
+    def _data(self, flags: int, stream_id: int, payload: bytes, sink: FrameSink) -> None:
         if not stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
         piece = _unpadded(payload) if flags & PADDED else payload
         ended = flags & END_STREAM != 0
         if piece:
-            self.budget.payload(len(piece))
+            self._budget.payload(len(piece))
         elif not ended:
-            self.spend()
+            self._budget.spend()
         gathered = self._gathered
         if ended and stream_id not in gathered:
-            self._left -= FRAME_WORK
-            self._take_data(stream_id, piece, len(payload), True)
+            self.work_left -= FRAME_WORK
+            sink.data_received(stream_id, piece, len(payload), True)
             return
         # Pieces of an octet each are put together: passing them on is what would cost most.
         lengths, pieces = gathered.setdefault(stream_id, ([], []))
-        self._left -= PIECE_WORK if lengths else FRAME_WORK
+        self.work_left -= PIECE_WORK if lengths else FRAME_WORK
         lengths.append(len(payload))
         pieces.append(piece)
         if ended:
-            self._pass_on(stream_id, ended=True)
+            self._pass_on(stream_id, True, sink)
 
-    def _pass_on(self, stream_id: int, ended: bool = False) -> None:
+    def _pass_on(self, stream_id: int, ended: bool, sink: FrameSink) -> None:
         """Pass on what was gathered of the body of one stream, if anything was."""
         gathered = self._gathered.pop(stream_id, None)
-        if gathered is not None and not self.has_failed:
+        if gathered is not None and not self.is_closed:
             lengths, pieces = gathered
             piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            self._take_data(stream_id, piece, sum(lengths), ended)
+            sink.data_received(stream_id, piece, sum(lengths), ended)
 
-    def _take_data(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        try:
-            self.data_received(stream_id, piece, length, ended)
-        except StreamFault as fault:
-            self.stream_fault(stream_id, fault)
-
-    def _pass_on_all(self) -> None:
-        """Pass on all that was gathered."""
+    def pass_on_all(self, sink: FrameSink) -> None:
+        """Pass on all that was gathered; by itself, before a fault that follows it ends all."""
         for stream_id in list(self._gathered):
-            self._pass_on(stream_id)
-
-    def fail(self, code: ErrorCode, why: str) -> None:
-        """End the connection for what the peer did: GOAWAY is the last that it hears."""
-        if not self.has_failed:
-            self.has_failed = True
-            self._unread = b""
-            self._block.clear()
-            self._gathered.clear()
-            self.write(goaway_frame(self.last_named, code, why))
-            self.failed(code, why)
+            self._pass_on(stream_id, False, sink)
 
 
 def _unpadded(payload: bytes) -> bytes:

@@ -1,28 +1,64 @@
-"""What waits to be sent on a connection, and in which order it goes.
+"""The outgoing side of a connection: what may be sent, what waits for that, and in which order it goes.
 
-Bodies wait for windows and for the transport, each with its stream, and go by turns.  Field blocks wait for
-nothing, since they have no window (RFC 9113 section 5.2.1), and neither do answers to PING and SETTINGS.  So it is
-counted how much of these a full transport was given on top.
+The connection has it, and each of its streams holds it, too: a stream sends by it, and takes its share of the
+connection's window.  Bodies wait for windows and for the transport, each with its stream, and go by turns.  Field
+blocks wait for nothing, since they have no window (RFC 9113 section 5.2.1), and neither do answers to PING and
+SETTINGS.  So it is counted how much of these a full transport was given on top.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
-from ingress.http2.frame_reader import FrameReader
+from ingress.http2.budget import Budget
+from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.frames import FRAME_BYTES, USUAL_WINDOW
-from ingress.http2.stream import Stream
 
 MAX_SURPLUS: Final = 64 * 1024
 
 
-class Sending(FrameReader):
-    """The sending side of a connection, on top of the reading one."""
+class Sender(Protocol):
+    """A stream with something that waits to be sent."""
 
-    __slots__ = ("blocked", "initial_window", "is_full", "surplus", "table_update", "waiting", "window")
+    window: int
+    local_ended: bool
 
-    def __init__(self, seconds: Callable[[], float]) -> None:
-        super().__init__(seconds)
-        self.blocked: dict[Stream, None] = {}
+    @property
+    def is_blocked(self) -> bool:
+        """Whether something waits."""
+
+    def flow(self, most: int) -> int:
+        """Send at most *most* bytes of what waits; return how many that were."""
+
+    def drained(self) -> None:
+        """All that waited was sent."""
+
+
+class Outgoing:
+    """What is sent to one peer, whom *budget* judges.
+
+    With *most_untaken*, a peer that asks for more than so many bytes of acknowledgements, and takes none, is at fault.
+    """
+
+    __slots__ = (
+        "_most_untaken",
+        "blocked",
+        "budget",
+        "initial_window",
+        "is_full",
+        "surplus",
+        "table_update",
+        "waiting",
+        "window",
+        "write",
+    )
+
+    write: Callable[[bytes], object]
+    """Gives bytes to the transport; to be set before anything else is done."""
+
+    def __init__(self, budget: Budget, most_untaken: int | None = None) -> None:
+        self.budget = budget
+        self._most_untaken = most_untaken
+        self.blocked: dict[Sender, None] = {}
         """Streams with something that waits to be sent, in turns."""
         self.waiting = 0
         """How many bytes that are."""
@@ -37,6 +73,10 @@ class Sending(FrameReader):
         self.table_update = b""
         """What the next field block must begin with, once the peer allows a smaller table: that ours is empty."""
 
+    def __repr__(self) -> str:
+        state = "full" if self.is_full else f"window {self.window}"
+        return f"<Outgoing {state}, {self.waiting} bytes wait on {len(self.blocked)} streams>"
+
     @property
     def is_overfull(self) -> bool:
         """Whether so much waits in the transport that nothing should be begun that may bring about more."""
@@ -48,10 +88,16 @@ class Sending(FrameReader):
         return update + block
 
     def send_at_once(self, frames: bytes) -> None:
-        """Send what waits for nothing, of which the peer may ask for more and more, and take none."""
+        """Send what waits for nothing."""
         if self.is_full:
             self.surplus += len(frames)
         self.write(frames)
+
+    def acknowledge(self, frames: bytes) -> None:
+        """Send at once what the peer has asked for, of which it may ask for more and more, and take none."""
+        self.send_at_once(frames)
+        if self._most_untaken is not None and self.surplus > self._most_untaken:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "asks on, and takes none of the answers")
 
     def send_on(self) -> None:
         """The transport takes more again."""
@@ -75,3 +121,8 @@ class Sending(FrameReader):
                         self.blocked[stream] = None
                     elif not stream.local_ended:
                         stream.drained()
+
+    def forget_all(self) -> None:
+        """Nothing of what waits is of use any more."""
+        self.blocked.clear()
+        self.waiting = 0

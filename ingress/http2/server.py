@@ -17,8 +17,11 @@ from typing import Final, TypeVar
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.request_head import HeadError, RequestHead
 from ingress.http.work import REQUEST_WORK
+from ingress.http2.block_decoder import BlockDecoder
+from ingress.http2.budget import Budget
 from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed
+from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
     ENABLE_CONNECT_PROTOCOL,
     INITIAL_WINDOW_SIZE,
@@ -32,6 +35,7 @@ from ingress.http2.frames import (
     settings_frame,
     window_update,
 )
+from ingress.http2.outgoing import Outgoing
 from ingress.http2.request_fields import (
     RequestField,
     check_request_trailers,
@@ -69,17 +73,19 @@ class Leaving(Enum):
 class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     """The server's side; *S* is a stream of whoever answers."""
 
-    __slots__ = ("_last_taken", "_preface", "leaving", "requests")
+    __slots__ = ("_last_taken", "leaving", "requests")
 
     def __init__(self, seconds: Callable[[], float]) -> None:
-        super().__init__(read_request_field, seconds)
+        """*seconds* is a clock; a coarse one will do."""
+        budget = Budget(seconds)
+        super().__init__(
+            FrameReader(budget, PREFACE), BlockDecoder(read_request_field), Outgoing(budget), budget
+        )
         self.leaving = Leaving.OPEN
         self.requests = 0
         """How many there were."""
         self._last_taken = LAST_STREAM
         """The last stream that is looked at."""
-        self._preface = PREFACE
-        """What of it is still to come."""
 
     # What answers
 
@@ -99,40 +105,21 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self._credit = CONNECTION_WINDOW
-        self.write(GREETING)
-
-    def receive(self, received: bytes) -> None:
-        """Act on what came, wherever it was cut."""
-        preface = self._preface
-        if preface and not self.has_failed:
-            said = received[: len(preface)]
-            if not preface.startswith(said):
-                self.fail(ErrorCode.PROTOCOL_ERROR, "this is no preface of HTTP/2")
-                return
-            self._preface = preface[len(said) :]
-            received = received[len(said) :]
-            if not received:
-                return
-        super().receive(received)
-
-    @property
-    def is_amid(self) -> bool:
-        """Whether something has begun that must soon be whole, be it the preface."""
-        return bool(self._preface) or super().is_amid
+        self.credit = CONNECTION_WINDOW
+        self.outgoing.write(GREETING)
 
     def leave(self) -> None:
         """Take no more requests than those that are on their way."""
-        if self.leaving is Leaving.OPEN and not self.has_failed:
+        if self.leaving is Leaving.OPEN and not self.reader.is_closed:
             self.leaving = Leaving.LEAVING
-            self.write(goaway_frame(LAST_STREAM, ErrorCode.NO_ERROR) + ping_frame(_LEAVING))
+            self.outgoing.write(goaway_frame(LAST_STREAM, ErrorCode.NO_ERROR) + ping_frame(_LEAVING))
 
     def leave_now(self) -> None:
         """Take no more requests."""
-        if self.leaving is not Leaving.LEFT and not self.has_failed:
+        if self.leaving is not Leaving.LEFT and not self.reader.is_closed:
             self.leaving = Leaving.LEFT
             self._last_taken = self.last_id
-            self.write(goaway_frame(self._last_taken, ErrorCode.NO_ERROR))
+            self.outgoing.write(goaway_frame(self._last_taken, ErrorCode.NO_ERROR))
             self.no_more_streams()
 
     def answered(self, payload: bytes) -> None:
@@ -152,7 +139,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def stray(self, stream_id: int, stream: S | None) -> None:
         """A frame came for a stream that takes none, perhaps because it came too late to be looked at."""
         if stream_id > self._last_taken and not self.is_idle(stream_id):
-            self.spend()
+            self.budget.spend()
         else:
             super().stray(stream_id, stream)
 
@@ -160,13 +147,17 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         """Whether the client has not begun this stream; it never begins even ones (section 5.1.1)."""
         return stream_id > self.last_id or stream_id % 2 == 0
 
-    def stream_ended(self, stream: Stream) -> None:
-        """All of an answer was sent; of a request that goes on nobody wants the rest (section 8.1)."""
+    def stream_sent(self, stream: Stream) -> None:
+        """All of an answer was sent."""
         if stream.remote_ended:
             self.budget.ended_well()
             self.close_stream(stream)
         else:
-            self.reset(stream, ErrorCode.NO_ERROR)
+            self.sent_early(stream)
+
+    def sent_early(self, stream: Stream) -> None:
+        """All of an answer was sent; of a request that goes on nobody wants the rest (section 8.1)."""
+        self.reset(stream, ErrorCode.NO_ERROR)
 
     # Requests
 
@@ -178,20 +169,22 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
         if stream_id % 2 == 0:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a client begins no even streams")
         self.last_id = stream_id
-        self._left -= REQUEST_WORK
-        known = self.memo.get(block)
+        self.reader.work_left -= REQUEST_WORK
+        blocks = self.blocks
+        known = blocks.known.get(block)
         if known is None or known[1] is not ended:
-            changes = self.table_changes
-            fields = self.decode(block)
+            changes = blocks.decoder.changes
+            fields = blocks.decode(block)
+            self.reader.work_left -= blocks.work
             try:
-                if self.list_bytes > MAX_HEAD:
+                if blocks.decoder.list_size > MAX_HEAD:
                     raise HeadError(431, "head too large")
                 head = request_head(fields, ended)
             except HeadError as error:
                 if self._may_begin(stream_id):
                     self.unreadable(stream_id, stand_in_for(fields), error.status, str(error), ended)
                 return
-            self.remember(block, changes, (head, ended))
+            blocks.remember(block, changes, (head, ended))
         else:
             head = known[0]
         if self._may_begin(stream_id):
@@ -210,10 +203,11 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def refuse(self, stream_id: int) -> None:
         """Have the client ask again: nothing was done about this request (section 8.7)."""
         self.reset_id(stream_id, ErrorCode.REFUSED_STREAM)
-        self.came_to_nothing()
+        self.budget.came_to_nothing()
 
     def _take_trailers(self, stream_id: int, block: bytes, ended: bool) -> None:
-        fields = self.decode(block)
+        fields = self.blocks.decode(block)
+        self.reader.work_left -= self.blocks.work
         stream = self.streams.get(stream_id)
         if stream is None or stream.remote_ended:
             if stream is None and stream_id % 2 == 0:

@@ -9,7 +9,7 @@ to write no more until ``drained``.
 
 from abc import abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, Protocol
 
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
@@ -22,14 +22,29 @@ from ingress.http2.frames import (
     pack_head,
     window_update,
 )
-
-if TYPE_CHECKING:
-    from ingress.http2.connection import Connection
+from ingress.http2.outgoing import Outgoing
 
 _SMALL: Final = 1024
 """Pieces that wait are put together up to this size: those of an octet each would take a hundred times as much."""
 _NOTHING: deque[memoryview] = deque()
 """What waits on nearly every stream; never changed."""
+
+
+class StreamConnection(Protocol):
+    """What a stream asks of its connection."""
+
+    outgoing: Outgoing
+    first_credit: int
+    stream_credit: int
+
+    def give_back(self, count: int) -> None:
+        """Return credit of the connection for *count* bytes that were taken."""
+
+    def stream_sent(self, stream: "Stream") -> None:
+        """All of *stream* was sent."""
+
+    def reset(self, stream: "Stream", code: ErrorCode) -> None:
+        """End *stream* by RST_STREAM."""
 
 
 class Stream:
@@ -38,8 +53,6 @@ class Stream:
     __slots__ = (
         "_final",
         "_is_ending",
-        "_owed",
-        "_waiting",
         "body_left",
         "connection",
         "credit",
@@ -47,21 +60,25 @@ class Stream:
         "id",
         "is_paused",
         "local_ended",
+        "outgoing",
+        "owed",
         "remote_ended",
+        "waiting",
         "window",
     )
 
     def __init__(
         self,
-        connection: "Connection[Any, Any, Any]",
+        connection: StreamConnection,
         stream_id: int,
         body_left: int = -1,
         ended: bool = False,
     ) -> None:
         """*body_left* is how much body is announced, -1 when that is not known; *ended* says that there is none."""
         self.connection = connection
+        self.outgoing = outgoing = connection.outgoing
         self.id = stream_id
-        self.window = connection.initial_window
+        self.window = outgoing.initial_window
         """Bytes that may be sent; may be negative (section 6.9.2)."""
         self.credit = connection.first_credit
         """Bytes that the peer may send; we never take back what we have allowed."""
@@ -73,8 +90,10 @@ class Stream:
         """Whether nobody takes what comes."""
         self.local_ended = False
         self.remote_ended = ended
-        self._owed = 0
-        self._waiting = _NOTHING
+        self.owed = 0
+        """Bytes that were taken, and for which there is no new credit yet."""
+        self.waiting = _NOTHING
+        """What is to be sent and cannot be yet, in pieces."""
         self._is_ending = False
         self._final = b""
 
@@ -112,13 +131,13 @@ class Stream:
         """Return credit for *count* bytes that were taken."""
         connection = self.connection
         if not self.remote_ended:
-            self._owed += count
-            ahead = self.credit + self.held + self._owed
-            if self._owed * 2 >= ahead:
-                increment = self._owed + connection.stream_credit - ahead
+            self.owed += count
+            ahead = self.credit + self.held + self.owed
+            if self.owed * 2 >= ahead:
+                increment = self.owed + connection.stream_credit - ahead
                 self.credit += increment
-                connection.write(window_update(self.id, increment))
-                self._owed = 0
+                connection.outgoing.write(window_update(self.id, increment))
+                self.owed = 0
         connection.give_back(count)
 
     # Sending
@@ -126,29 +145,29 @@ class Stream:
     @property
     def is_blocked(self) -> bool:
         """Whether something waits to be sent."""
-        return bool(self._waiting)
+        return bool(self.waiting)
 
     @property
     def unsent(self) -> int:
         """How many bytes wait."""
-        return sum(map(len, self._waiting))
+        return sum(map(len, self.waiting))
 
     def send_head(self, block: bytes, piece: bytes, ended: bool, final: bytes = b"") -> None:
         """Send a field block, and with it the first *piece* of the body.
 
         With *ended* that is all, but for the trailers in the block *final*.
         """
-        connection = self.connection
-        if connection.table_update:
-            block = connection.with_table_update(block)
+        outgoing = self.outgoing
+        if outgoing.table_update:
+            block = outgoing.with_table_update(block)
         size = len(piece)
         if (
             not final
             and size <= self.window
-            and size <= connection.window
+            and size <= outgoing.window
             and size <= FRAME_BYTES
             and len(block) <= FRAME_BYTES
-            and not connection.is_full
+            and not outgoing.is_full
         ):
             # Nearly every message: one write for all of it.
             length = len(block)
@@ -156,69 +175,72 @@ class Stream:
             head = pack_head(length >> 16, length & 0xFFFF, HEADERS, flags, self.id)
             if size:
                 self.window -= size
-                connection.window -= size
-                connection.budget.sent(size)
+                outgoing.window -= size
+                outgoing.budget.sent(size)
                 data = pack_head(0, size, DATA, END_STREAM if ended else 0, self.id)
-                connection.write(b"%b%b%b%b" % (head, block, data, piece))
+                outgoing.write(b"%b%b%b%b" % (head, block, data, piece))
             else:
-                connection.write(head + block)
+                outgoing.write(head + block)
             if ended:
-                self._ended()
+                self.local_ended = True
+                self.connection.stream_sent(self)
             return
-        connection.send_at_once(field_block_frames(self.id, block, ended and not size and not final))
+        outgoing.send_at_once(field_block_frames(self.id, block, ended and not size and not final))
         if ended and not size and not final:
-            self._ended()
+            self.local_ended = True
+            self.connection.stream_sent(self)
         elif size or ended:
             self.send(piece, ended, final)
 
     def send(self, piece: bytes, ended: bool, final: bytes = b"") -> None:
         """Send more of the body, as far as the windows allow."""
-        connection = self.connection
+        outgoing = self.outgoing
         size = len(piece)
         if (
             not final
-            and not self._waiting
+            and not self.waiting
             and (size or ended)
             and size <= self.window
-            and size <= connection.window
+            and size <= outgoing.window
             and size <= FRAME_BYTES
-            and not connection.is_full
+            and not outgoing.is_full
         ):
             # Nearly every piece.
             self.window -= size
-            connection.window -= size
-            connection.budget.sent(size)
-            connection.write(pack_head(0, size, DATA, END_STREAM if ended else 0, self.id) + piece)
+            outgoing.window -= size
+            outgoing.budget.sent(size)
+            outgoing.write(pack_head(0, size, DATA, END_STREAM if ended else 0, self.id) + piece)
             if ended:
-                self._ended()
+                self.local_ended = True
+                self.connection.stream_sent(self)
             return
         if ended:
             self._is_ending = True
             self._final = final
-        was_blocked = bool(self._waiting)
+        was_blocked = bool(self.waiting)
         if piece:
             if not was_blocked:
-                self._waiting = deque()
-            elif len(piece) + len(self._waiting[-1]) <= _SMALL:
-                piece = b"".join((self._waiting.pop(), piece))
-            self._waiting.append(memoryview(piece))
-            connection.waiting += size
-        if was_blocked or (piece and self.connection.is_full):
-            self.connection.blocked[self] = None
+                self.waiting = deque()
+            elif len(piece) + len(self.waiting[-1]) <= _SMALL:
+                piece = b"".join((self.waiting.pop(), piece))
+            self.waiting.append(memoryview(piece))
+            outgoing.waiting += size
+        if was_blocked or (piece and outgoing.is_full):
+            outgoing.blocked[self] = None
         else:
             self.flow(len(piece))
-            if self._waiting:
-                self.connection.blocked[self] = None
+            if self.waiting:
+                outgoing.blocked[self] = None
 
     def flow(self, most: int) -> int:
         """Send of what waits as much as the windows allow, at most *most* bytes; return how much that was."""
-        connection = self.connection
-        waiting = self._waiting
+        outgoing = self.outgoing
+        waiting = self.waiting
         frames: list[bytes | memoryview] = []
         sent = 0
         while waiting:
             piece = waiting[0]
-            room = min(self.window, connection.window, most - sent, FRAME_BYTES)
+            room = min(self.window, outgoing.window, most - sent, FRAME_BYTES)
             if room <= 0:
                 break
             if len(piece) > room:
@@ -229,23 +251,24 @@ class Stream:
             size = len(piece)
             sent += size
             self.window -= size
-            connection.window -= size
+            outgoing.window -= size
             is_last = self._is_ending and not waiting and not self._final
             frames.append(pack_head(0, size, DATA, END_STREAM if is_last else 0, self.id))
             frames.append(piece)
         if sent:
-            connection.waiting -= sent
-            connection.budget.sent(sent)
+            outgoing.waiting -= sent
+            outgoing.budget.sent(sent)
         is_over = self._is_ending and not waiting
         if is_over:
             if self._final:
-                frames.append(field_block_frames(self.id, connection.with_table_update(self._final), True))
+                frames.append(field_block_frames(self.id, outgoing.with_table_update(self._final), True))
             elif not sent:
                 frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
         if frames:
-            connection.write(b"".join(frames))
+            outgoing.write(b"".join(frames))
         if is_over:
-            self._ended()
+            self.local_ended = True
+            self.connection.stream_sent(self)
         return sent
 
     def reset(self, code: ErrorCode) -> None:
@@ -255,11 +278,7 @@ class Stream:
 
     def forget_unsent(self) -> None:
         """Nothing of what waits is of use any more."""
-        if self._waiting:
-            self.connection.waiting -= self.unsent
-            self._waiting = _NOTHING
-        self.connection.blocked.pop(self, None)
-
-    def _ended(self) -> None:
-        self.local_ended = True
-        self.connection.stream_ended(self)
+        if self.waiting:
+            self.outgoing.waiting -= self.unsent
+            self.waiting = _NOTHING
+        self.outgoing.blocked.pop(self, None)

@@ -149,14 +149,17 @@ class Relaying(Playing):
     def _check_windows(self) -> None:
         super()._check_windows()
         for session in self._upstreams:
-            if session.has_failed:
+            if session.reader.is_closed:
                 continue
             need(
-                CONNECTION_WINDOW // 2 <= session._credit <= CONNECTION_WINDOW,
-                f"upstream, credit of {session._credit}",
+                CONNECTION_WINDOW // 2 <= session.credit <= CONNECTION_WINDOW,
+                f"upstream, credit of {session.credit}",
             )
             waiting = sum(stream.unsent for stream in session.streams.values())
-            need(session.waiting == waiting, f"upstream, {waiting} bytes wait, {session.waiting} are counted")
+            need(
+                session.outgoing.waiting == waiting,
+                f"upstream, {waiting} bytes wait, {session.outgoing.waiting} are counted",
+            )
 
     def _end(self) -> None:
         super()._end()

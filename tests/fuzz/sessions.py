@@ -364,18 +364,24 @@ class Playing:
     def _check_windows(self) -> None:
         """Compare the session's windows with those that follow from what was said."""
         for session in self._stage.sessions:
-            if session.has_failed:
+            if session.reader.is_closed:
                 continue
             window = USUAL + self._given.get(0, 0) - self._sent.get(0, 0)
             need(window >= 0, f"sent {-window} more than the connection takes")
-            need(session.window == window, f"window of the connection is {session.window}, not {window}")
+            need(
+                session.outgoing.window == window,
+                f"window of the connection is {session.outgoing.window}, not {window}",
+            )
             for stream in session.streams.values():
                 window = self._initial + self._given.get(stream.id, 0) - self._sent.get(stream.id, 0)
                 need(stream.window == window, f"window of {stream} is {stream.window}, not {window}")
             waiting = sum(stream.unsent for stream in session.streams.values())
-            need(session.waiting == waiting, f"{waiting} bytes wait, and {session.waiting} are counted")
+            need(
+                session.outgoing.waiting == waiting,
+                f"{waiting} bytes wait, and {session.outgoing.waiting} are counted",
+            )
             held = sum(stream.held for stream in session.streams.values())
-            credit = session._credit + session._owed + held
+            credit = session.credit + session.owed + held
             need(credit == CONNECTION_WINDOW, f"credit of {credit} is left in all")
 
     def _told(self) -> Told:

@@ -58,7 +58,7 @@ class Connected(ClientConnection[Told]):
     def __init__(self) -> None:
         super().__init__(lambda: 0.0)
         self.sent = b""
-        self.write = self._send
+        self.outgoing.write = self._send
         self.closed_streams: list[int] = []
         self.said_goodbye = 0
         self.fault: tuple[ErrorCode, str] | None = None
@@ -89,7 +89,7 @@ class PureWire:
 
     def send(self, octets: bytes) -> None:
         self._connection.receive(octets)
-        while self._connection.has_more:
+        while self._connection.reader.has_more:
             self._connection.receive(b"")
 
     def receive(self, seconds: float) -> bytes:

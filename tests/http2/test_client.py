@@ -74,7 +74,7 @@ class RequestTests(ClientCase):
 
     def test_numbers_used_up(self) -> None:
         """After the highest number no stream is begun any more."""
-        self.connection._next_id = LAST_STREAM
+        self.connection.next_id = LAST_STREAM
         self.assertGreater(self.connection.free_streams, 0)
         self.assertEqual(self.ask().id, LAST_STREAM)
         self.assertEqual(self.connection.free_streams, 0)
@@ -115,7 +115,7 @@ class RequestTests(ClientCase):
         for number in range(5000):
             stream.send(b"%05d" % number, False)
         self.assertEqual(stream.unsent, 25_001)
-        self.assertLess(len(stream._waiting), 30)
+        self.assertLess(len(stream.waiting), 30)
         stream.send(b"", True)
         self.server.send(window_update(1, 65_535))
         self.server.look()
@@ -254,10 +254,10 @@ class AnswerTests(ClientCase):
         first, second = self.ask(), self.ask()
         self.server.send(headers(1, OK + block([(b"x", b"y")])), headers(3, OK + block([(b"x", b"y")])))
         self.assertEqual((first.seen, second.seen), ([(200, True)], [(200, True)]))
-        self.assertEqual(len(self.connection.memo), 1)
+        self.assertEqual(len(self.connection.blocks.known), 1)
         self.ask()
         self.server.send(headers(5, OK + b"\x40" + string(b"new") + string(b"entry")))
-        self.assertEqual(len(self.connection.memo), 0)
+        self.assertEqual(len(self.connection.blocks.known), 0)
 
     def test_remembered_in_another_place(self) -> None:
         """What was trailers is no head, and what was a head no trailers, although both are remembered."""

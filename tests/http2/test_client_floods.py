@@ -74,9 +74,9 @@ class FloodTests(ClientCase):
         """An endpoint that asks on, and takes nothing of what it gets, is not answered without end."""
         stream = self.ask(b"x", ended=False)
         self.server.send(headers(1, OK, ended=False))
-        self.connection.is_full = True
+        self.connection.outgoing.is_full = True
         sent: list[bytes] = []
-        self.connection.write = sent.append
+        self.connection.outgoing.write = sent.append
         # Seventeen bytes each.
         while self.connection.fault is None and len(sent) < MAX_UNTAKEN // 8:
             self.server.send((data(1, b"x" * 100) + ping() * 8) * 100)

@@ -312,7 +312,7 @@ class AnswerTests(MessageCase):
             self.assertEqual(self.client.of(WINDOW_UPDATE, stream), [])
         session = self.stage.session
         self.assertEqual(session.streams, {})
-        self.assertEqual(session._credit + session._owed, CONNECTION_WINDOW)
+        self.assertEqual(session.credit + session.owed, CONNECTION_WINDOW)
 
     def test_own_replies(self) -> None:
         """Our own replies have the form of any other, and harm no other stream."""
@@ -355,7 +355,7 @@ class AnswerTests(MessageCase):
         self.client.send(settings((INITIAL_WINDOW_SIZE, 1 << 30)), window_update(0, 1 << 30))
         wire.peer.window = 0
         self.client.send(self.client.request(1, path=b"/large"))
-        self.assertTrue(self.stage.session.is_full)
+        self.assertTrue(self.stage.session.outgoing.is_full)
         self.stage.connector.unreachable = {ONE: REFUSED}
         streams = range(3, 13, 2)
         for stream in streams:

@@ -159,4 +159,4 @@ class WebSocketTests(MessageCase):
         self.client.look()
         self.assertEqual([each.code for each in self.client.of(RST_STREAM, 1)], [FLOW_CONTROL_ERROR])
         session = self.stage.session
-        self.assertEqual(session._credit + session._owed, CONNECTION_WINDOW)
+        self.assertEqual(session.credit + session.owed, CONNECTION_WINDOW)

@@ -104,7 +104,7 @@ class TurnTests(SessionCase):
         """Any number of connections that need more than a turn each get one turn among them, again and again."""
         clients = [self.stage.client() for _ in range(20)]
         for session in self.stage.sessions:
-            session.is_heavy = True
+            session.turns.is_heavy = True
         queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
         much = b"".join(self.fields(stream) for stream in range(1, 9, 2))
         for client in clients:
@@ -115,7 +115,7 @@ class TurnTests(SessionCase):
         for client in clients:
             client.wire.peer._incoming.append(client.request(9))  # type: ignore[attr-defined]
         self.stage.reactor.settle()
-        self.assertFalse(any(session.is_heavy for session in self.stage.sessions))
+        self.assertFalse(any(session.turns.is_heavy for session in self.stage.sessions))
 
     def test_rest(self) -> None:
         """Whoever waits for its turn is not at rest, and no time of it runs out."""

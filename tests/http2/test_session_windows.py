@@ -83,7 +83,7 @@ class UploadTests(SessionCase):
         self.stall()
         for stream in range(1, 2 * count, 2):
             client.send(client.request(stream, ended=False, method=b"POST"))
-            client.send(*frames_of(stream, min(STREAM_WINDOW, self.stage.session._credit)))
+            client.send(*frames_of(stream, min(STREAM_WINDOW, self.stage.session.credit)))
         self.stage.connector.window = None
 
     def test_beside_stalled(self) -> None:

@@ -57,7 +57,7 @@ class Serving(ServerConnection[Taken]):
         self.asked = 0
         self.fault: ErrorCode | None = None
         self.sent = b""
-        self.write = self._send
+        self.outgoing.write = self._send
         self.greet()
 
     def _send(self, octets: bytes) -> None:
@@ -94,7 +94,7 @@ class WorkTests(SynchronousTestCase):
         """Have *octets* received; return how many turns that took."""
         count = 1
         self.connection.receive(octets)
-        while self.connection.has_more:
+        while self.connection.reader.has_more:
             self.connection.receive(b"")
             count += 1
         return count
@@ -124,7 +124,7 @@ class WorkTests(SynchronousTestCase):
     def test_requests(self) -> None:
         """Requests that are known by heart are so many a turn."""
         self.connection.receive(get(1))
-        self.assertIn(GET, self.connection.memo)
+        self.assertIn(GET, self.connection.blocks.known)
         octets = b"".join(get(stream) for stream in range(3, 253, 2))
         self.connection.receive(octets)
         self.assertLessEqual(self.connection.asked - 1, TURN_WORK // REQUEST_WORK)
@@ -192,11 +192,11 @@ class WorkTests(SynchronousTestCase):
         stream.pause()
         self.connection.receive(frame(DATA, PADDED, 1, b"\x09x" + bytes(9)) * 100)
         self.assertEqual(stream.held, 100)
-        self.assertEqual(STREAM_WINDOW - stream.credit - stream._owed, 100)
-        self.assertEqual(CONNECTION_WINDOW - self.connection._credit - self.connection._owed, 100)
+        self.assertEqual(STREAM_WINDOW - stream.credit - stream.owed, 100)
+        self.assertEqual(CONNECTION_WINDOW - self.connection.credit - self.connection.owed, 100)
         self.assertEqual(stream.pieces, [b"x" * 100])
         stream.resume()
-        self.assertEqual(STREAM_WINDOW - stream.credit - stream._owed, 0)
+        self.assertEqual(STREAM_WINDOW - stream.credit - stream.owed, 0)
 
     def test_too_much(self) -> None:
         """More than there is credit for, or than was announced, is found in pieces of an octet, too."""
@@ -215,13 +215,13 @@ class WorkTests(SynchronousTestCase):
     def test_kept(self) -> None:
         """What is kept for later is read in order, and counted as received."""
         before = self.connection.budget.received
-        self.connection.keep(get(1)[:10])
-        self.connection.keep(get(1)[10:])
+        self.connection.reader.keep(get(1)[:10])
+        self.connection.reader.keep(get(1)[10:])
         self.assertEqual(self.connection.asked, 0)
-        self.assertTrue(self.connection.has_more)
+        self.assertTrue(self.connection.reader.has_more)
         self.connection.receive(b"")
         self.assertEqual(self.connection.asked, 1)
-        self.assertFalse(self.connection.has_more)
+        self.assertFalse(self.connection.reader.has_more)
         self.assertEqual(self.connection.budget.received - before, len(get(1)))
 
 

@@ -11,79 +11,80 @@ any number of them.
 
     reading ──more came than one turn takes──▶ reads later ──its turn──▶ reading
        └──the client takes nothing────────────────▶│   └──only once the client has taken something
+
+A session has a ``Turns`` and gives itself to each call: a part that knew whose it is would be a cycle.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from typing import Protocol
 
 from ingress.http.work import TURN_WORK
+from ingress.http2.frame_reader import FrameReader
 from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Transport, in_batch
+from ingress.proxy.contract.transport import Transport
 
 
-class TurnTaking(ABC):
-    """The part of a session that decides when it reads; what has no value here is its connection's."""
+class TurnTaker(Protocol):
+    """What ``Turns`` asks of the session that has it."""
 
+    reader: FrameReader
     transport: Transport
     deadlines: Deadlines
-    has_failed: bool
-    has_more: bool
-    keep: Callable[[bytes], None]
-    _left: int
-    reads_later = False
-    """Whether nothing is read for now, which is no fault of the peer's."""
-    is_heavy = False
-    """Whether it has needed more than a turn, and has what comes wait for its turn from the start."""
-
-    @abstractmethod
-    def dataReceived(self, received: bytes) -> None:
-        """Read on, with what has come; calls ``read_later`` where that says so."""
-
-    @abstractmethod
-    def raised(self) -> None:
-        """A bug was met."""
 
     @property
     def waits_to_send(self) -> bool:
         """Whether nothing is read before the peer has taken something; who says so calls ``read_on`` then."""
-        return False
 
     @property
     def is_for_nobody(self) -> bool:
         """Whether there is no use in reading what waits."""
-        return False
 
-    def keep_for_turn(self, received: bytes) -> None:
+    def take_turn(self) -> None:
+        """Go on reading (``Turns.read_on``), in a batch; called from the run queue, so it must not raise."""
+
+    def dataReceived(self, received: bytes) -> None:
+        """Read on, with what has come; calls ``read_later`` where that says so."""
+
+
+class Turns:
+    """When a session reads."""
+
+    __slots__ = ("is_heavy", "reads_later")
+
+    def __init__(self) -> None:
+        self.reads_later = False
+        """Whether nothing is read for now, which is no fault of the peer's."""
+        self.is_heavy = False
+        """Whether it has needed more than a turn, and has what comes wait for its turn from the start."""
+
+    def __repr__(self) -> str:
+        state = "reads later" if self.reads_later else "reads"
+        return f"<Turns: {state}{', heavy' if self.is_heavy else ''}>"
+
+    def keep(self, session: TurnTaker, received: bytes) -> None:
         """Have what came wait: for its turn, or behind what waits already."""
-        self.keep(received)
-        self.read_later()
+        session.reader.keep(received)
+        self.read_later(session)
 
-    def read_later(self) -> None:
+    def read_later(self, session: TurnTaker) -> None:
         """Read nothing until a turn of its own, or until the peer has taken something."""
-        if self.has_more:
+        if session.reader.has_more:
             self.is_heavy = True
         if not self.reads_later:
             self.reads_later = True
-            self.transport.pauseProducing()
-        if not self.waits_to_send:
-            self.deadlines.run_queue.put(self.take_turn)
+            session.transport.pauseProducing()
+        if not session.waits_to_send:
+            session.deadlines.run_queue.put(session.take_turn)
 
-    @never_raises
-    def take_turn(self) -> None:
-        """Go on reading; called from the run queue."""
-        in_batch(self.transport, self.read_on)
-
-    @never_raises
-    def read_on(self) -> None:
+    def read_on(self, session: TurnTaker) -> None:
         """Go on reading, if there is nothing against it."""
-        if self.reads_later and not self.waits_to_send and not self.has_failed:
-            if self.is_for_nobody:
-                self.transport.abortConnection()
+        reader = session.reader
+        if self.reads_later and not session.waits_to_send and not reader.is_closed:
+            if session.is_for_nobody:
+                session.transport.abortConnection()
                 return
             self.reads_later = False
-            self.dataReceived(b"")
+            session.dataReceived(b"")
             if not self.reads_later:
-                if self._left > TURN_WORK // 2:
+                if reader.work_left > TURN_WORK // 2:
                     self.is_heavy = False
-                self.transport.resumeProducing()
+                session.transport.resumeProducing()

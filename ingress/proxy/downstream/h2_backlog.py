@@ -1,62 +1,80 @@
 """How much a session keeps of answers that its client does not take.
 
 A stream that cannot send stops its endpoint, but only after a first piece was read, and the first
-pieces of a hundred answers are megabytes.  So once too much waits on one connection, the session is *above_high_watermark*: all its
-streams have their endpoints wait, and what these say stays in the kernel.  They go on when half of what
-waited is gone.
+pieces of a hundred answers are megabytes.  So there is a high watermark for all that waits on one connection: above it all
+its streams have their endpoints wait, and what these say stays in the kernel.  They go on below the low one, when half
+of what waited is gone.
 
-    roomy ── ``MAX_WAITING`` bytes wait ──▶ above the high watermark ── half of that waits ──▶ roomy
+    below ── ``MAX_WAITING`` bytes wait ──▶ above the high watermark ── half of that waits ──▶ below
 
-A page must not stand still for the videos on it that are paused.  So a above the high watermark session ends, after a few seconds,
+A page must not stand still for the videos on it that are paused.  So above the mark a session ends, after a few seconds,
 the streams that the client itself gives no credit for; those that merely share a slow way with others have
 all the time that a client may take.
 """
 
-from abc import ABC
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Protocol
 
-from ingress.model.limits import Limits
 from ingress.proxy.contract.limits import MAX_WAITING
 from ingress.proxy.contract.progress import Progress
 
-if TYPE_CHECKING:
-    from ingress.proxy.downstream.h2_stream import DownstreamStream
+
+class BacklogStream(Protocol):
+    """What the backlog asks of a stream."""
+
+    is_held_back: bool
+
+    def hold_back(self) -> None:
+        """Have the endpoint say no more for now."""
+
+    def go_on(self) -> None:
+        """Have the endpoint go on that was held back."""
+
+    def is_neglected(self, now: float) -> bool:
+        """Whether the client has given this stream no credit for a while, and something waits for that alone."""
+
+    def give_up(self) -> None:
+        """End the stream of a client that takes nothing."""
 
 
-class HoldingBack(ABC):
-    """The part of ``DownstreamSession`` that decides how much is kept; *streams* and *waiting* are its connection's."""
+class SendBacklog:
+    """What waits to be sent on one connection, *waiting* bytes on all of *streams*, as its session says each time."""
 
-    streams: "dict[int, DownstreamStream]"
-    waiting: int
-    limits: Limits
-    is_above_high_watermark = False
-    """Whether so much waits that no answer should bring more."""
-    _above_high_watermark: Progress | None = None
+    __slots__ = ("_progress", "is_above_high_watermark")
 
-    def more_waits(self) -> None:
+    def __init__(self) -> None:
+        self.is_above_high_watermark = False
+        """Whether it is above the high watermark, and no answer should bring more."""
+        self._progress: Progress | None = None
+        """How it is taken since then."""
+
+    def __repr__(self) -> str:
+        return f"<SendBacklog {'above' if self.is_above_high_watermark else 'below'} the high watermark>"
+
+    def grew(self, waiting: int, streams: Iterable[BacklogStream]) -> None:
         """Something of an answer has to wait."""
-        if self.waiting >= MAX_WAITING and not self.is_above_high_watermark:
+        if waiting >= MAX_WAITING and not self.is_above_high_watermark:
             self.is_above_high_watermark = True
-            self._above_high_watermark = Progress()
-            for stream in list(self.streams.values()):
+            self._progress = Progress()
+            for stream in list(streams):
                 stream.hold_back()
 
-    def less_waits(self) -> None:
+    def shrank(self, waiting: int, streams: Iterable[BacklogStream]) -> None:
         """Something that waited was sent, or is of no use any more."""
-        if self.is_above_high_watermark and self.waiting < MAX_WAITING // 2:
+        if self.is_above_high_watermark and waiting < MAX_WAITING // 2:
             self.is_above_high_watermark = False
-            self._above_high_watermark = None
-            for stream in list(self.streams.values()):
+            self._progress = None
+            for stream in list(streams):
                 stream.go_on()
 
-    def look_at_waiting(self, now: float) -> None:
-        """Called by the deadlines while it is above the high watermark: end what nobody takes."""
-        assert self._above_high_watermark is not None
-        is_stuck = self._above_high_watermark.is_stuck(self.waiting, now, self.limits.send_seconds)
+    def look(self, waiting: int, streams: Iterable[BacklogStream], now: float, seconds: float) -> None:
+        """Called with each tick: above the mark, end what nobody takes; *seconds* is how long all of it may stand still."""
+        progress = self._progress
+        if progress is None:
+            return
+        is_stuck = progress.is_stuck(waiting, now, seconds)
         neglected = [
-            stream
-            for stream in self.streams.values()
-            if (is_stuck and stream.is_held_back) or stream.is_neglected(now)
+            stream for stream in streams if (is_stuck and stream.is_held_back) or stream.is_neglected(now)
         ]
         for stream in neglected:
             stream.give_up()

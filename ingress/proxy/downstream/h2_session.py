@@ -1,6 +1,7 @@
 """A downstream connection speaking HTTP/2: many requests at once, each a stream with an exchange of its own.
 
-What is on the wire is ``ingress.http2.server``; this joins it to transport, site and sweep.  The whole
+What is on the wire is ``ingress.http2.server``; this joins it to transport, site and deadlines.  What it keeps of answers is its
+``backlog``, and when it reads are its ``turns``.  The whole
 connection waits for its client in three cases only: until the preface and a head are whole, while
 nothing goes on (keep-alive), and at its end.  All other waiting is a stream's.
 
@@ -10,15 +11,14 @@ States::
       └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
 """
 
-from twisted.internet.interfaces import IPushProducer
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ingress.http.forwarding import Origin, origin_of_peer
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http2.faults import ErrorCode
+from ingress.http2.outgoing import MAX_SURPLUS
 from ingress.http2.server import Leaving, ServerConnection
 from ingress.http2.stream import Stream
 from ingress.proxy.contract.deadlines import NEVER
@@ -26,10 +26,17 @@ from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SE
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import Transport, gather_writes, has_left, peer_address, unsent
-from ingress.proxy.contract.turns import TurnTaking
+from ingress.proxy.contract.transport import (
+    Transport,
+    gather_writes,
+    has_left,
+    in_batch,
+    peer_address,
+    unsent,
+)
+from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
-from ingress.proxy.downstream.h2_backlog import HoldingBack
+from ingress.proxy.downstream.h2_backlog import SendBacklog
 from ingress.proxy.downstream.h2_stream import DownstreamStream, web_socket_key
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.routing.hosts import HostError, normal_host
@@ -40,47 +47,61 @@ log = Logger()
 _NOWHERE = (b"", b"")
 
 
-@implementer(IPushProducer)
-class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStream], Protocol):
-    """One connection of a client, with its streams."""
+class DownstreamSession(ServerConnection[DownstreamStream]):
+    """One connection of a client, with its streams; to its transport a protocol, and a producer."""
 
     __slots__ = (
+        "_amid_after",
+        "_amid_since",
         "_ends_at",
+        "_is_closing",
+        "_is_proxied",
+        "_leaving_looks",
+        "_leaving_since",
         "_metrics",
         "_old_at",
         "_origin",
+        "_progress",
         "_resting_since",
         "_secure",
         "_site",
         "_too_old_at",
+        "backlog",
         "deadline",
         "deadlines",
         "limits",
+        "security",
+        "transport",
+        "turns",
     )
 
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    transport: Transport
     _origin: Origin
-    security: Security | None = None
-    """None without TLS."""
-    _is_proxied = False
-    _is_closing = False
-    _amid_since = NEVER
-    _amid_after = 0
-    """How many requests there were when that began."""
-    _leaving_since = NEVER
-    _leaving_looks = 0
-    """How many ticks there were since then."""
-    _progress: Progress | None = None
+    is_silent = False
+    """Its preface was said, or agreed on."""
 
     def __init__(self, site: ProxySite, secure: bool) -> None:
         self.deadlines = site.context.deadlines
-        # The deadlines's clock, and no method of its own: that would be a cycle.
+        # The clock of the deadlines, and no method of its own: that would be a cycle.
         super().__init__(self.deadlines.seconds)
         self.limits = site.context.limits
+        self.backlog = SendBacklog()
+        self.turns = Turns()
+        self.security: Security | None = None
+        """None without TLS."""
         self.deadline = NEVER
         self._site = site
         self._secure = secure
+        self._is_proxied = False
+        self._is_closing = False
         self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
+        self._amid_since = NEVER
+        self._amid_after = 0
+        """How many requests there were when that began."""
+        self._leaving_since = NEVER
+        self._leaving_looks = 0
+        """How many ticks there were since then."""
+        self._progress: Progress | None = None
         self._metrics = site.context.metrics.http2.downstream
 
     def __repr__(self) -> str:
@@ -88,10 +109,11 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     # The connection
 
-    def connectionMade(self) -> None:
-        transport = self.transport
+    def makeConnection(self, transport: Transport) -> None:
+        """Begin on *transport*, with what was received so far still to come."""
+        self.transport = transport
         gather_writes(transport)
-        self.write = transport.write
+        self.outgoing.write = transport.write
         transport.registerProducer(self, True)
         peer = peer_address(transport.getPeer())
         port = getattr(transport.getHost(), "port", 0)
@@ -111,32 +133,35 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         self.greet()
 
     def dataReceived(self, received: bytes) -> None:
+        """Take what has come; with nothing, go on with what was kept."""
+        turns = self.turns
         try:
-            if (self.is_heavy or self.reads_later) and received:
-                self.keep_for_turn(received)
+            if (turns.is_heavy or turns.reads_later) and received:
+                turns.keep(self, received)
                 return
             self.receive(received)
-            if self.has_more or self.is_overfull:
-                self.read_later()
-            if (self._unread or self._block_of) and not self.streams and self.is_amid:
+            reader = self.reader
+            if reader.has_more or self.outgoing.surplus > MAX_SURPLUS:
+                turns.read_later(self)
+            if not self.streams and reader.is_amid:
                 # Nothing else has the deadlines look whether the rest of it comes.
                 self.deadline = min(self.deadline, self.deadlines.now + self.limits.head_seconds)
         except Exception:
             self.raised()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The connection is gone."""
         self.deadlines.forget(self)
         self._is_closing = True
-        self.has_failed = True
+        self.reader.close()
         self._abandon_streams()
-        self.memo.clear()
+        self.blocks.known.clear()
         self._metrics.open -= 1
         self._site.connections.closed(self, self._secure)
 
     def _abandon_streams(self) -> None:
         streams, self.streams = self.streams, {}
-        self.blocked.clear()
-        self.waiting = 0
+        self.outgoing.forget_all()
         for stream in streams.values():
             stream.broken(ErrorCode.NO_ERROR, "the connection is gone")
 
@@ -193,33 +218,29 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.deadlines.now
-        if self.is_above_high_watermark:
+        if self.backlog.is_above_high_watermark:
             stream.hold_back()
         self.streams[stream.id] = stream
         self._metrics.streams += 1
 
-    def stream_ended(self, stream: Stream) -> None:
+    def sent_early(self, stream: Stream) -> None:
         """An answer was sent; of a request that is refused the rest may still come for a while, unless we leave."""
-        if stream.remote_ended or self.leaving is not Leaving.OPEN:
-            super().stream_ended(stream)
-        elif isinstance(stream, DownstreamStream) and stream.is_refused:
+        if self.leaving is Leaving.OPEN and isinstance(stream, DownstreamStream) and stream.is_refused:
             stream.await_rest()
         else:
-            super().stream_ended(stream)
+            super().sent_early(stream)
 
     def stream_closed(self, stream: DownstreamStream) -> None:
         """A stream is over; the last one leaves the connection at rest, or ends it."""
-        if self.is_above_high_watermark:
-            self.less_waits()
-        if not self.streams:
-            if self.leaving is Leaving.LEFT:
-                self.close()
-            elif not self._is_closing and not self.is_full:
-                self._rest()
-
-    def _rest(self) -> None:
-        self._resting_since = now = self.deadlines.now
-        self.deadline = now + MEMO_SECONDS
+        if self.backlog.is_above_high_watermark:
+            self.backlog.shrank(self.outgoing.waiting, self.streams.values())
+        if self.streams:
+            return
+        if self.leaving is Leaving.LEFT:
+            self.close()
+        elif not self._is_closing and not self.outgoing.is_full:
+            self._resting_since = now = self.deadlines.now
+            self.deadline = now + MEMO_SECONDS
 
     def leave(self) -> None:
         """Take no more requests than those that are on their way."""
@@ -254,16 +275,13 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         """Whether nothing was asked."""
         return not self.requests
 
-    is_silent = False
-    """Its preface was said, or agreed on."""
-
     def make_way(self) -> None:
         """Take no request any more, and close if nothing goes on."""
         self.leave_now()
 
     def rests_since(self) -> float:
         """Return since when nothing goes on; ``NEVER`` if something does."""
-        if self.streams or self.reads_later or self._is_closing or self.has_failed:
+        if self.streams or self.turns.reads_later or self._is_closing or self.reader.is_closed:
             return NEVER
         if self.leaving is not Leaving.OPEN:
             return NEVER
@@ -272,7 +290,8 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def close(self) -> None:
         """Close once everything is sent."""
         if not self._is_closing:
-            self._is_closing = self.has_failed = True
+            self._is_closing = True
+            self.reader.close()
             self._progress = Progress()
             self._ends_at = self.deadlines.now + LINGER_SECONDS
             self.deadline = self.deadlines.now
@@ -287,21 +306,30 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     @property
     def waits_to_send(self) -> bool:
         """Whether the client must take some of its answers before it is read on."""
-        return self.is_overfull
+        return self.outgoing.is_overfull
 
     @property
     def is_for_nobody(self) -> bool:
         """Whether the client has left: nobody waits for answers to what it said last."""
         return has_left(self.transport)
 
+    def take_turn(self) -> None:
+        """Read on, in a turn of its own."""
+        in_batch(self.transport, self.read_on)
+
+    @never_raises
+    def read_on(self) -> None:
+        """Read on, if there is nothing against it."""
+        self.turns.read_on(self)
+
     # IPushProducer: the transport tells how full it is.
 
     @never_raises
     def pauseProducing(self) -> None:
         """The transport's buffer is full: what streams have to send waits with them."""
-        if not self.is_full:
+        if not self.outgoing.is_full:
             # Twisted's transports say so with each write.
-            self.is_full = True
+            self.outgoing.is_full = True
             self._progress = Progress()
             self.deadline = self.deadlines.now
 
@@ -309,10 +337,11 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
         self._progress = None
-        self.send_on()
-        self.read_on()
-        if not self.streams and not self._is_closing and not self.has_failed:
-            self._rest()
+        self.outgoing.send_on()
+        self.turns.read_on(self)
+        if not self.streams and not self._is_closing and not self.reader.is_closed:
+            self._resting_since = now = self.deadlines.now
+            self.deadline = now + MEMO_SECONDS
 
     def stopProducing(self) -> None:
         """The transport is gone; ``connectionLost`` says so too."""
@@ -323,15 +352,15 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def expire(self) -> None:
         """Called by the deadlines: look at who keeps us waiting."""
         now = self.deadlines.now
-        waiting = unsent(self.transport) or int(self.is_full)
+        waiting = unsent(self.transport) or int(self.outgoing.is_full)
         progress = self._progress
         is_stuck = progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds)
-        if is_stuck or (self.reads_later and has_left(self.transport)):
+        if is_stuck or (self.turns.reads_later and has_left(self.transport)):
             self.deadline = NEVER
             self.transport.abortConnection()
         elif self._is_closing:
             self._expire_at_end(waiting, now)
-        elif self.has_failed:
+        elif self.reader.is_closed:
             self.close()
         else:
             self._look(now)
@@ -350,13 +379,13 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
     def _look(self, now: float) -> None:
         if self._has_had_its_time(now):
             self.leave_now()
-        if self.is_above_high_watermark:
-            self.look_at_waiting(now)
+        if self.backlog.is_above_high_watermark:
+            self.backlog.look(self.outgoing.waiting, self.streams.values(), now, self.limits.send_seconds)
         for stream in list(self.streams.values()):
             stream.look(now)
         if self._is_closing:
             return
-        if not self.is_amid or self.reads_later:
+        if not self.reader.is_amid or self.turns.reads_later:
             self._amid_since = NEVER
         elif self._amid_since == NEVER or self._amid_after != self.requests:
             # What is amid now is not what was: each tick may come amid some request.
@@ -365,7 +394,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         elif now - self._amid_since >= self.limits.head_seconds:
             self.fail(ErrorCode.PROTOCOL_ERROR, "not complete in time")
             return
-        is_busy = self.streams or self.is_full or self.is_amid or self.reads_later
+        is_busy = self.streams or self.outgoing.is_full or self.reader.is_amid or self.turns.reads_later
         if is_busy or self.leaving is Leaving.LEAVING:
             self.deadline = now
         else:
@@ -375,7 +404,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
         """Whether a client that was to hear that we leave did not answer its PING in time."""
         if self.leaving is not Leaving.LEAVING:
             return False
-        if self.reads_later:
+        if self.turns.reads_later:
             self._leaving_since = now
             self._leaving_looks = 0
             return False
@@ -385,7 +414,7 @@ class DownstreamSession(HoldingBack, TurnTaking, ServerConnection[DownstreamStre
 
     def _expire_at_rest(self, now: float) -> None:
         """Give memory back first, and the connection later."""
-        self.memo.clear()
+        self.blocks.known.clear()
         self.deadline = self._resting_since + self.limits.keep_alive_seconds
         if self.deadline <= now + self.deadlines.interval_seconds / 2 or now >= self._old_at:
             # Under requests would be worse: browsers fail some of those that wait for a stream then.

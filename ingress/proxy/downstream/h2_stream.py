@@ -10,7 +10,7 @@ its key and the proof that the key was understood belong to this side.
 
 from base64 import b64encode
 from hashlib import sha1
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from attrs import frozen
 from twisted.logger import Logger
@@ -20,18 +20,19 @@ from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.http2.blocks import response_block, trailers_block, tunnel_block
 from ingress.http2.faults import ErrorCode
+from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
-from ingress.http2.stream import Stream
-from ingress.proxy.contract.deadlines import NEVER
+from ingress.http2.stream import Stream, StreamConnection
+from ingress.model.limits import Limits
+from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.progress import Progress
+from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import RequestSink
 from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.contract.turns import Turns
+from ingress.proxy.downstream.h2_backlog import SendBacklog
 from ingress.proxy.downstream.request_body import BodyPace
-
-if TYPE_CHECKING:
-    from ingress.proxy.contract.security import Security
-    from ingress.proxy.downstream.h2_session import DownstreamSession
 
 log = Logger()
 
@@ -63,6 +64,26 @@ def web_socket_key(digits: bytes) -> WebSocketKey:
     return WebSocketKey(b64encode(bytes.fromhex(digits.decode("ascii"))))
 
 
+class StreamSession(StreamConnection, Protocol):
+    """What a stream asks of its session."""
+
+    deadlines: Deadlines
+    limits: Limits
+    security: Security | None
+    """What the handshake of the connection means for requests; None without TLS."""
+    backlog: SendBacklog
+    turns: Turns
+    reader: FrameReader
+    streams: "dict[int, DownstreamStream]"
+
+    @property
+    def is_out_of_credit(self) -> bool:
+        """Whether the peer may send nothing of any body."""
+
+    def leave(self) -> None:
+        """Take no more requests than those that are on their way."""
+
+
 class DownstreamStream(Stream):
     """One stream of *session*, and the half of its exchange."""
 
@@ -84,7 +105,7 @@ class DownstreamStream(Stream):
 
     def __init__(
         self,
-        session: "DownstreamSession",
+        session: StreamSession,
         stream_id: int,
         head: RequestHead,
         ended: bool,
@@ -110,7 +131,7 @@ class DownstreamStream(Stream):
         """What came for a tunnel that is not open yet."""
 
     @property
-    def security(self) -> "Security | None":
+    def security(self) -> Security | None:
         """What the handshake of the connection means for requests."""
         return self._session.security
 
@@ -167,7 +188,7 @@ class DownstreamStream(Stream):
         held, self.held = self.held, 0
         self.connection.give_back(held)
         if ended:
-            self.connection.stream_ended(self)
+            self.connection.stream_sent(self)
 
     def broken(self, code: int, why: str) -> None:
         """The client left, or what it sent is not to go on."""
@@ -182,9 +203,10 @@ class DownstreamStream(Stream):
         """All that waited was sent."""
         self._progress = None
         session = self._session
-        if session.is_above_high_watermark:
+        backlog = session.backlog
+        if backlog.is_above_high_watermark:
             self.hold_back()
-            session.less_waits()
+            backlog.shrank(session.outgoing.waiting, session.streams.values())
         elif self.exchange is not None:
             try:
                 self.exchange.downstream_drained()
@@ -196,7 +218,7 @@ class DownstreamStream(Stream):
     @property
     def is_full(self) -> bool:
         """Whether something of the answer waits, or is to wait; who has to wait then is told when nothing does."""
-        return self.is_held_back or bool(self._waiting)
+        return self.is_held_back or bool(self.waiting)
 
     def hold_back(self) -> None:
         """Have the endpoint say no more for now, also if there is none yet."""
@@ -242,17 +264,20 @@ class DownstreamStream(Stream):
         line = exchange.secure_line if self._session.security is not None else b""
         block = response_block(head, line, self._session.deadlines.date)
         self.send_head(block, body, ended, trailers_block(trailers) if trailers else b"")
-        self._tell_if_full(ended)
+        if self.waiting:
+            self._tell_if_full(ended)
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the body."""
         self.send(piece, ended, trailers_block(trailers) if trailers else b"")
-        self._tell_if_full(ended)
+        if self.waiting:
+            self._tell_if_full(ended)
 
     def _tell_if_full(self, ended: bool) -> None:
         if self.is_blocked and self._progress is None:
             self._progress = Progress()
-            self._session.more_waits()
+            session = self._session
+            session.backlog.grew(session.outgoing.waiting, session.streams.values())
             if not ended and self.exchange is not None:
                 self.exchange.downstream_full()
 
@@ -262,8 +287,8 @@ class DownstreamStream(Stream):
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head."""
-        block = self.connection.with_table_update(response_block(head, b"", b""))
-        self.connection.send_at_once(field_block_frames(self.id, block, False))
+        block = self.outgoing.with_table_update(response_block(head, b"", b""))
+        self.outgoing.send_at_once(field_block_frames(self.id, block, False))
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Say that the WebSocket is open; raw bytes follow both ways."""
@@ -307,14 +332,14 @@ class DownstreamStream(Stream):
 
     def end(self) -> None:
         """End the stream, which met a bug; how far it came nobody knows."""
-        if self.id in self.connection.streams:
+        if self.id in self._session.streams:
             self.reset(ErrorCode.INTERNAL_ERROR)
 
     def finished(self) -> None:
         """The exchange is over; what waits to be sent goes on by itself."""
         self.exchange = None
         self._pace = None
-        if self._is_tunnel and self.id in self.connection.streams and not self.local_ended:
+        if self._is_tunnel and self.id in self._session.streams and not self.local_ended:
             self.send(b"", True)
         elif self.is_paused:
             self.resume()
@@ -346,7 +371,7 @@ class DownstreamStream(Stream):
         if exchange is None or pace is None or self.remote_ended:
             return
         session = self._session
-        if self.is_paused or session.reads_later or session.is_out_of_credit:
+        if self.is_paused or session.turns.reads_later or session.is_out_of_credit:
             pace.restart_window(now)
         elif exchange.rest_seconds is not None:
             # A conversation may rest for longer, and be as slow as it likes; whoever speaks keeps it alive.
@@ -355,7 +380,7 @@ class DownstreamStream(Stream):
                 pace.restart_window(now)
             elif pace.rests_for(now) >= exchange.rest_seconds:
                 exchange.request_broken(408, "request body rests for too long")
-        elif pace.is_overdue(now, _KEPT if self.connection.unread else 0):
+        elif pace.is_overdue(now, _KEPT if session.reader.unread else 0):
             exchange.request_broken(408, "request body not complete in time")
 
     def _end_late(self) -> None:

@@ -1,40 +1,37 @@
 """A connection to an endpoint that speaks HTTP/2, shared by exchanges: a stream for each.
 
-What is on the wire is ``ingress.http2.client``; this joins it to transport, sweep and the connections of its
-endpoint.  The connection itself never waits for the endpoint, only its streams do.  If one of them waited in vain, and
+What is on the wire is ``ingress.http2.client``; this joins it to transport, deadlines and the connections of its
+endpoint; when it reads are its ``turns``.  The connection itself never waits for the endpoint, only its streams do.  If one of them waited in vain, and
 nothing at all came meanwhile, the connection may be dead, and gets no further requests.
 
 States::
 
-    open ──retire(), GOAWAY either way, numbers used up──▶ leaving: no more streams ──last one ends──▶ closing
+    open ──close_idle(), GOAWAY either way, numbers used up──▶ leaving: no more streams ──last one ends──▶ closing
       └──the endpoint does what it must not──▶ failed: GOAWAY is sent, all streams end ──▶ closing ──▶ closed
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol as TypingProtocol
+from weakref import WeakValueDictionary
 
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ingress.http.response_head import words_of_other
 from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.backends import Endpoint
-from ingress.proxy.contract.deadlines import NEVER, waiting_since
+from ingress.model.limits import Timeouts
+from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Transport, gather_writes
-from ingress.proxy.contract.turns import TurnTaking
+from ingress.proxy.contract.transport import Transport, gather_writes, in_batch
+from ingress.proxy.contract.turns import Turns
+from ingress.proxy.transport.epoll.delivery import Delivery
 from ingress.proxy.upstream.h2_stream import UpstreamStream
-from ingress.routing.health import liveness_of
+from ingress.routing.health import Liveness, liveness_of
 from ingress.tls.upstream import words_of_error
-
-if TYPE_CHECKING:
-    from ingress.proxy.transport.epoll.delivery import Delivery
-    from ingress.proxy.upstream.h2_connections import SharedConnections
 
 log = Logger()
 
@@ -42,34 +39,60 @@ _FIRST = b"\0"
 """How SETTINGS begin."""
 
 
-@implementer(IPushProducer)
-class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
-    """One connection to *endpoint*, with its streams."""
+class SessionPool(TypingProtocol):
+    """What a session asks of the connections of its endpoint, among which it is."""
+
+    deadlines: Deadlines
+    timeouts: Timeouts
+    livenesses: WeakValueDictionary[Endpoint, Liveness]
+
+    def connected(self, session: "UpstreamSession") -> None:
+        """A new connection is made."""
+
+    def discard(self, session: "UpstreamSession") -> None:
+        """Give nobody another stream of *session*."""
+
+    def lost(self, session: "UpstreamSession") -> None:
+        """A connection is gone."""
+
+    def failed(self, session: "UpstreamSession") -> None:
+        """A connection ends for what the endpoint did."""
+
+    def learned(self, endpoint: Endpoint, most_streams: int) -> None:
+        """An endpoint says how many streams it takes at once."""
+
+    def count_stream(self) -> None:
+        """A request is sent."""
+
+
+class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
+    """One connection to *endpoint*, with its streams; to its transport a protocol, and a producer."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
-    _is_closing = False
-    _delivery: "Delivery | None" = None
-    """Only from a request that may not be repeated, sent while nothing went on, to the next that comes."""
-    _loss: Failure | None = None
-    """Why the connection is gone, while something that came before is still read."""
-    was_used = False
-    """Whether the endpoint has said anything about any request."""
 
-    def __init__(self, endpoint: Endpoint, shared: "SharedConnections", most_streams: int) -> None:
+    def __init__(self, endpoint: Endpoint, pool: SessionPool, most_streams: int) -> None:
         """*most_streams* is what the endpoint is taken to allow at once until it says so."""
-        self.deadlines = shared.deadlines
-        # The deadlines's clock, and no method of its own: that would be a cycle.
+        self.deadlines = pool.deadlines
+        # The clock of the deadlines, and no method of its own: that would be a cycle.
         super().__init__(self.deadlines.seconds, most_streams)
         self.endpoint = endpoint
-        self.liveness = liveness_of(shared.livenesses, endpoint)
-        link_settings = endpoint.link_settings
-        self.scheme = b"http" if link_settings is None or link_settings.tls is None else b"https"
-        self.timeouts = shared.timeouts
+        self.liveness = liveness_of(pool.livenesses, endpoint)
+        link = endpoint.link_settings
+        self.scheme = b"http" if link is None or link.tls is None else b"https"
+        self.timeouts = pool.timeouts
+        self.turns = Turns()
         self.deadline = NEVER
         self.news: list[UpstreamStream] = []
         """Streams with something to tell their exchanges."""
-        self._shared = shared
+        self.was_used = False
+        """Whether the endpoint has said anything about any request."""
+        self._pool = pool
         self._heard_at = 0.0
+        self._is_closing = False
+        self._delivery: Delivery | None = None
+        """Only from a request that may not be repeated, sent while nothing went on, to the next that comes."""
+        self._loss: Failure | None = None
+        """Why the connection is gone, while something that came before is still read."""
 
     def __repr__(self) -> str:
         return f"<UpstreamSession {self.endpoint} with {len(self.streams)} streams>"
@@ -108,38 +131,51 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         transport.setTcpKeepAlive(True)
         transport.registerProducer(self, True)
         gather_writes(transport)
-        self.write = transport.write
+        self.outgoing.write = transport.write
         self._heard_at = self.deadlines.now
         self.greet()
-        self._rest()
+        self.deadline = self.deadlines.now + UPSTREAM_IDLE_SECONDS
         self.deadlines.watch(self)
-        self._shared.connected(self)
+        self._pool.connected(self)
 
     def dataReceived(self, received: bytes) -> None:
-        if (self.is_heavy or self.reads_later) and received:
-            self.keep_for_turn(received)
+        """Take what has come; with nothing, go on with what was kept."""
+        turns = self.turns
+        if (turns.is_heavy or turns.reads_later) and received:
+            turns.keep(self, received)
             return
+        reader = self.reader
         try:
             self.liveness.heard_at = self._heard_at = self.deadlines.now
             if self._delivery is not None:
                 self._forget_delivery()
-            if not self._knows_settings and not self.unread and received[:1] != _FIRST:
+            if not reader.knows_settings and not reader.unread and received[:1] != _FIRST:
                 # No first frame is large enough for its length to begin with anything else.
                 said = "HTTP/1.1" if received.startswith(b"HTTP/1.") else words_of_other(received)
                 self.fail(ErrorCode.PROTOCOL_ERROR, f"the endpoint speaks no HTTP/2: {said}")
             else:
                 self.receive(received)
-                if self.has_more:
-                    self.read_later()
+                if reader.has_more:
+                    turns.read_later(self)
         except Exception:
             self.raised()
         if self.news:
             self._deliver()
 
+    waits_to_send = False
+    """It is read on whatever the endpoint takes, which may wait for us in the same way."""
+    is_for_nobody = False
+    """There may be answers in what waits, also behind the end."""
+
+    def take_turn(self) -> None:
+        """Read on, in a turn of its own."""
+        in_batch(self.transport, self.read_on)
+
+    @never_raises
     def read_on(self) -> None:
-        """Go on reading; if the connection is gone, and nothing is left to read, that is its end."""
-        super().read_on()
-        if self._loss is not None and (self.has_failed or not self.reads_later):
+        """Read on; if the connection is gone, and nothing is left to read, that is its end."""
+        self.turns.read_on(self)
+        if self._loss is not None and (self.reader.is_closed or not self.turns.reads_later):
             self.connectionLost(self._loss)
 
     def _deliver(self) -> None:
@@ -149,15 +185,16 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             stream.deliver()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._shared.discard(self)
-        if self.reads_later and not self.has_failed:
+        self._pool.discard(self)
+        if self.turns.reads_later and not self.reader.is_closed:
             # What came before the end has to wait for its turn, and may be answers.
             self._loss = reason
             return
         self._loss = None
         self.deadlines.forget(self)
-        self._is_closing = self.has_failed = True
-        self._shared.lost(self)
+        self._is_closing = True
+        self.reader.close()
+        self._pool.lost(self)
         took_nothing = self._forget_delivery()
         is_clean = reason.check(ConnectionDone) is not None
         why = "connection closed" if is_clean else "connection lost"
@@ -165,14 +202,14 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
             # What ends TLS has more to say than a reset, such as that our certificate is not liked.
             why = f"{why}: {words_of_error(reason.value)}"
         streams, self.streams = self.streams, {}
-        self.blocked.clear()
+        self.outgoing.forget_all()
         for stream in streams.values():
             stream.lost(why, is_clean and took_nothing)
 
     def raised(self) -> None:
         """A bug was met outside of any exchange: nobody knows what the connection is worth."""
         log.failure("A connection to an endpoint failed by a bug; it is the only one that ends")
-        self._shared.discard(self)
+        self._pool.discard(self)
         self.transport.abortConnection()
 
     # ClientConnection
@@ -190,39 +227,36 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     def _rest_or_close(self) -> None:
         """Stay for the next request, if the endpoint takes any; else each would leave a connection behind."""
         if self.most_streams:
-            self._rest()
+            self.deadline = self.deadlines.now + UPSTREAM_IDLE_SECONDS
         else:
             self.close_idle()
-
-    def _rest(self) -> None:
-        self.deadline = self.deadlines.now + UPSTREAM_IDLE_SECONDS
 
     def begin(self, stream: UpstreamStream, block: bytes, piece: bytes, ended: bool) -> None:
         """Send the head of a request."""
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.deadlines.now
-        self._shared.count_stream()
+        self._pool.count_stream()
         super().begin(stream, block, piece, ended)
 
     def no_more_streams(self) -> None:
         """The endpoint takes no more: so nobody may ask here, and nobody has to."""
-        self._shared.discard(self)
+        self._pool.discard(self)
         if not self.streams:
             self.close()
 
     def most_streams_changed(self, count: int) -> None:
         """The endpoint says how many streams it takes at once."""
         super().most_streams_changed(count)
-        self._shared.learned(self.endpoint, count)
+        self._pool.learned(self.endpoint, count)
         if not self.streams:
             self._rest_or_close()
 
     def failed(self, code: ErrorCode, why: str) -> None:
         """What came makes no sense: end everything."""
-        self._shared.failed(self)
+        self._pool.failed(self)
         streams, self.streams = self.streams, {}
-        self.blocked.clear()
+        self.outgoing.forget_all()
         for stream in streams.values():
             stream.broken(code, why)
         self.close()
@@ -236,7 +270,7 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
 
     def close_idle(self) -> None:
         """Begin no more streams, and close after the last one."""
-        self._shared.discard(self)
+        self._pool.discard(self)
         self.leave()
         if not self.streams:
             self.close()
@@ -245,9 +279,10 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
         """Close once everything is sent; a peer that does not take it has a while to do so."""
         if not self._is_closing:
             self.leave()
-            self._is_closing = self.has_failed = True
+            self._is_closing = True
+            self.reader.close()
             self.deadline = self.deadlines.now + LINGER_SECONDS
-            self._shared.discard(self)
+            self._pool.discard(self)
             self.transport.unregisterProducer()
             self.transport.loseConnection()
 
@@ -260,12 +295,12 @@ class UpstreamSession(TurnTaking, ClientConnection[UpstreamStream], Protocol):
     @never_raises
     def pauseProducing(self) -> None:
         """The transport's buffer is full: what streams have to send waits with them."""
-        self.is_full = True
+        self.outgoing.is_full = True
 
     @never_raises
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self.send_on()
+        self.outgoing.send_on()
         self.read_on()
 
     def stopProducing(self) -> None:

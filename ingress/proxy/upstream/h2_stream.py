@@ -8,38 +8,53 @@ How long an endpoint may take is as with HTTP/1.1 (``upstream_patience``), but f
 RST_STREAM, and the connection goes on for the others.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from twisted.logger import Logger
 
 from ingress.http.response_head import ResponseHead
 from ingress.http2.blocks import request_block
-from ingress.http2.client import ClientStream
+from ingress.http2.client import AnswerConnection, ClientStream
 from ingress.http2.faults import ErrorCode, name_of_code
-from ingress.proxy.contract.deadlines import NEVER, waiting_since
+from ingress.model.limits import Timeouts
+from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.contract.transport import KernelCopy
-
-if TYPE_CHECKING:
-    from ingress.model.limits import Timeouts
-    from ingress.proxy.upstream.h2_session import UpstreamSession
-    from ingress.routing.health import Liveness
+from ingress.routing.health import Liveness
 
 log = Logger()
+
+
+class StreamSession(AnswerConnection, Protocol):
+    """What a stream asks of its session."""
+
+    deadlines: Deadlines
+    timeouts: Timeouts
+    scheme: bytes
+    liveness: Liveness
+    news: "list[UpstreamStream]"
+    """Streams with something to tell their exchanges."""
+    was_used: bool
+    """Whether the endpoint has said anything about any request."""
+
+    def begin(self, stream: "UpstreamStream", block: bytes, piece: bytes, ended: bool) -> None:
+        """Send the head of a request, and the first *piece* of its body."""
+
+    def was_silent(self, seconds: float) -> None:
+        """A stream waited in vain for so long."""
 
 
 class UpstreamStream(ClientStream):
     """One request to an endpoint, and its answer."""
 
     # What most streams leave as it is stands here, and costs each of them nothing.
-    connection: "UpstreamSession"
     may_decline = True
     may_rest = True
     deadline = NEVER
     _exchange: AnswerSink | None = None
-    _timeouts: "Timeouts"
+    _timeouts: Timeouts
     _request_sent = False
     _is_full = False
     """Whether some of the request waits to be taken, which is looked at."""
@@ -59,22 +74,23 @@ class UpstreamStream(ClientStream):
     _trailers: list[bytes] | None = None
     _fault: tuple[str, Fault] | None = None
 
-    def __init__(self, session: "UpstreamSession", is_reused: bool, is_shared: bool) -> None:
+    def __init__(self, session: StreamSession, is_reused: bool, is_shared: bool) -> None:
         """*is_reused* says that the connection was used before, *is_shared* that others at least use it, too."""
         super().__init__(session)
+        self._session = session
         self.is_reused = is_reused
         self.is_shared = is_shared
 
     # Upstream
 
     @property
-    def liveness(self) -> "Liveness":
+    def liveness(self) -> Liveness:
         """What is known of the endpoint."""
-        return self.connection.liveness
+        return self._session.liveness
 
     def begin(self, exchange: AnswerSink, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
-        session = self.connection
+        session = self._session
         head = exchange.head
         self._exchange = exchange
         self._timeouts = exchange.timeouts or session.timeouts
@@ -198,8 +214,8 @@ class UpstreamStream(ClientStream):
         self._touched = True
         if not self._has_news:
             self._has_news = True
-            self.connection.was_used = True
-            self.connection.news.append(self)
+            self._session.was_used = True
+            self._session.news.append(self)
 
     def deliver(self) -> None:
         """Tell the exchange what came since the last time."""
@@ -275,16 +291,16 @@ class UpstreamStream(ClientStream):
         """Have each tick look at how the request is taken."""
         self._is_full = True
         self._progress = Progress()
-        self.deadline = self.connection.deadlines.now
+        self.deadline = self._session.deadlines.now
 
     def _await_upstream(self) -> None:
         """Set until when the endpoint has to act."""
         if self._is_full:
-            self.deadline = self.connection.deadlines.now
+            self.deadline = self._session.deadlines.now
         elif self.is_paused or not self._request_sent:
             self.deadline = NEVER
         else:
-            self.deadline = self.connection.deadlines.now + self._timeouts.read_seconds
+            self.deadline = self._session.deadlines.now + self._timeouts.read_seconds
 
     def expire(self) -> None:
         """Silent for too long, or how the request is taken is to be looked at."""
@@ -294,7 +310,7 @@ class UpstreamStream(ClientStream):
             self._await_upstream()
         elif self._is_full:
             assert self._progress is not None
-            now = self.connection.deadlines.now
+            now = self._session.deadlines.now
             if self._progress.is_stuck(self.unsent, now, self._timeouts.send_seconds):
                 self._stop_waiting("upstream took nothing of the request for too long")
         else:
@@ -303,7 +319,7 @@ class UpstreamStream(ClientStream):
     def _stop_waiting(self, why: str) -> None:
         exchange, self._exchange = self._exchange, None
         self._give_up(ErrorCode.CANCEL)
-        session, seconds = self.connection, self._timeouts.read_seconds
+        session, seconds = self._session, self._timeouts.read_seconds
         session.was_silent(seconds)
         if not self._touched:
             session.liveness.miss(waiting_since(session.deadlines, seconds))
