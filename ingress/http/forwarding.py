@@ -69,6 +69,11 @@ class TrustedProxies:
         version, number = parsed.version, int(parsed)
         return any(of == version and number >> behind in known for of, behind, known in self._prefixes)
 
+    @property
+    def remembered(self) -> int:
+        """How many addresses it remembers the verdict on, at most ``MEMO_ADDRESSES``."""
+        return self._is_ours.cache_info().currsize
+
     def __contains__(self, address: bytes) -> bool:
         return bool(self._prefixes) and self._is_ours(address) is True
 

@@ -56,20 +56,20 @@ class Sightings:
     What differs in every request would otherwise fill each memo, and push out what is worth it.
     """
 
-    __slots__ = ("_most", "_seen")
+    __slots__ = ("_most", "seen")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seen: set[int] = set()
+        self.seen: set[int] = set()
 
     def again(self, octets: bytes) -> bool:
         """Note *octets*; return whether they, most probably, were noted before."""
         mark = hash(octets)
-        if mark in self._seen:
+        if mark in self.seen:
             return True
-        if len(self._seen) >= self._most:
-            self._seen.clear()
-        self._seen.add(mark)
+        if len(self.seen) >= self._most:
+            self.seen.clear()
+        self.seen.add(mark)
         return False
 
 
@@ -102,9 +102,9 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
     def __init__(self, sort: Callable[[bytes], int]) -> None:
         super().__init__()
         self._sort = sort
-        self._names: dict[bytes, _Name] = {}
+        self.names: dict[bytes, _Name] = {}
         """Names that are tokens, as they were written."""
-        self._seen: set[int] = set()
+        self.seen: set[int] = set()
         """Lines that came once, by their hash, as ``Sightings`` does it."""
 
     def __missing__(self, line: bytes) -> tuple[int, bytes, bytes] | None:
@@ -113,7 +113,7 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
         A token, a colon right behind it, and a value of visible characters, spaces and tabs.
         """
         name, colon, value = line.partition(b":")
-        known = self._names.get(name) or self._read_name(name)
+        known = self.names.get(name) or self._read_name(name)
         if not colon or len(value.translate(None, CONTROLS)) != len(value):
             raise FieldError("bad field line")
         sort = known.sort
@@ -121,14 +121,14 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
         news = known.news = known.news + 1
         if (news < _USUAL_NEWS or not news % _SAMPLED_NEWS) and len(line) <= MEMO_LINE:
             mark = hash(line)
-            if mark in self._seen:
+            if mark in self.seen:
                 if len(self) >= MEMO_ENTRIES:
                     self.clear()
                 self[line] = entry
             else:
-                if len(self._seen) >= MEMO_ENTRIES:
-                    self._seen.clear()
-                self._seen.add(mark)
+                if len(self.seen) >= MEMO_ENTRIES:
+                    self.seen.clear()
+                self.seen.add(mark)
         return entry
 
     def _read_name(self, name: bytes) -> _Name:
@@ -136,8 +136,8 @@ class FieldLines(dict[bytes, tuple[int, bytes, bytes] | None]):
             raise FieldError("bad field name")
         lower = name.lower()
         known = _Name(self._sort(lower), lower)
-        if len(self._names) < MEMO_NAMES and len(name) <= MEMO_NAME:
-            self._names[name] = known
+        if len(self.names) < MEMO_NAMES and len(name) <= MEMO_NAME:
+            self.names[name] = known
         return known
 
 

@@ -156,8 +156,9 @@ def sort_of(name: bytes) -> int:
     return _SORTS.get(name, DROP if b"_" in name else FORWARD)
 
 
-_lines = FieldLines(sort_of)
-_heads: dict[bytes, RequestHead] = {}
+known_lines = FieldLines(sort_of)
+known_heads: dict[bytes, RequestHead] = {}
+"""What was read before, at most ``MEMO_ENTRIES`` lines and ``MEMO_BLOCKS`` heads."""
 _sightings = Sightings(MEMO_BLOCKS)
 
 
@@ -167,13 +168,13 @@ def parse_request_head(block: bytes) -> RequestHead:
     Raises ``HeadError`` with 400, 414, 417, 431, 501 or 505 for what RFC 9112
     does not allow, or what two readers could read in two ways.
     """
-    head = _heads.get(block)
+    head = known_heads.get(block)
     if head is None:
         head = _parse(block)
         if len(block) <= MEMO_BLOCK and _sightings.again(block):
-            if len(_heads) >= MEMO_BLOCKS:
-                _heads.clear()
-            _heads[block] = head
+            if len(known_heads) >= MEMO_BLOCKS:
+                known_heads.clear()
+            known_heads[block] = head
     return head
 
 
@@ -190,7 +191,7 @@ def _parse(block: bytes) -> RequestHead:
     options: frozenset[bytes] = frozenset()
     upgrade = expect = b""
     forwarded: dict[bytes, bytes] = {}
-    read = _lines
+    read = known_lines
     try:
         for line in lines:
             special = read[line]

@@ -56,7 +56,7 @@ def sort_of(name: bytes) -> int:
     return _SORTS.get(name, FORWARD)
 
 
-_lines = FieldLines(sort_of)
+known_lines = FieldLines(sort_of)
 
 
 class ResponseError(ValueError):
@@ -93,22 +93,23 @@ class ResponseHead:
         return f"<ResponseHead {self.status}>"
 
 
-_heads: dict[bytes, ResponseHead] = {}
+known_heads: dict[bytes, ResponseHead] = {}
+"""Heads that were read before, at most ``MEMO_BLOCKS``."""
 _sightings = Sightings(MEMO_BLOCKS)
 
 
 def parse_response_head(block: bytes) -> ResponseHead:
     """Read a head, given without the empty line that ends it; raises ``ResponseError``."""
-    head = _heads.get(block)
+    head = known_heads.get(block)
     if head is None:
         try:
             head = _parse(block)
         except FieldError as error:
             raise ResponseError(str(error)) from error
         if len(block) <= MEMO_BLOCK and _sightings.again(block):
-            if len(_heads) >= MEMO_BLOCKS:
-                _heads.clear()
-            _heads[block] = head
+            if len(known_heads) >= MEMO_BLOCKS:
+                known_heads.clear()
+            known_heads[block] = head
     return head
 
 
@@ -164,7 +165,7 @@ def _parse(block: bytes) -> ResponseHead:
     options: frozenset[bytes] = frozenset()
     lengths: list[bytes] = []
     codings: list[bytes] = []
-    read = _lines
+    read = known_lines
     for line in lines:
         special = read[line]
         if special is None:

@@ -62,10 +62,10 @@ class AccessOutput:
             if sys.__stdout__ is None:
                 # Its number may be that of a socket by now.
                 raise StartError("standard output is closed: name a file for the access log by --access-log")
-            self._descriptor = 1
+            self.descriptor = 1
             return
         try:
-            self._descriptor = os.open(self._path, _FLAGS, 0o640)
+            self.descriptor = os.open(self._path, _FLAGS, 0o640)
         except OSError as error:
             raise StartError(f"--access-log {path}: {error.strerror}") from error
 
@@ -74,7 +74,7 @@ class AccessOutput:
         octets, was_torn = self._rest + batch, bool(self._rest)
         self._rest = b""
         try:
-            write_all(self._descriptor, octets)
+            write_all(self.descriptor, octets)
         except PartlyWrittenError as error:
             end = written = error.written
             if octets[written - 1 : written] != b"\n" if written else was_torn:
@@ -98,7 +98,7 @@ class AccessOutput:
                 why=error.strerror,
             )
             return
-        old, self._descriptor = self._descriptor, descriptor
+        old, self.descriptor = self.descriptor, descriptor
         rest, self._rest = self._rest, b""
         log.info("The access log {path} was opened anew", path=self._path)
         try:

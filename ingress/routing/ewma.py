@@ -24,7 +24,7 @@ DECAY_SECONDS = 10.0
 class Ewma(Balancer):
     """Keeps an average for each endpoint, and when it was brought up to date."""
 
-    __slots__ = ("_averages", "_chance", "_clock")
+    __slots__ = ("_chance", "_clock", "averages")
 
     counts = True
 
@@ -32,21 +32,21 @@ class Ewma(Balancer):
         super().__init__(endpoints)
         self._clock = clock
         self._chance = chance
-        self._averages: dict[Endpoint, tuple[float, float]] = {}
+        self.averages: dict[Endpoint, tuple[float, float]] = {}
         """Seconds and time of the last change.  All endpoints of now that were ever tried, and no others."""
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         now = self._clock()
-        known = [self._average(endpoint, now) for endpoint in self._averages]
+        known = [self.average(endpoint, now) for endpoint in self.averages]
         mean = sum(known) / len(known) if known else 0.0
         before = set(self._endpoints)
         averages = {}
         for endpoint in endpoints:
-            if endpoint in self._averages:
-                averages[endpoint] = self._averages[endpoint]
+            if endpoint in self.averages:
+                averages[endpoint] = self.averages[endpoint]
             elif endpoint not in before:
                 averages[endpoint] = mean, now
-        self._averages = averages
+        self.averages = averages
         self._endpoints = endpoints
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
@@ -56,23 +56,23 @@ class Ewma(Balancer):
             return None
         one, other = drawn
         now = self._clock()
-        return other if self._average(other, now) < self._average(one, now) else one
+        return other if self.average(other, now) < self.average(one, now) else one
 
-    def _average(self, endpoint: Endpoint, now: float) -> float:
-        seconds, since = self._averages.get(endpoint, (0.0, now))
+    def average(self, endpoint: Endpoint, now: float) -> float:
+        seconds, since = self.averages.get(endpoint, (0.0, now))
         return seconds * exp(-max(now - since, 0.0) / DECAY_SECONDS)
 
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """Let an attempt count: the more, the longer the last one is ago."""
-        if endpoint not in self._averages and endpoint not in self._endpoints:
+        if endpoint not in self.averages and endpoint not in self._endpoints:
             return
         now = self._clock()
-        known = self._averages.get(endpoint)
+        known = self.averages.get(endpoint)
         if known is None:
-            self._averages[endpoint] = seconds, now
+            self.averages[endpoint] = seconds, now
             return
         before, since = known
         weight = exp(-max(now - since, 0.0) / DECAY_SECONDS)
         if failed:
             seconds = max(seconds, before)
-        self._averages[endpoint] = before * weight + seconds * (1.0 - weight), now
+        self.averages[endpoint] = before * weight + seconds * (1.0 - weight), now

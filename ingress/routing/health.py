@@ -78,6 +78,20 @@ class Health:
         self._trials: set[Endpoint] = set()
         """Those of them that are in rotation again, for one request."""
 
+    def remembers(self, endpoint: Endpoint) -> bool:
+        """Whether anything is kept of *endpoint*."""
+        return any(
+            endpoint in known
+            for known in (
+                self._failures,
+                self._ejected,
+                self._past,
+                self._watched,
+                self._silent,
+                self._trials,
+            )
+        )
+
     def __repr__(self) -> str:
         return f"<Health with {len(self._ejected)} ejected>"
 

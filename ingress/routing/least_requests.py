@@ -14,14 +14,14 @@ from ingress.routing.two_choices import draw_two
 class LeastRequests(Balancer):
     """Counts the attempts under way at each endpoint."""
 
-    __slots__ = ("_chance", "_running")
+    __slots__ = ("_chance", "running")
 
     counts = True
 
     def __init__(self, endpoints: tuple[Endpoint, ...], chance: Chance) -> None:
         super().__init__(endpoints)
         self._chance = chance
-        self._running: dict[Endpoint, int] = {}
+        self.running: dict[Endpoint, int] = {}
         """Endpoints without any are not in it, so those that left are forgotten when their last attempt ends."""
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
@@ -30,17 +30,17 @@ class LeastRequests(Balancer):
         if drawn is None:
             return None
         one, other = drawn
-        running = self._running
+        running = self.running
         return other if running.get(other, 0) < running.get(one, 0) else one
 
     def began(self, endpoint: Endpoint) -> None:
         """Count an attempt."""
-        self._running[endpoint] = self._running.get(endpoint, 0) + 1
+        self.running[endpoint] = self.running.get(endpoint, 0) + 1
 
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """Count it no more."""
-        left = self._running[endpoint] - 1
+        left = self.running[endpoint] - 1
         if left:
-            self._running[endpoint] = left
+            self.running[endpoint] = left
         else:
-            del self._running[endpoint]
+            del self.running[endpoint]

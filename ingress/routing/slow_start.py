@@ -15,7 +15,7 @@ from ingress.routing.balancing import Balancer, Chance, Clock
 class SlowStart(Balancer):
     """Holds back the endpoints that came while others were there already."""
 
-    __slots__ = ("_chance", "_clock", "_inner", "_seconds", "_since", "counts")
+    __slots__ = ("_chance", "_clock", "_inner", "_seconds", "counts", "starting")
 
     def __init__(self, inner: Balancer, seconds: float, clock: Clock, chance: Chance) -> None:
         super().__init__(inner.endpoints)
@@ -23,12 +23,12 @@ class SlowStart(Balancer):
         self._seconds = seconds
         self._clock = clock
         self._chance = chance
-        self._since: dict[Endpoint, float] = {}
+        self.starting: dict[Endpoint, float] = {}
         """When each endpoint came that is new; empty most of the time."""
         self.counts = inner.counts
 
     def __repr__(self) -> str:
-        return f"<SlowStart of {len(self._since)} in {self._inner!r}>"
+        return f"<SlowStart of {len(self.starting)} in {self._inner!r}>"
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         now = self._clock()
@@ -36,14 +36,16 @@ class SlowStart(Balancer):
         # Those that came to an empty backend have nobody to leave requests to.
         came = {endpoint: now for endpoint in endpoints if endpoint not in before} if before else {}
         stay = set(endpoints)
-        self._since = {endpoint: since for endpoint, since in self._since.items() if endpoint in stay} | came
+        self.starting = {
+            endpoint: since for endpoint, since in self.starting.items() if endpoint in stay
+        } | came
         self._inner.endpoints = endpoints
         self._endpoints = endpoints
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Pick what the other balancer picks, unless that is new and has had its share."""
         picked = self._inner.pick(exclude, key)
-        if not self._since or picked is None or self._may_have(picked):
+        if not self.starting or picked is None or self._may_have(picked):
             return picked
         passed_over = [picked]
         while True:
@@ -55,12 +57,12 @@ class SlowStart(Balancer):
             passed_over.append(other)
 
     def _may_have(self, endpoint: Endpoint) -> bool:
-        since = self._since.get(endpoint)
+        since = self.starting.get(endpoint)
         if since is None:
             return True
         share = (self._clock() - since) / self._seconds
         if share >= 1.0:
-            del self._since[endpoint]
+            del self.starting[endpoint]
             return True
         return self._chance() < share
 

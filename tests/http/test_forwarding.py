@@ -282,7 +282,7 @@ class TrustedProxiesTests(SynchronousTestCase):
         self.assertEqual(len(read), 1 + 2 * MAX_HOPS)
         for number in range(2 * MEMO_ADDRESSES):
             self.assertIn(b"10.2.%d.%d" % divmod(number, 250), everybody)
-        self.assertEqual(everybody._is_ours.cache_info().currsize, MEMO_ADDRESSES)
+        self.assertEqual(everybody.remembered, MEMO_ADDRESSES)
 
     def test_long_address(self) -> None:
         """What is longer than any address is none, and nothing is remembered of it."""
@@ -290,7 +290,7 @@ class TrustedProxiesTests(SynchronousTestCase):
         head = parse_request_head(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: " + b"1" * 30_000)
         origin = trusted.origin(origin_of_peer(b"198.51.100.7", b"http", 80), head)
         self.assertEqual(origin.address, b"198.51.100.7")
-        self.assertEqual(trusted._is_ours.cache_info().currsize, 1)
+        self.assertEqual(trusted.remembered, 1)
 
     def test_nonsense(self) -> None:
         """What makes no sense is not taken: the peer itself is the client then."""

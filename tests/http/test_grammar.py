@@ -129,16 +129,16 @@ class FieldLinesTests(SynchronousTestCase):
             for _ in range(2):
                 self.lines[b"X-%d: %d" % (number % 100, number)]
             self.assertLessEqual(len(self.lines), MEMO_ENTRIES)
-            self.assertLessEqual(len(self.lines._seen), MEMO_ENTRIES)
+            self.assertLessEqual(len(self.lines.seen), MEMO_ENTRIES)
 
     def test_most_names(self) -> None:
         """So many names are remembered, none of them long, and all others are read all the same."""
         self.lines[b"y" * MEMO_NAME + b": 1"]
         self.lines[b"z" * (MEMO_NAME + 1) + b": 1"]
-        self.assertEqual(list(self.lines._names), [b"y" * MEMO_NAME])
+        self.assertEqual(list(self.lines.names), [b"y" * MEMO_NAME])
         for number in range(2 * MEMO_NAMES):
             self.assertIsNone(self.lines[b"X-%d: 1" % number])
-            self.assertLessEqual(len(self.lines._names), MEMO_NAMES)
+            self.assertLessEqual(len(self.lines.names), MEMO_NAMES)
         self.assertEqual(self.lines[b"tE: 1"], (DROP, b"te", b"1"))
         with self.assertRaises(FieldError):
             self.lines[b"X 1: 1"]
@@ -148,7 +148,7 @@ class FieldLinesTests(SynchronousTestCase):
         for number in range(5000):
             self.lines[b"Cookie: %d" % number]
         self.assertEqual(len(self.lines), 0)
-        self.assertLess(len(self.lines._seen), 1000)
+        self.assertLess(len(self.lines.seen), 1000)
         for number in range(100):
             self.lines[b"Cookie: often"]
             self.lines[b"Cookie: x%d" % number]

@@ -227,7 +227,7 @@ class MemoTests(SynchronousTestCase):
         self.assertEqual(facts(), before)
         for number in range(MEMO_BLOCKS + 2):
             parsed(b"X: %d" % number)
-            self.assertLessEqual(len(response_head._heads), MEMO_BLOCKS)
+            self.assertLessEqual(len(response_head.known_heads), MEMO_BLOCKS)
         self.assertEqual(facts(), before)
 
     def test_not_kept(self) -> None:
@@ -238,9 +238,9 @@ class MemoTests(SynchronousTestCase):
             parse_response_head(longest)
             parse_response_head(long)
             self.assertRaises(ResponseError, parse_response_head, bad)
-        self.assertIn(longest, response_head._heads)
-        self.assertNotIn(long, response_head._heads)
-        self.assertNotIn(bad, response_head._heads)
+        self.assertIn(longest, response_head.known_heads)
+        self.assertNotIn(long, response_head.known_heads)
+        self.assertNotIn(bad, response_head.known_heads)
 
     def test_repr(self) -> None:
         """A head shows its status."""

@@ -39,7 +39,7 @@ class AccessOutputTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.path = Path(self.mktemp())
         self.output = AccessOutput(str(self.path))
-        self.addCleanup(lambda: os.close(self.output._descriptor))
+        self.addCleanup(lambda: os.close(self.output.descriptor))
 
     def full_after(self, room: int) -> Disk:
         """Let there be so much room from now on."""
@@ -60,7 +60,7 @@ class AccessOutputTests(SynchronousTestCase):
         original, os.write = os.write, disk.write  # type: ignore[assignment]
         try:
             output = AccessOutput(self.path.as_posix())
-            self.addCleanup(os.close, output._descriptor)
+            self.addCleanup(os.close, output.descriptor)
             sent: list[bytes] = []
             lost = 0
             for lengths, room in [*batches, ([3], sys.maxsize)]:
@@ -121,7 +121,7 @@ class AccessOutputTests(SynchronousTestCase):
         """Without a file it is standard output, which stays what it is."""
         output = AccessOutput(None)
         output.reopen()
-        self.assertEqual(output._descriptor, 1)
+        self.assertEqual(output.descriptor, 1)
 
     def test_no_standard_output(self) -> None:
         """A process whose standard output was closed needs a file."""

@@ -26,7 +26,7 @@ class EwmaTests(SynchronousTestCase):
 
     def average(self, endpoint: Endpoint) -> float:
         """The average of *endpoint* as it is now."""
-        return self.balancer._average(endpoint, self.clock.seconds())
+        return self.balancer.average(endpoint, self.clock.seconds())
 
     def test_none(self) -> None:
         """With all endpoints excluded there is none to pick."""
@@ -86,7 +86,7 @@ class EwmaTests(SynchronousTestCase):
         self.balancer.endpoints = (self.two, self.three)
         self.assertAlmostEqual(self.average(self.two), 0.3)
         self.balancer.ended(self.one, 5.0, failed=False)
-        self.assertNotIn(self.one, self.balancer._averages)
+        self.assertNotIn(self.one, self.balancer.averages)
 
     def test_even_when_all_are_alike(self) -> None:
         """Three endpoints of the same speed share 10,000 requests within 5 %."""

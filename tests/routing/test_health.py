@@ -104,7 +104,7 @@ class HealthTests(SynchronousTestCase):
         self.fail(0.0, 0.0, 0.0)
         self.fail(0.0, endpoint=TWO)
         self.assertEqual(self.health.in_rotation((THREE,)), (THREE,))
-        self.assertEqual((self.health._failures, self.health._ejected, self.health._past), ({}, {}, {}))
+        self.assertEqual([one for one in ALL if self.health.remembers(one)], [])
 
     def test_nothing_ejected_costs_nothing(self) -> None:
         """While nothing failed, the endpoints stay the same object."""

@@ -86,4 +86,4 @@ class LeastRequestsTests(SynchronousTestCase):
             balancer.began(balancer.endpoints[number])
         for number in sorted(order):
             balancer.ended(balancer.endpoints[number], 0.1, failed=number % 2 == 0)
-        self.assertEqual(balancer._running, {})
+        self.assertEqual(balancer.running, {})

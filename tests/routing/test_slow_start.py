@@ -49,7 +49,7 @@ class SlowStartTests(SynchronousTestCase):
         self.assertApproximates(self.shares(balancer)[self.new], 500, 80)
         self.clock.advance(50)
         self.assertEqual(self.shares(balancer), {self.one: 1000, self.two: 1000, self.new: 1000})
-        self.assertEqual(balancer._since, {})
+        self.assertEqual(balancer.starting, {})
 
     def test_the_others_stay_even(self) -> None:
         """What the new endpoint does not get yet is shared evenly by the others."""
@@ -80,6 +80,6 @@ class SlowStartTests(SynchronousTestCase):
         self.assertTrue(balancer.counts)
         self.assertFalse(self.around(RoundRobin()).counts)
         balancer.began(self.one)
-        self.assertEqual(inner._running, {self.one: 1})
+        self.assertEqual(inner.running, {self.one: 1})
         balancer.ended(self.one, 1.0, failed=False)
-        self.assertEqual(inner._running, {})
+        self.assertEqual(inner.running, {})

@@ -264,7 +264,7 @@ class SecretReader:
         if call is not None and call.active():
             call.cancel()
 
-    def _answered(self, request: _Request, outcome: Projection | KubernetesError | None) -> None:
+    def answered(self, request: _Request, outcome: Projection | KubernetesError | None) -> None:
         """Take what came of *request*: the Secret, None for no such Secret, or an error."""
         reading = request.reading
         if self._is_stopping or self._readings.get(reading.key) is not reading:
@@ -366,7 +366,7 @@ class SecretReader:
         """Thread: ask for one Secret after the other."""
         while (request := self._queue.get()) is not None and not self._is_stopping:
             outcome = self._get(connection, request)
-            self._reactor.callFromThread(self._answered, request, outcome)
+            self._reactor.callFromThread(self.answered, request, outcome)
         connection.close()
 
     def _get(self, connection: ApiConnection, request: _Request) -> Projection | KubernetesError | None:

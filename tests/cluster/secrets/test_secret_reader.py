@@ -39,7 +39,7 @@ class StillReader(SecretReader):
 
     def answer(self, outcome: Projection | KubernetesError | None) -> _Request:
         (request,) = self.requests()
-        self._answered(request, outcome)
+        self.answered(request, outcome)
         return request
 
 
@@ -120,7 +120,7 @@ class SecretReaderTests(SynchronousTestCase):
             key = ObjectKey("many", f"t{number}")
             self.reader.read(key, TLS_KEYS)
         for request in self.reader.requests():
-            self.reader._answered(request, None)
+            self.reader.answered(request, None)
         asked = 0
         for _ in range(60):
             self.clock.pump([0.025] * 40)
@@ -128,7 +128,7 @@ class SecretReaderTests(SynchronousTestCase):
             self.assertLessEqual(len(requests), RETRIES_PER_SECOND + 1)
             asked += len(requests)
             for request in requests:
-                self.reader._answered(request, None)
+                self.reader.answered(request, None)
         self.assertGreater(asked, 2_000)
         self.reader.read(KEY, TLS_KEYS)
         self.reader.answer(None)
@@ -179,7 +179,7 @@ class SecretReaderTests(SynchronousTestCase):
         for _ in range(2):
             self.clock.pump([0.1] * 10)
             for request in self.reader.requests():
-                self.reader._answered(request, FORBIDDEN)
+                self.reader.answered(request, FORBIDDEN)
         self.assertEqual(self.reader.forbidden, set(keys))
 
     def test_permitted(self) -> None:
@@ -190,7 +190,7 @@ class SecretReaderTests(SynchronousTestCase):
         while not (requests := self.reader.requests()):
             self.clock.advance(0.1)
         self.changes.clear()
-        self.reader._answered(requests[0], FOUND)
+        self.reader.answered(requests[0], FOUND)
         asked = {request.reading.key for request in [*requests, *self.reader.requests()]}
         self.assertEqual(asked, set(keys))
         self.assertEqual(
@@ -329,9 +329,9 @@ class SecretReaderTests(SynchronousTestCase):
         self.reader.forget(KEY)
         self.reader.read(KEY, TLS_KEYS)
         old, new = self.reader.requests()
-        self.reader._answered(old, None)
+        self.reader.answered(old, None)
         self.assertEqual(self.delivered, [])
-        self.reader._answered(new, FOUND)
+        self.reader.answered(new, FOUND)
         self.assertEqual(self.delivered, [FOUND])
 
     def test_stopped(self) -> None:
@@ -339,6 +339,6 @@ class SecretReaderTests(SynchronousTestCase):
         self.reader.read(KEY, TLS_KEYS)
         (request,) = self.reader.requests()
         self.reader.stop()
-        self.reader._answered(request, FOUND)
+        self.reader.answered(request, FOUND)
         self.reader.read(ObjectKey("shop", "other"), TLS_KEYS)
         self.assertEqual((self.delivered, self.reader.requests()), ([], []))
