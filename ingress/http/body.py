@@ -196,3 +196,12 @@ class CloseDecoder:
 
 
 Decoder = ChunkedDecoder | LengthDecoder | CloseDecoder
+
+
+def decoder_of(is_chunked: bool, content_length: int, is_empty: bool) -> Decoder:
+    """Return what takes off a body that is framed so: *content_length* is negative where there is none."""
+    if is_empty:
+        return LengthDecoder(0)
+    if is_chunked:
+        return ChunkedDecoder()
+    return LengthDecoder(content_length) if content_length >= 0 else CloseDecoder()

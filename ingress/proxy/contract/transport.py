@@ -163,6 +163,32 @@ def has_said_nothing(transport: object) -> bool:
         return False
 
 
+class Delivery(Protocol):
+    """Looks at one connection from now on, also past its end; must be closed."""
+
+    def took_nothing(self) -> bool:
+        """Whether the peer has taken nothing since; False where that is not known."""
+
+    def close(self) -> None:
+        """Let go of the connection, which ends only then."""
+
+
+def watch_delivery(transport: object) -> Delivery | None:
+    """Begin to look whether the peer of *transport* takes what is sent from now on; None where that cannot be known."""
+    watch = getattr(transport, "watch_delivery", None)
+    delivery: Delivery | None = None if watch is None else watch()
+    return delivery
+
+
+def took_nothing_of(delivery: Delivery | None) -> bool:
+    """Look no more; return whether it is known that nothing was taken."""
+    if delivery is None:
+        return False
+    took_nothing = delivery.took_nothing()
+    delivery.close()
+    return took_nothing
+
+
 def gather_writes(transport: object) -> None:
     """Have *transport* send as seldom as it can, if it knows how: for a connection with many exchanges."""
     gather = getattr(transport, "gather_writes", None)

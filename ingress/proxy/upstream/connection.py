@@ -4,16 +4,20 @@ States: idle (no exchange; anything received is an error), reading a head,
 reading a body, tunnel.  An answer whose end is not certain ends the connection;
 only one that ended cleanly, after a request that was sent whole, leaves it for
 the next exchange.
-"""
 
-from typing import TYPE_CHECKING
+How long it waits is part of that.  Upstream has to act when it owes the next piece of an answer
+(``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every
+tick of the deadlines).  It is not to blame while the rest of the request is still to come, nor
+while downstream does not take its answer.
+"""
 
 from attrs import evolve
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import connectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import alsoProvides, implementer
+from zope.interface import alsoProvides
 
 from ingress.http.body import (
     BodyError,
@@ -22,6 +26,7 @@ from ingress.http.body import (
     Decoder,
     LengthDecoder,
     chunk,
+    decoder_of,
     last_chunk,
 )
 from ingress.http.forwarding import request_head_bytes
@@ -34,42 +39,79 @@ from ingress.http.response_head import (
     parse_response_head,
 )
 from ingress.model.backends import Endpoint
-from ingress.proxy.contract.deadlines import NEVER
+from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Fault
-from ingress.proxy.contract.limits import MAX_INTERIM, SPLICE_BYTES
+from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink
-from ingress.proxy.contract.transport import KernelCopy, splice
-from ingress.proxy.upstream.timeouts import PatientUpstream
+from ingress.proxy.contract.transport import (
+    Delivery,
+    KernelCopy,
+    Transport,
+    in_batch,
+    is_held_up,
+    splice,
+    took_nothing_of,
+    unsent,
+    watch_delivery,
+)
+from ingress.proxy.upstream.keeping import IdleKeeper
 from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
 
-if TYPE_CHECKING:
-    from ingress.proxy.upstream.pool import UpstreamPool
+log = Logger()
 
 
-@implementer(IPushProducer)
-class UpstreamConnection(PatientUpstream):
-    """The upstream half of an exchange, speaking HTTP/1.1."""
+class UpstreamConnection(Protocol):
+    """The upstream half of an exchange, speaking HTTP/1.1; transports and deadlines call it."""
 
     may_decline = False
     may_rest = False
+    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
 
-    def __init__(self, endpoint: Endpoint, pool: "UpstreamPool") -> None:
-        super().__init__(pool)
+    def __init__(self, endpoint: Endpoint, keeper: "IdleKeeper[UpstreamConnection]") -> None:
         self.endpoint = endpoint
-        self.liveness = liveness_of(pool.livenesses, endpoint)
+        self.exchange: AnswerSink | None = None
+        """Whom the answer that is read is for; None while idle."""
+        self.liveness = liveness_of(keeper.livenesses, endpoint)
         self.is_reused = False
         self.idle_since = 0.0
-        self._buffer = b""
-        self._keep_alive = False
-        self._decoder: Decoder | None = None
-        self._interim = 0
+        self.half_closes = False
+        """Whether it is a tunnel: then, and only then, the end of one side is not the end of everything."""
+        self.deadline = NEVER
+        self._keeper = keeper
+        self._deadlines = keeper.deadlines
+        self._timeouts = keeper.timeouts
+        self._closing = False
+        # The request
         self._chunked_request = False
-        self._connected = False
+        self._request_sent = True
+        self._is_full = False
+        """Whether some of the request waits to be taken, which is looked at."""
+        self._is_copying = False
+        """Whether the kernel moves what is left of the request."""
+        self._progress: Progress | None = None
+        """How what waits is taken; only while something has waited."""
+        self._delivery: Delivery | None = None
+        """Only while a request is under way that may be repeated if, and only if, nothing of it was taken."""
+        # The answer
+        self._buffer = b""
+        self._decoder: Decoder | None = None
+        self._keep_alive = False
+        self._interim = 0
+        self._touched = False
+        """Whether a byte of the answer has come."""
+        self._paused = False
+        self._waits_for_turn = False
+        """Whether more of an answer has come than one turn takes, and waits for the next one."""
+        self._loss: Failure | None = None
+        """Why the connection is gone, while something that came before is still read."""
+        self._is_half_over = False
+        """Whether one side of the tunnel has ended."""
 
     def __repr__(self) -> str:
-        doing = "idle" if self._exchange is None else repr(self._exchange)
+        doing = "idle" if self.exchange is None else repr(self.exchange)
         return f"<UpstreamConnection {self.endpoint} {doing}>"
 
     # Sending
@@ -79,16 +121,20 @@ class UpstreamConnection(PatientUpstream):
         """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
         return bool(getattr(self.transport, "is_quiet", True))
 
+    def open(self, reuse: bool) -> "UpstreamConnection":
+        """Return itself, which is new, for one exchange to begin."""
+        return self
+
     def begin(self, exchange: AnswerSink, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its head, with *fields* in it, and what there is of its body."""
-        self._exchange = exchange
+        self.exchange = exchange
         self._buffer = b""
         self._decoder = None
         self._interim = 0
         self._touched = False
         self._chunked_request = exchange.head.chunked
         self._request_sent = ended
-        self._timeouts = timeouts = exchange.timeouts or self._pool.timeouts
+        self._timeouts = timeouts = exchange.timeouts or self._keeper.timeouts
         # Until the request is whole, downstream is awaited, or that upstream takes what there is of it.
         self.deadline = self._deadlines.now + timeouts.read_seconds if ended else NEVER
         head = request_head_bytes(exchange.head, fields)
@@ -132,7 +178,7 @@ class UpstreamConnection(PatientUpstream):
 
     def pause(self) -> None:
         """Read no more of the answer; the silence is ours now."""
-        if not self._tunnel and not self._is_full:
+        if not self.half_closes and not self._is_full:
             self.deadline = NEVER
         self._paused = True
         self.transport.pauseProducing()
@@ -144,55 +190,45 @@ class UpstreamConnection(PatientUpstream):
             self._await_upstream()
             self.transport.resumeProducing()
 
-    def abandon(self) -> None:
-        """Drop the exchange and the connection, at once and without a regular end."""
-        self._exchange = None
-        self.transport.abortConnection()
-
-    def discard_and_abort(self) -> None:
-        """End the connection at once, and offer it to nobody."""
-        self._pool.discard(self)
-        self.transport.abortConnection()
-
-    def close_idle(self) -> None:
-        """Close an idle connection, which was in use long ago."""
-        self._pool.discard(self)
-        self.close()
-
-    # IPushProducer: the transport tells how full it is.
+    # The transport tells how full it is.
 
     @never_raises
     def pauseProducing(self) -> None:
         """The transport's buffer is full."""
-        if not self._tunnel:
+        if not self.half_closes:
             self._watch_sending()
-        if self._exchange is not None:
-            self._exchange.upstream_full()
+        if self.exchange is not None:
+            self.exchange.upstream_full()
 
     @never_raises
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
         self._is_full = self._is_copying
-        if self._exchange is not None:
+        if self.exchange is not None:
             self._await_upstream()
-            self._exchange.upstream_drained()
+            self.exchange.upstream_drained()
 
     def stopProducing(self) -> None:
         """The transport is gone; ``connectionLost`` says so too."""
+
+    def watch_delivery(self) -> None:
+        """Find out about the next request whether upstream takes anything of it, where that can be known."""
+        self._delivery = watch_delivery(self.transport)
 
     # Receiving
 
     @never_raises
     def connectionMade(self) -> None:
+        """Take note that the connection is made."""
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
         self.transport.registerProducer(self, True)
-        self._connected = True
         self._deadlines.watch(self)
-        self._pool.connected(self)
+        self._keeper.connected(self)
 
     def dataReceived(self, received: bytes) -> None:
-        exchange = self._exchange
+        """Read on."""
+        exchange = self.exchange
         if self._waits_for_turn and isinstance(self._decoder, ChunkedDecoder):
             self._decoder.keep(received)
             return
@@ -200,7 +236,7 @@ class UpstreamConnection(PatientUpstream):
             # Nobody asked: whatever this is, it must not become the answer to the next request.
             self.discard_and_abort()
             return
-        if self._tunnel:
+        if self.half_closes:
             self._pass_on(exchange, received)
             return
         self._touched = True
@@ -250,7 +286,7 @@ class UpstreamConnection(PatientUpstream):
             if self._interim > MAX_INTERIM:
                 raise ResponseError("too many interim answers")
             exchange.upstream_interim(head)
-            if self._exchange is not exchange:
+            if self.exchange is not exchange:
                 return
         self._buffer = b""
         self._keep_alive = head.keep_alive
@@ -259,18 +295,12 @@ class UpstreamConnection(PatientUpstream):
             self._release(is_clean=True)
             exchange.upstream_head(head, received, True, [])
             return
-        if exchange.head.method == b"HEAD" or not head.has_body:
-            self._decoder = LengthDecoder(0)
-        elif head.chunked:
-            self._decoder = ChunkedDecoder()
-        elif head.content_length >= 0:
-            self._decoder = LengthDecoder(head.content_length)
-        else:
-            self._decoder = CloseDecoder()
-        piece, ended, trailers = self._read_body(self._decoder, received)
+        decoder = self._decoder = decoder_of(
+            head.chunked, head.content_length, is_empty=exchange.head.method == b"HEAD" or not head.has_body
+        )
+        piece, ended, trailers = self._read_body(decoder, received)
         exchange.upstream_head(head, piece, ended, trailers)
-        if not ended and self._exchange is exchange:
-            decoder = self._decoder
+        if not ended and self.exchange is exchange:
             if decoder.has_more:
                 self._wait_for_turn()
             elif isinstance(decoder, LengthDecoder) and decoder.left >= SPLICE_BYTES:
@@ -282,12 +312,12 @@ class UpstreamConnection(PatientUpstream):
         self.liveness.heard_at = self._deadlines.now
         if self._request_sent:
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
-        if self._exchange is not None:
-            self._exchange.answer_moved(count)
+        if self.exchange is not None:
+            self.exchange.answer_moved(count)
 
     def _spliced(self) -> None:
         """All of a spliced answer went downstream."""
-        exchange = self._exchange
+        exchange = self.exchange
         try:
             if exchange is not None:
                 self._release(is_clean=True)
@@ -308,11 +338,40 @@ class UpstreamConnection(PatientUpstream):
         self._release(is_clean=not decoder.rest)
         return piece, True, [line for line in decoder.trailers if is_forwardable_trailer(line)]
 
+    def _wait_for_turn(self) -> None:
+        """Go on in a turn of its own, and read nothing until then; the silence is ours."""
+        if not self._is_full:
+            self.deadline = NEVER
+        if not self._waits_for_turn:
+            self._waits_for_turn = True
+            self.transport.pauseProducing()
+        self._deadlines.run_queue.put(self._take_turn)
+
+    @never_raises
+    def _take_turn(self) -> None:
+        in_batch(self.transport, self._go_on)
+
+    @never_raises
+    def _go_on(self) -> None:
+        """Go on with what has come."""
+        if not self._waits_for_turn:
+            return
+        self._waits_for_turn = False
+        decoder = self._decoder
+        if self.exchange is not None and decoder is not None and decoder.has_more:
+            self._await_upstream()
+            self.dataReceived(b"")
+        if self._waits_for_turn:
+            return
+        if self._loss is not None:
+            self.connectionLost(self._loss)
+        elif not self._paused:
+            self.transport.resumeProducing()
+
     def _switch(self, exchange: AnswerSink, head: ResponseHead, first: bytes) -> None:
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
-        self._tunnel = True
-        # From now on, and only now, its end is not the end of everything.
+        self.half_closes = True
         alsoProvides(self, IHalfCloseableProtocol)
         self._await_upstream()
         self._buffer = b""
@@ -321,47 +380,169 @@ class UpstreamConnection(PatientUpstream):
     def _release(self, is_clean: bool) -> None:
         """Leave the exchange after a whole answer, and go back to the pool if that is safe."""
         if self._delivery is not None:
-            self._forget_delivery()
+            self._delivery.close()
+            self._delivery = None
         self._decoder = None
-        self._exchange = None
+        self.exchange = None
         self.deadline = NEVER
         # With much of this request still to be taken, the next one would wait behind it.
         if is_clean and self._keep_alive and self._request_sent and not self._is_full:
             if self._paused:
                 self._paused = False
                 self.transport.resumeProducing()
-            self._pool.release(self)
+            self._keeper.release(self)
         elif self._request_sent:
             self.close()
         else:
             self.transport.abortConnection()
 
+    # Time
+
+    def _watch_sending(self) -> None:
+        """Have the deadlines look, from the next tick on, at how the request is taken."""
+        self._is_full = True
+        self._progress = Progress()
+        self.deadline = self._deadlines.now
+
+    def _await_upstream(self) -> None:
+        """Set until when upstream has to act."""
+        if self._is_full:
+            self.deadline = self._deadlines.now
+        elif self.half_closes:
+            self.deadline = NEVER
+            self._tunnel_moved()
+        elif self._paused or not self._request_sent:
+            self.deadline = NEVER
+        else:
+            self.deadline = self._deadlines.now + self._timeouts.read_seconds
+
+    def _tunnel_moved(self) -> None:
+        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise.
+
+        Once one side has ended, the other has a while for its last words.
+        """
+        if self._is_full:
+            return
+        if self._is_half_over:
+            self.deadline = self._deadlines.now + TUNNEL_END_SECONDS
+        elif self._timeouts is not self._keeper.timeouts:
+            self.deadline = self._deadlines.now + self._timeouts.read_seconds
+
+    @never_raises
+    def expire(self) -> None:
+        """Called by the deadlines: idle, silent or closing for too long, or how the request is taken is to be looked at."""
+        now = self._deadlines.now
+        self.deadline = NEVER
+        if self._closing:
+            self.transport.abortConnection()
+        elif self.exchange is None:
+            self.close_idle()
+        elif self._is_full:
+            assert self._progress is not None
+            waiting = unsent(self.transport) or int(not self._is_copying)
+            if self._progress.is_stuck(waiting, now, self._timeouts.send_seconds):
+                self._stop_waiting("upstream took nothing of the request for too long")
+            else:
+                self.deadline = now
+        elif self._is_half_over:
+            # One side has ended, and the other had its time: what is still to be sent may go.
+            self.exchange.downstream_lost()
+        elif is_held_up(self.transport):
+            # The kernel moves the answer, and waits for downstream.
+            self.deadline = now + self._timeouts.read_seconds
+        else:
+            self._stop_waiting("upstream was silent for too long")
+
+    def _stop_waiting(self, why: str) -> None:
+        if not self._touched:
+            self.liveness.miss(waiting_since(self._deadlines, self._timeouts.read_seconds))
+        self._break_off(why, Fault.STALLED if self._touched else Fault.SILENT)
+
+    # The end
+
+    def end_sending(self) -> None:
+        """Downstream's side of a tunnel ended: tell upstream after what was sent, and give it time for its own end."""
+        self._is_half_over = True
+        self._tunnel_moved()
+        link_settings = self.endpoint.link_settings
+        if link_settings is None or link_settings.tls is None:
+            # With TLS, the end of one side would end both.
+            self.transport.loseWriteConnection()
+
+    def end_tunnel(self) -> None:
+        """Downstream is gone from a tunnel: close once everything is sent."""
+        self.exchange = None
+        self.close()
+
+    def close(self) -> None:
+        """Close once everything is sent; a peer that does not take it has a while to do so."""
+        self._closing = True
+        self.deadline = self._deadlines.now + LINGER_SECONDS
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    def close_idle(self) -> None:
+        """Close an idle connection, which was in use long ago."""
+        self._keeper.discard(self)
+        self.close()
+
+    def abort(self) -> None:
+        """End the connection at once; the exchange, if any, is told when it is lost."""
+        self.transport.abortConnection()
+
+    def abandon(self) -> None:
+        """Drop the exchange and the connection, at once and without a regular end."""
+        self.exchange = None
+        self.transport.abortConnection()
+
+    def discard_and_abort(self) -> None:
+        """End the connection at once, and offer it to nobody."""
+        self._keeper.discard(self)
+        self.transport.abortConnection()
+
     def _break_off(self, why: str, fault: Fault) -> None:
         """Upstream's answer is of no use: end the connection, and the exchange with it."""
-        exchange, self._exchange = self._exchange, None
+        exchange, self.exchange = self.exchange, None
         self.transport.abortConnection()
         if exchange is not None:
             self._tell_lost(exchange, why, fault)
 
     @never_raises
+    def readConnectionLost(self) -> None:
+        """Upstream says no more in a tunnel; of any other connection that is the end."""
+        exchange = self.exchange
+        if exchange is not None and exchange.upstream_ended():
+            self._is_half_over = True
+            self._tunnel_moved()
+            return
+        self.exchange = None
+        self.close()
+        if exchange is not None:
+            self._tell_lost(exchange, "connection closed", Fault.BROKEN)
+
+    def writeConnectionLost(self) -> None:
+        """Our side of a tunnel has ended, as we asked."""
+
+    @never_raises
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        if self._waits_for_turn and self._exchange is not None:
+        """The connection is gone, and with it what of an answer was still to come."""
+        if self._waits_for_turn and self.exchange is not None:
             # What came before the end has to wait for its turn, and is part of an answer.
             self._keep_alive = False
             self._loss = reason
             return
         self._deadlines.forget(self)
-        if self._connected:
-            self._pool.lost(self)
-        exchange, self._exchange = self._exchange, None
-        took_nothing = self._forget_delivery()
+        self._keeper.lost(self)
+        exchange, self.exchange = self.exchange, None
+        delivery, self._delivery = self._delivery, None
+        took_nothing = took_nothing_of(delivery)
         if exchange is None:
             return
         clean = reason.check(ConnectionDone) is not None
         if clean and isinstance(self._decoder, CloseDecoder):
-            self._exchange = exchange
+            self.exchange = exchange
             exchange.upstream_body(b"", True, [])
-            self._exchange = None
+            self.exchange = None
             return
         why = "connection closed" if clean else "connection lost"
         if self.endpoint.link_settings is not None and not clean:
@@ -372,6 +553,34 @@ class UpstreamConnection(PatientUpstream):
         elif not self.is_reused:
             fault = Fault.DROPPED
         else:
-            self._pool.was_stale(self.endpoint)
+            self._keeper.was_stale(self.endpoint)
             fault = Fault.UNTAKEN if clean and took_nothing else Fault.STALE
         self._tell_lost(exchange, why, fault)
+
+    def _tell_lost(self, exchange: AnswerSink, why: str, fault: Fault) -> None:
+        try:
+            exchange.upstream_lost(why, fault)
+        except Exception:
+            self._crash(exchange)
+
+    # Bugs
+
+    def raised(self) -> None:
+        """A bug was met: end the exchange at hand, and the connection with it."""
+        self._crash(self.exchange)
+
+    def _crash(self, exchange: AnswerSink | None) -> None:
+        """End *exchange*, which met a bug, and the connection unless it went to another one meanwhile."""
+        if self.exchange is exchange:
+            self.exchange = None
+        try:
+            if exchange is None:
+                log.failure("A connection to an endpoint failed by a bug; it is the only one that ends")
+            else:
+                exchange.crash()
+        except Exception:
+            log.failure("What met a bug could not be ended in order")
+            if exchange is not None:
+                exchange.hang_up()
+        if self.exchange is None:
+            self.discard_and_abort()

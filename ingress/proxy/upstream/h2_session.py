@@ -10,9 +10,6 @@ States::
       └──the endpoint does what it must not──▶ failed: GOAWAY is sent, all streams end ──▶ closing ──▶ closed
 """
 
-from typing import Protocol as TypingProtocol
-from weakref import WeakValueDictionary
-
 from twisted.internet.error import ConnectionDone
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
@@ -22,15 +19,15 @@ from ingress.http.response_head import words_of_other
 from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.backends import Endpoint
-from ingress.model.limits import Timeouts
-from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
+from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.transport import Transport, gather_writes, in_batch
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.transport.epoll.delivery import Delivery
 from ingress.proxy.upstream.h2_stream import UpstreamStream
-from ingress.routing.health import Liveness, liveness_of
+from ingress.proxy.upstream.keeping import SessionKeeper
+from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
 
 log = Logger()
@@ -39,38 +36,12 @@ _FIRST = b"\0"
 """How SETTINGS begin."""
 
 
-class SessionPool(TypingProtocol):
-    """What a session asks of the connections of its endpoint, among which it is."""
-
-    deadlines: Deadlines
-    timeouts: Timeouts
-    livenesses: WeakValueDictionary[Endpoint, Liveness]
-
-    def connected(self, session: "UpstreamSession") -> None:
-        """A new connection is made."""
-
-    def discard(self, session: "UpstreamSession") -> None:
-        """Give nobody another stream of *session*."""
-
-    def lost(self, session: "UpstreamSession") -> None:
-        """A connection is gone."""
-
-    def failed(self, session: "UpstreamSession") -> None:
-        """A connection ends for what the endpoint did."""
-
-    def learned(self, endpoint: Endpoint, most_streams: int) -> None:
-        """An endpoint says how many streams it takes at once."""
-
-    def count_stream(self) -> None:
-        """A request is sent."""
-
-
 class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
     """One connection to *endpoint*, with its streams; to its transport a protocol, and a producer."""
 
     transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
 
-    def __init__(self, endpoint: Endpoint, pool: SessionPool, most_streams: int) -> None:
+    def __init__(self, endpoint: Endpoint, pool: SessionKeeper["UpstreamSession"], most_streams: int) -> None:
         """*most_streams* is what the endpoint is taken to allow at once until it says so."""
         self.deadlines = pool.deadlines
         # The clock of the deadlines, and no method of its own: that would be a cycle.

@@ -1,14 +1,20 @@
-"""The upstream pool: idle connections by endpoint, and the making of new ones.
+"""The upstream pool: connections by endpoint, those that are kept, those that are shared, and the making of new ones.
 
-Those that speak HTTP/2 are never idle in this sense, but shared (``http2.shared_connections``).
+One of HTTP/1.1 serves one exchange at a time, and is idle in between.  One of HTTP/2 is shared: the first that has room
+for another stream is used, so that those which a busy hour has needed end by themselves after it.  Of either kind
+a new one is made, where none will do, for as many exchanges as it is to take at once; they wait for it together.
 
-Deciding is synchronous: an exchange either gets an idle connection at once or
+Deciding is synchronous: an exchange either gets a connection at once or
 is told later that a new one was made or could not be made.  Nothing here waits.
 """
 
+from collections.abc import Callable, Collection
 from functools import partial
 from weakref import WeakValueDictionary
 
+from twisted.internet.protocol import Protocol
+
+from ingress.http2.client import ASSUMED_STREAMS
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
@@ -22,11 +28,70 @@ from ingress.proxy.contract.limits import (
 )
 from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.upstream.connection import UpstreamConnection
-from ingress.proxy.upstream.h2_connections import Connect, SharedConnections
+from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.health import Liveness
 
 MAX_DISTRUSTED = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
+
+Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
+"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
+
+Connection = UpstreamConnection | UpstreamSession
+
+_Waiting = dict[AnswerSink, bool]
+"""Exchanges that wait for one connection, and whether each would have taken one that was used before."""
+
+
+class _AtEndpoint:
+    """The connections to one endpoint, all of one kind."""
+
+    __slots__ = ("count", "idle", "is_shared", "joinable", "making", "most_streams", "sessions")
+
+    def __init__(self, is_shared: bool) -> None:
+        self.is_shared = is_shared
+        """Whether they speak HTTP/2."""
+        self.count = 0
+        """How many there are, with those that are being made, and those that only finish what they have begun."""
+        self.idle: list[UpstreamConnection] = []
+        """Those of HTTP/1.1 between exchanges, the one used last at the end."""
+        self.sessions: list[UpstreamSession] = []
+        """Those of HTTP/2 that take streams, the oldest first."""
+        self.making: dict[Connection, _Waiting] = {}
+        """Those that are not connected yet, and who waits for them."""
+        self.joinable: dict[Connection, None] = {}
+        """Those of them that may have room for another to wait: few of HTTP/1.1, which only who has left leaves behind."""
+        self.most_streams = ASSUMED_STREAMS if is_shared else 1
+        """What a new one is taken to allow at once: what the endpoint said last."""
+
+    def with_room(self, may_be_old: bool, must_be_sure: bool) -> UpstreamSession | None:
+        """Return a session with room for a stream.
+
+        One is not old while the endpoint has said nothing about any request, and not sure if it rests and the endpoint has
+        said something meanwhile, which may be its goodbye.
+        """
+        for session in self.sessions:
+            if (
+                session.free_streams > 0
+                and (may_be_old or not session.was_used)
+                and not (must_be_sure and not session.streams and not session.is_quiet)
+            ):
+                return session
+        return None
+
+    def to_join(self) -> Connection | None:
+        """Return the latest connection that is being made, and that more may wait for."""
+        while self.joinable:
+            connection = next(reversed(self.joinable))
+            if len(self.making[connection]) < self.most_streams:
+                return connection
+            del self.joinable[connection]
+        return None
+
+    def taken_off(self, connection: Connection) -> _Waiting:
+        """Return who waits for *connection*, which is made or will never be."""
+        self.joinable.pop(connection, None)
+        return self.making.pop(connection)
 
 
 class UpstreamPool:
@@ -48,109 +113,125 @@ class UpstreamPool:
         self.deadlines = deadlines
         self.timeouts = timeouts
         self.most = most
-        self.shared = SharedConnections(connect, deadlines, metrics, timeouts, most)
-        """Those of endpoints that speak HTTP/2."""
         self.livenesses: WeakValueDictionary[Endpoint, Liveness] = WeakValueDictionary()
-        self._counts: dict[Endpoint, int] = {}
+        self.connections: set[Connection] = set()
+        """Those that are made."""
+        self.sockets = 0
+        """How many of HTTP/1.1 there are, with those that are being made."""
+        self.shared = 0
+        """How many of HTTP/2, which are few."""
         self._connect = connect
         self._metrics = metrics
-        self._idle: dict[Endpoint, list[UpstreamConnection]] = {}
-        self._distrusted: dict[Endpoint, float] = {}
+        self._endpoints: dict[Endpoint, _AtEndpoint] = {}
+        """Of those alone to which there is a connection: they come and go with every rollout."""
+        self.distrusted: dict[Endpoint, float] = {}
         """Endpoints that ended a kept connection under a request, and until when that is held against them."""
-        self._waiting: dict[UpstreamConnection, AnswerSink] = {}
-        self._made_for: dict[AnswerSink, UpstreamConnection] = {}
-        """The same the other way round."""
-        self._unclaimed: dict[Endpoint, dict[UpstreamConnection, None]] = {}
-        """Connections that are being made for who has left; the next who asks waits for the latest of them."""
-        self._connections: set[UpstreamConnection] = set()
+        self._made_for: dict[AnswerSink, Connection] = {}
+        """Which connection each of those who wait waits for."""
         self._closed = False
 
     def __repr__(self) -> str:
-        idle = sum(map(len, self._idle.values()))
-        busy = len(self._connections) - idle
-        shared = f", {self.shared.count} shared" if self.shared.count else ""
-        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._waiting)} connecting{shared}>"
+        idle = sum(len(known.idle) for known in self._endpoints.values())
+        busy = sum(isinstance(each, UpstreamConnection) for each in self.connections) - idle
+        shared = f", {self.shared} shared" if self.shared else ""
+        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._made_for)} connecting{shared}>"
+
+    @property
+    def endpoints(self) -> Collection[Endpoint]:
+        """Those to which there are connections, be they being made."""
+        return self._endpoints.keys()
 
     def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: bool, fresh: bool) -> None:
-        """Give *exchange* a connection to *endpoint*: an idle one if it may *reuse*, else a new one.
+        """Give *exchange* a connection to *endpoint*, now or when one is made: any that will do if it may *reuse*, else a new one.
 
-        With *fresh*, only a connection that was in use a moment ago is reused, and
-        only of an upstream that does not close them soon after answering: one that is
+        A shared one counts as new while it has answered nobody yet.  With *fresh*, only a connection that was
+        in use a moment ago is reused, and only of an upstream that does not close them soon after answering: one that is
         just being closed would lose a request that cannot be repeated.  Should that happen
         all the same, it is known in most cases that upstream took nothing of it.
         """
-        idle = self._idle.get(endpoint) if reuse else None
-        if idle and not (fresh and self._may_be_closing(idle)):
+        known = self._endpoints.get(endpoint)
+        if known is None:
+            link_settings = endpoint.link_settings
+            known = _AtEndpoint(is_shared=link_settings is not None and link_settings.is_http2)
+        idle = known.idle
+        if idle and reuse and not (fresh and self._may_be_closing(idle)):
             connection = idle.pop()
             connection.is_reused = True
             connection.deadline = NEVER
             if fresh:
                 connection.watch_delivery()
             exchange.upstream_connected(connection)
+        elif known.is_shared:
+            self._share(endpoint, known, exchange, reuse, fresh)
+        else:
+            if idle and reuse and self.most and known.count >= self.most:
+                # None of these will do, and there is no room beside them.
+                idle.pop(0).close()
+            self._join_or_make(endpoint, known, exchange, reuse)
+
+    def _share(
+        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: bool, fresh: bool
+    ) -> None:
+        """Give *exchange* a stream; with *fresh*, of no connection at rest that may just be ending, if that can be seen."""
+        if exchange.head.connect_protocol:
+            exchange.fail(501, "no WebSocket leads to an endpoint that speaks HTTP/2")
             return
-        if self.most and idle and self._counts.get(endpoint, 0) >= self.most:
-            # None of these will do, and there is no room beside them.
-            idle.pop(0).close()
-        if endpoint.link_settings is not None and endpoint.link_settings.is_http2:
-            self.shared.acquire(endpoint, exchange, reuse, fresh)
+        session = known.with_room(may_be_old=reuse, must_be_sure=fresh)
+        if session is None and self.most and known.count >= self.most and known.to_join() is None:
+            # There is no room for a better one.
+            session = known.with_room(may_be_old=True, must_be_sure=False)
+        if session is None:
+            self._join_or_make(endpoint, known, exchange, reuse)
             return
-        unclaimed = self._unclaimed.get(endpoint)
-        if unclaimed:
-            connection, _ = unclaimed.popitem()
-            if not unclaimed:
-                del self._unclaimed[endpoint]
-            self._await(connection, exchange)
+        if fresh and session.was_used and not session.streams:
+            session.watch_delivery()
+        exchange.upstream_connected(session.open(reuse))
+
+    def _join_or_make(
+        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: bool
+    ) -> None:
+        """Have *exchange* wait for a connection that is being made, or for one of its own."""
+        joined = known.to_join()
+        if joined is not None:
+            known.making[joined][exchange] = reuse
+            self._made_for[exchange] = joined
             return
-        connection = UpstreamConnection(endpoint, self)
-        self._await(connection, exchange)
-        self._counts[endpoint] = self._counts.get(endpoint, 0) + 1
+        connection: Connection
+        if known.is_shared:
+            connection = UpstreamSession(endpoint, self, known.most_streams)
+            self.shared += 1
+        else:
+            connection = UpstreamConnection(endpoint, self)
+            self.sockets += 1
+        known.count += 1
+        known.making[connection] = {exchange: reuse}
+        known.joinable[connection] = None
+        self._endpoints[endpoint] = known
+        self._made_for[exchange] = connection
         seconds = (exchange.timeouts or self.timeouts).connect_seconds
         self._connect(endpoint, connection, partial(self._unreachable, connection), seconds)
 
-    def _await(self, connection: UpstreamConnection, exchange: AnswerSink) -> None:
-        self._waiting[connection] = exchange
-        self._made_for[exchange] = connection
-
-    def _claim(self, connection: UpstreamConnection) -> AnswerSink | None:
-        """Return who waits for *connection*, which is made or will never be."""
-        exchange = self._waiting.pop(connection, None)
-        if exchange is not None:
-            del self._made_for[exchange]
-            return exchange
-        unclaimed = self._unclaimed[connection.endpoint]
-        del unclaimed[connection]
-        if not unclaimed:
-            del self._unclaimed[connection.endpoint]
-        return None
-
     def forget(self, exchange: AnswerSink, endpoint: Endpoint) -> None:
-        """Forget *exchange*, which waits for a connection to *endpoint*.
+        """Forget *exchange*, if it waits for a connection to *endpoint*: its place is free for another.
 
         Else a client that comes and leaves would have any number of connections made to one that does not answer.
         """
         connection = self._made_for.pop(exchange, None)
-        if connection is None:
-            self.shared.forget(exchange, endpoint)
-        else:
-            del self._waiting[connection]
-            self._unclaimed.setdefault(endpoint, {})[connection] = None
-
-    @property
-    def sockets(self) -> int:
-        """How many connections there are, with those that are being made; not those that are shared, which are few."""
-        return len(self._connections) + len(self._waiting)
+        if connection is not None:
+            known = self._endpoints[endpoint]
+            del known.making[connection][exchange]
+            known.joinable[connection] = None
 
     def has_room(self, endpoint: Endpoint) -> bool:
         """Whether another exchange may go to *endpoint*."""
-        if endpoint.link_settings is not None and endpoint.link_settings.is_http2:
-            has_room = self.shared.has_room(endpoint)
-        else:
-            has_room = (
-                self._counts.get(endpoint, 0) < self.most
-                or bool(self._idle.get(endpoint))
-                or bool(self._unclaimed.get(endpoint))
-            )
-        if has_room:
+        known = self._endpoints.get(endpoint)
+        if (
+            known is None
+            or known.count < self.most
+            or known.idle
+            or known.with_room(may_be_old=True, must_be_sure=False) is not None
+            or known.to_join() is not None
+        ):
             return True
         self._metrics.connections.endpoint_passed_over()
         return False
@@ -158,7 +239,7 @@ class UpstreamPool:
     def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
         now = self.deadlines.now
-        if self._distrusted and self._distrusted.get(idle[-1].endpoint, now) > now:
+        if self.distrusted and self.distrusted.get(idle[-1].endpoint, now) > now:
             return True
         return (
             now - idle[-1].idle_since >= FRESH_SECONDS
@@ -166,81 +247,125 @@ class UpstreamPool:
             or not idle[-1].is_quiet
         )
 
-    def connected(self, connection: UpstreamConnection) -> None:
-        """A new connection is made: hand it to the exchange that waits, or keep it for another."""
-        self._connections.add(connection)
-        self._metrics.upstream_opened()
-        exchange = self._claim(connection)
-        try:
-            is_taken = exchange is not None and exchange.upstream_connected(connection)
-        except Exception:
-            assert exchange is not None
-            connection.abandon()
-            exchange.crash()
-            return
-        if not is_taken:
-            self.release(connection)
+    # What connections tell
 
-    def _unreachable(self, connection: UpstreamConnection, why: str) -> None:
-        exchange = self._claim(connection)
-        self._count_less(connection.endpoint)
-        if exchange is not None:
+    def connected(self, connection: Connection) -> None:
+        """A new connection is made: let those have it who waited, or keep it for others."""
+        self._metrics.upstream_opened()
+        self.connections.add(connection)
+        known = self._endpoints[connection.endpoint]
+        waiting = self._taken_off(known, connection)
+        if isinstance(connection, UpstreamSession):
+            self._metrics.http2.upstream.open += 1
+            if not self._closed:
+                known.sessions.append(connection)
+        is_taken = False
+        for exchange, reuse in waiting.items():
+            upstream = connection.open(reuse)
             try:
-                exchange.upstream_unreachable(why)
+                is_taken = exchange.upstream_connected(upstream) or is_taken
+            except Exception:
+                is_taken = True
+                upstream.abandon()
+                exchange.crash()
+        if isinstance(connection, UpstreamConnection):
+            if not is_taken:
+                self.release(connection)
+        elif self._closed:
+            connection.close_idle()
+
+    def _unreachable(self, connection: Connection, why: str) -> None:
+        known = self._endpoints[connection.endpoint]
+        waiting = self._taken_off(known, connection)
+        self._count_less(connection, known)
+        is_first = True
+        for exchange in waiting:
+            try:
+                if exchange.upstream_unreachable(why, is_first):
+                    is_first = False
             except Exception:
                 exchange.crash()
 
-    def _count_less(self, endpoint: Endpoint) -> None:
-        count = self._counts.get(endpoint, 0) - 1
-        if count > 0:
-            self._counts[endpoint] = count
+    def _taken_off(self, known: _AtEndpoint, connection: Connection) -> _Waiting:
+        waiting = known.taken_off(connection)
+        for exchange in waiting:
+            del self._made_for[exchange]
+        return waiting
+
+    def _count_less(self, connection: Connection, known: _AtEndpoint) -> None:
+        known.count -= 1
+        if not known.count:
+            del self._endpoints[connection.endpoint]
+        if known.is_shared:
+            self.shared -= 1
         else:
-            # Endpoints come and go with every rollout; what is kept of them must go too.
-            self._counts.pop(endpoint, None)
+            self.sockets -= 1
 
     def release(self, connection: UpstreamConnection) -> None:
         """Keep a connection that finished its exchange cleanly."""
         if self._closed:
             connection.close()
             return
-        idle = self._idle.setdefault(connection.endpoint, [])
+        idle = self._endpoints[connection.endpoint].idle
         if len(idle) >= MAX_UPSTREAM_IDLE:
             # Not the oldest, which shows how long upstream keeps one, and not the one just used.
             idle.pop(1).close()
-        connection.idle_since = self.deadlines.now
-        connection.deadline = self.deadlines.now + UPSTREAM_IDLE_SECONDS
+        connection.idle_since = now = self.deadlines.now
+        connection.deadline = now + UPSTREAM_IDLE_SECONDS
         idle.append(connection)
 
     def was_stale(self, endpoint: Endpoint) -> None:
         """A kept connection to *endpoint* ended under a request: for a while, trust none of them with a POST."""
         now = self.deadlines.now
-        if len(self._distrusted) >= MAX_DISTRUSTED:
-            self._distrusted = {each: until for each, until in self._distrusted.items() if until > now}
-        self._distrusted[endpoint] = now + DISTRUST_SECONDS
+        if len(self.distrusted) >= MAX_DISTRUSTED:
+            self.distrusted = {each: until for each, until in self.distrusted.items() if until > now}
+        self.distrusted[endpoint] = now + DISTRUST_SECONDS
 
-    def discard(self, connection: UpstreamConnection) -> None:
-        """Offer an idle connection no more."""
-        idle = self._idle.get(connection.endpoint)
-        if idle is not None and connection in idle:
-            idle.remove(connection)
-            if not idle:
-                del self._idle[connection.endpoint]
+    def discard(self, connection: Connection) -> None:
+        """Give nobody another exchange on *connection*."""
+        known = self._endpoints.get(connection.endpoint)
+        if known is None:
+            return
+        if isinstance(connection, UpstreamSession):
+            if connection in known.sessions:
+                known.sessions.remove(connection)
+        elif connection in known.idle:
+            known.idle.remove(connection)
 
-    def lost(self, connection: UpstreamConnection) -> None:
+    def lost(self, connection: Connection) -> None:
         """A connection is gone."""
+        if connection not in self.connections:
+            self._unreachable(connection, "connection lost")
+            return
         self.discard(connection)
-        if not self._idle.get(connection.endpoint):
-            # It may be empty for long: ``acquire`` takes the last one out and leaves the list for the next.
-            self._idle.pop(connection.endpoint, None)
-        self._connections.discard(connection)
-        self._count_less(connection.endpoint)
+        self.connections.remove(connection)
+        self._count_less(connection, self._endpoints[connection.endpoint])
         self._metrics.upstream_closed()
+        if isinstance(connection, UpstreamSession):
+            self._metrics.http2.upstream.open -= 1
+
+    def failed(self, session: UpstreamSession) -> None:
+        """A shared connection ends for what the endpoint did."""
+        self.discard(session)
+        self._metrics.http2.upstream.failed += 1
+
+    def learned(self, endpoint: Endpoint, most_streams: int) -> None:
+        """An endpoint says how many streams it takes at once, which holds for its next connections until they say so themselves."""
+        known = self._endpoints.get(endpoint)
+        if known is not None:
+            # Of one that takes none for now, a new connection may still be asked.
+            known.most_streams = max(1, most_streams)
+
+    def count_stream(self) -> None:
+        """A request is sent as a stream."""
+        self._metrics.http2.upstream.streams += 1
 
     def close(self) -> None:
-        """Close what is idle now, and everything else as soon as its exchange is over."""
+        """Close what is idle now, and everything else as soon as its exchanges are over."""
         self._closed = True
-        self.shared.close()
-        idle, self._idle = self._idle, {}
-        for connections in idle.values():
-            for connection in connections:
+        for known in list(self._endpoints.values()):
+            idle, known.idle = known.idle, []
+            for connection in idle:
                 connection.close()
+            for session in list(known.sessions):
+                session.close_idle()

@@ -229,5 +229,5 @@ class IdleTests(ProxyCase):
                 down.say(GET)
                 self.upstream().say(b"HTTP/1.1")
             self.upstream().reset()
-            self.assertNotIn(ONE, self.stage.pool._idle)
+            self.assertNotIn(ONE, self.stage.pool.endpoints)
         self.assert_upstreams(2)

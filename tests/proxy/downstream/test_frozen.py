@@ -29,7 +29,7 @@ class FrozenTests(ProxyCase):
     @property
     def busy(self) -> list[Peer]:
         """The connections on which an answer is awaited."""
-        return [each for each in self.connector.peers if each.protocol._exchange is not None]  # type: ignore[attr-defined]
+        return [each for each in self.connector.peers if each.protocol.exchange is not None]  # type: ignore[attr-defined]
 
     def ask(self, request: bytes = POST) -> tuple[Peer, Peer]:
         """Send a request; return its client and its connection to an endpoint."""

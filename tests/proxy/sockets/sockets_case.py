@@ -182,7 +182,7 @@ class SocketsCase(TestCase):
     def queued(self) -> int:
         """How many bytes the proxy's transports hold at this moment, both directions, all connections."""
         transports = [channel.transport for channel in self.channels]
-        transports += [connection.transport for connection in self.pool._connections]
+        transports += [connection.transport for connection in self.pool.connections]
         return sum(map(queued_in, transports))
 
 

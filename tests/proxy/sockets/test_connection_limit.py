@@ -148,7 +148,7 @@ class PipeTests(SocketsCase):
         for _ in range(3):
             self.deadlines.tick()
         self.assertEqual(channel._progress._unsent, 0)
-        (connection,) = self.pool._connections
+        (connection,) = self.pool.connections
         connection.deadline = 0.0
         self.deadlines.tick()
         await self.until(lambda: client.lost and not self.channels)

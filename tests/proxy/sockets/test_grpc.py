@@ -16,6 +16,7 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.grpc_upstreams import PATIENCE, GrpcClient, GrpcUpstream, in_thread
@@ -156,8 +157,9 @@ class GrpcTests(GrpcCase):
             return received
 
         self.assertEqual(await self.do(work), MEBIBYTE)
-        known = self.pool.shared._endpoints[self.endpoint(self.service)]
-        await self.until(lambda: not any(session.streams for session in known.sessions))
+        sessions = [each for each in self.pool.connections if isinstance(each, UpstreamSession)]
+        self.assertTrue(sessions)
+        await self.until(lambda: not any(session.streams for session in sessions))
 
     async def test_stopped(self) -> None:
         """A server that stops in good order costs no call: what it did not begin goes to another one."""

@@ -10,6 +10,7 @@ from twisted.internet.error import ConnectionDone
 
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.limits import KEPT_SECONDS, MAX_UPSTREAM_IDLE
+from ingress.proxy.upstream.connection import UpstreamConnection
 from tests.fakes.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
@@ -129,7 +130,8 @@ class LossTests(SocketsCase):
                 client.get()
             for client in clients:
                 await self.whole(client, 1)
-            for connection in self.pool._connections:
+            for connection in self.pool.connections:
+                assert isinstance(connection, UpstreamConnection)
                 # As if the first ones had been idle for so long.
                 connection.idle_since -= KEPT_SECONDS if count == 2 else 0
         client.post(b"again")

@@ -18,6 +18,7 @@ from zope.interface import implementer
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.limits import AskedTimeouts
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue
 from tests.fakes.http2_frames import (
@@ -63,10 +64,11 @@ class UpstreamCase(LeftoversCase):
 
     def end_idle(self) -> None:
         """Have connections that are kept be over, as after a while."""
-        for connection in list(self.pool._connections):
-            connection.expire()
-        for session in [each for each in self.deadlines._watched if type(each).__name__ == "UpstreamSession"]:
-            session.abort()
+        for connection in list(self.pool.connections):
+            if isinstance(connection, UpstreamSession):
+                connection.abort()
+            else:
+                connection.expire()
 
 
 class Http1Tests(UpstreamCase):
@@ -266,7 +268,7 @@ class Http2Tests(UpstreamCase):
                 backend.say(ANSWER)
                 await self.until(lambda: client.has(b"ok"))  # noqa: B023 - it is awaited here
                 end(backend)
-                await self.until(lambda: not self.pool.shared.count)
+                await self.until(lambda: not self.pool.shared)
                 client.close()
                 backend.close()
 
@@ -306,7 +308,7 @@ class Http2Tests(UpstreamCase):
                     end(backend)
                     await self.turns(3)
                     client.close()
-                    await self.until(lambda: not self.channels and not self.pool.shared.count)
+                    await self.until(lambda: not self.channels and not self.pool.shared)
 
         await self.nothing_is_left(play)
 
@@ -322,7 +324,7 @@ class Http2Tests(UpstreamCase):
                 backend.close()
                 await self.until(lambda: client.has(b" 502 "))  # noqa: B023
                 client.close()
-                await self.until(lambda: not self.channels and not self.pool.shared.count)
+                await self.until(lambda: not self.channels and not self.pool.shared)
 
         await self.nothing_is_left(play)
 
@@ -344,7 +346,7 @@ class Http2Tests(UpstreamCase):
                 self.end_idle()
                 await self.until(backend.ended)
                 backend.close()
-                await self.until(lambda: not self.pool.shared.count)
+                await self.until(lambda: not self.pool.shared)
 
         await self.nothing_is_left(play)
 
@@ -487,7 +489,7 @@ class Http2OverTlsTests(TlsTests):
                     await self.until(lambda: client.has(b" 200 " if answer else b" 502 "))  # noqa: B023
                     client.close()
                     backend.close()
-                    await self.until(lambda: not self.pool.shared.count)
+                    await self.until(lambda: not self.pool.shared)
 
         await self.nothing_is_left(play)
 

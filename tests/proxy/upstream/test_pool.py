@@ -76,7 +76,7 @@ class PoolTests(ProxyCase):
         gone.reset()
         self.connector.refuse("connection refused")
         self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 0 idle, 0 connecting>")
-        self.assertEqual((self.stage.pool._unclaimed, self.stage.pool._made_for), ({}, {}))
+        self.assertEqual(list(self.stage.pool.endpoints), [])
 
     def test_repr(self) -> None:
         """The pool shows how many connections it has, and what they do."""
@@ -142,4 +142,4 @@ class TrustTests(ProxyCase):
             self.stage.pool.was_stale(Endpoint("10.9.0.1", number))
             if number % 1000 == 0:
                 self.reactor.pass_time(62)
-        self.assertLessEqual(len(self.stage.pool._distrusted), 2 * MAX_DISTRUSTED)
+        self.assertLessEqual(len(self.stage.pool.distrusted), 2 * MAX_DISTRUSTED)

@@ -53,7 +53,7 @@ class BalancedCase(ProxyCase):
             for peer in self.connector.peers:
                 # The connection that is asked again has had its answer.
                 if down.protocol._exchange is not None and peer.received:  # type: ignore[attr-defined]
-                    exchange = peer.protocol._exchange  # type: ignore[attr-defined]
+                    exchange = peer.protocol.exchange  # type: ignore[attr-defined]
                     if exchange is down.protocol._exchange:  # type: ignore[attr-defined]
                         peer.take()
                         peer.say(OK)
@@ -111,7 +111,7 @@ class AlgorithmTests(BalancedCase):
         rotation = self.stage.resource._rotation_asked_for(
             BACKEND, LEAST, self.stage.resource._new_rotation(BACKEND)
         )
-        running = rotation._balancer._running  # type: ignore[attr-defined]
+        running = rotation._balancer.running  # type: ignore[attr-defined]
         down = self.stage.open()
         down.say(GET)
         self.assertEqual(sum(running.values()), 1)

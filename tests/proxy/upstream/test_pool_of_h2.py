@@ -1,4 +1,4 @@
-"""Tests for ``ingress.proxy.upstream.h2_connections``: which connection an exchange gets a stream of."""
+"""Tests for ``ingress.proxy.upstream.pool`` with HTTP/2: which connection an exchange gets a stream of."""
 
 from __future__ import annotations
 
@@ -197,8 +197,8 @@ class LimitTests(Http2UpstreamCase):
         """Of an endpoint whose connections are gone nothing is kept."""
         self.stage.open().say(GET)
         self.upstream().reset()
-        self.assertEqual(repr(self.stage.pool.shared), "<SharedConnections: 0 to 0 endpoints>")
-        self.assertEqual(self.stage.pool.shared._endpoints, {})
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 0 idle, 0 connecting>")
+        self.assertEqual(list(self.stage.pool.endpoints), [])
 
 
 class CloseTests(Http2UpstreamCase):

@@ -1,0 +1,55 @@
+"""What connections ask of the pool that keeps them."""
+
+from collections.abc import MutableMapping
+from typing import Protocol, TypeVar
+
+from ingress.model.backends import Endpoint
+from ingress.model.limits import Timeouts
+from ingress.proxy.contract.deadlines import Deadlines
+from ingress.routing.health import Liveness
+
+C = TypeVar("C", contravariant=True)
+
+
+class Keeper(Protocol[C]):
+    """Keeps connections, each a *C*, and is told what becomes of them."""
+
+    deadlines: Deadlines
+    timeouts: Timeouts
+    """Those that hold where a route asks for nothing else."""
+
+    @property
+    def livenesses(self) -> MutableMapping[Endpoint, Liveness]:
+        """What is known of endpoints, for as long as anybody knows them."""
+
+    def connected(self, connection: C, /) -> None:
+        """Take note that *connection* is made."""
+
+    def discard(self, connection: C, /) -> None:
+        """Offer it to nobody, or to nobody else."""
+
+    def lost(self, connection: C, /) -> None:
+        """Take note that it is gone; called once."""
+
+
+class IdleKeeper(Keeper[C], Protocol):
+    """Keeps those that are idle between exchanges."""
+
+    def release(self, connection: C, /) -> None:
+        """Take it back: its answer is whole."""
+
+    def was_stale(self, endpoint: Endpoint, /) -> None:
+        """Take note that a kept connection to *endpoint* ended under a request."""
+
+
+class SessionKeeper(Keeper[C], Protocol):
+    """Keeps those that are shared by exchanges."""
+
+    def failed(self, connection: C, /) -> None:
+        """Take note that *connection* ends for what its endpoint did."""
+
+    def learned(self, endpoint: Endpoint, most_streams: int, /) -> None:
+        """Take note of how many streams *endpoint* takes at once on a connection."""
+
+    def count_stream(self) -> None:
+        """Take note that a request is sent."""
