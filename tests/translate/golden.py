@@ -304,7 +304,7 @@ def _check(check: ClientCheck) -> str:
     if asked.crl_pem:
         text += ", with revocation lists"
     if check.names is not None:
-        text += f", of {len(check.names.patterns)} names"
+        text += f", named {check.names.expression.text}" if check.names.expression else ", of no name"
     if check.error_page:
         text += f", else to {check.error_page.decode()}"
     return text + _challenges(check)
