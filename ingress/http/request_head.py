@@ -10,6 +10,7 @@ lines, one for whole heads; a hit is by construction bytes validated before.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from ingress.http.grammar import (
     DROP,
@@ -100,6 +101,7 @@ _SORTS = {
 }
 
 # Naming these in Connection must not take them away: they are not ours to lose.
+_NONE_FORWARDED: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
 
 
@@ -131,7 +133,7 @@ class RequestHead:
     keep_alive = True
     expect_continue = False
     upgrade = b""
-    forwarded: Mapping[bytes, bytes] = MappingProxyType({})
+    forwarded: Mapping[bytes, bytes] = _NONE_FORWARDED
     request_id = b""
     accepts_trailers = False
     connect_protocol = b""

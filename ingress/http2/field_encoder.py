@@ -105,7 +105,7 @@ class _Lines(dict[bytes, bytes]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._names: dict[bytes, _Name] = {}
+        self.names: dict[bytes, _Name] = {}
         """By the name as it was written."""
         self._seen = Sightings(MEMO_ENTRIES)
 
@@ -113,7 +113,7 @@ class _Lines(dict[bytes, bytes]):
         """Encode a line; its name may begin with a colon."""
         colon = line.index(b":", 1)
         name = line[:colon]
-        known = self._names.get(name) or self._new_name(name)
+        known = self.names.get(name) or self._new_name(name)
         value = line[colon + 1 :].strip(b" \t")
         if known.is_secret or len(line) > MEMO_LINE:
             return known.encode(value, is_kept=False)
@@ -128,9 +128,9 @@ class _Lines(dict[bytes, bytes]):
     def _new_name(self, name: bytes) -> _Name:
         known = _Name(name.lower())
         if len(name) <= MEMO_NAME:
-            if len(self._names) >= MEMO_NAMES:
-                self._names.clear()
-            self._names[name] = known
+            if len(self.names) >= MEMO_NAMES:
+                self.names.clear()
+            self.names[name] = known
         return known
 
 

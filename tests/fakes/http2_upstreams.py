@@ -39,7 +39,8 @@ class Http2Request:
         self.has_ended = False
         self.reset_by: int | None = None
         """The code by which the proxy reset it."""
-        self._left = 0
+        self.left = 0
+        """Bytes of the answer that could not be sent yet."""
         self._sent = 0
         self._trailers: Headers | None = None
 
@@ -56,23 +57,23 @@ class Http2Request:
     def stream_out(self, size: int, trailers: Headers | None = None) -> None:
         """Send *size* bytes of the test body, as the windows allow."""
         self.wire.h2.send_headers(self.stream, [(":status", "200")])
-        self._left, self._trailers = size, trailers
+        self.left, self._trailers = size, trailers
         self.go_on()
 
     def go_on(self) -> None:
         """Send what the windows allow now."""
         h2 = self.wire.h2
-        while self._left:
+        while self.left:
             size = min(
-                self._left, h2.local_flow_control_window(self.stream), h2.max_outbound_frame_size, PIECE
+                self.left, h2.local_flow_control_window(self.stream), h2.max_outbound_frame_size, PIECE
             )
             if size <= 0:
                 break
-            self._left -= size
-            ended = not self._left and self._trailers is None
+            self.left -= size
+            ended = not self.left and self._trailers is None
             h2.send_data(self.stream, piece_at(self._sent, size), end_stream=ended)
             self._sent += size
-            if not self._left and self._trailers is not None:
+            if not self.left and self._trailers is not None:
                 h2.send_headers(self.stream, self._trailers, end_stream=True)
         self.wire.flush()
 
@@ -147,7 +148,7 @@ class Http2Wire(Protocol):
             self.requests[event.stream_id].reset_by = int(event.error_code)
         elif isinstance(event, h2.events.WindowUpdated | h2.events.RemoteSettingsChanged):
             for request in self.requests.values():
-                if request._left and request.reset_by is None:
+                if request.left and request.reset_by is None:
                     request.go_on()
 
 

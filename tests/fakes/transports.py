@@ -76,6 +76,10 @@ class Peer:
                 self._incoming.append(piece)
                 self._reactor.settle()
 
+    def post(self, *pieces: bytes) -> None:
+        """Have *pieces* come, each by itself, once the reactor has its next turn."""
+        self._incoming.extend(pieces)
+
     def finish(self) -> None:
         """End the peer's side of the connection (FIN); it can still receive."""
         self._finished = True
@@ -279,6 +283,11 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
 
     def getWriters(self) -> list[Any]:
         return list(self._writers)
+
+    @property
+    def peers(self) -> list[Peer]:
+        """The far ends of all connections that there ever were, in their order."""
+        return list(self._epoll.peers.values())
 
     def connect(
         self,

@@ -40,7 +40,7 @@ from tests.fakes.http2_frames import (
 )
 from tests.fakes.transports import Peer
 from tests.fuzz.streams import nothing_logged
-from tests.http2.playing import Http2Stage
+from tests.proxy.h2_playing import Http2Stage
 
 USUAL = 65_535
 ACTS = 60

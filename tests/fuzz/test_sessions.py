@@ -12,7 +12,7 @@ from tests.corpus.judge import WrongError
 from tests.fakes.http2_frames import PREFACE, block, headers, request_fields, settings
 from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play
-from tests.http2.playing import Http2Stage
+from tests.proxy.h2_playing import Http2Stage
 
 COUNT = 250
 

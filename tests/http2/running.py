@@ -19,7 +19,7 @@ import yaml
 from attrs import frozen
 
 from tests.fakes.processes import ROOT, TWISTD, free_port
-from tests.http2.playing import BODY, LARGE
+from tests.proxy.h2_playing import BODY, LARGE
 
 READY_SECONDS = 60.0
 

@@ -171,8 +171,8 @@ class MemoryTests(SynchronousTestCase):
             for _ in range(3):
                 line = b"x-%d: %d" % (number, number)
                 self.assertEqual(decoded(encode_lines(line + b"\r\n")), [tuple(line.split(b": "))])
-                self.assertLessEqual(max(len(self.lines), len(self.blocks), len(self.lines._names)), 8)
-        self.assertGreater(min(len(self.lines), len(self.blocks), len(self.lines._names)), 0)
+                self.assertLessEqual(max(len(self.lines), len(self.blocks), len(self.lines.names)), 8)
+        self.assertGreater(min(len(self.lines), len(self.blocks), len(self.lines.names)), 0)
 
     def test_seen_once(self) -> None:
         """What came once is not remembered."""
@@ -201,4 +201,4 @@ class MemoryTests(SynchronousTestCase):
         """A very long name is encoded, and not remembered."""
         name = b"x" * 70
         self.assertEqual(decoded(encode_field(name, b"v")), [(name, b"v")])
-        self.assertEqual(self.lines._names, {})
+        self.assertEqual(self.lines.names, {})

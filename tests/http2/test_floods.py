@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.server import MAX_STREAMS
 from tests.fakes.http2_frames import GOAWAY
 from tests.http2.floods import FLOODS, MADE_YOU_RESET, Flood
-from tests.http2.playing import Http2Stage
+from tests.proxy.h2_playing import Http2Stage
 
 AT_ONCE = 16
 """Pieces that come in one packet."""

@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from tests.fakes.http2_frames import PROTOCOL_ERROR, RST_STREAM, block, data, headers
 from tests.http.strict import StrictError, read_request
-from tests.http2.playing import Http2Stage
 from tests.http2.test_downgrade import CASES
+from tests.proxy.h2_playing import Http2Stage
 from tests.proxy.playing import ONE
 
 BODIES = ((b"",), (b"hello",), (b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: shop.test\r\n\r\n",))

@@ -12,7 +12,7 @@ time of day.
 from collections.abc import Callable
 from email.utils import formatdate
 from time import time
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
@@ -20,7 +20,7 @@ from twisted.logger import Logger
 
 from ingress.proxy.contract.run_queue import RunQueue
 
-NEVER = float("inf")
+NEVER: Final = float("inf")
 
 
 class Expiring(Protocol):
@@ -47,7 +47,8 @@ class Deadlines:
     def __init__(self, clock: IReactorTime, wall_clock: Callable[[], float] = time) -> None:
         self._clock = clock
         self._wall_clock = wall_clock
-        self._watched: set[Expiring] = set()
+        self.watched: set[Expiring] = set()
+        """Whose deadlines are looked after."""
         self._loop = LoopingCall(self.tick)
         self._loop.clock = clock
         self.now = clock.seconds()
@@ -71,11 +72,11 @@ class Deadlines:
 
     def watch(self, watched: Expiring) -> None:
         """Look after the deadline of *watched* until ``forget``."""
-        self._watched.add(watched)
+        self.watched.add(watched)
 
     def forget(self, watched: Expiring) -> None:
         """Stop looking after *watched*."""
-        self._watched.discard(watched)
+        self.watched.discard(watched)
 
     def exact_seconds(self) -> float:
         """Return the clock's time now, where a tick is too long."""
@@ -90,7 +91,7 @@ class Deadlines:
         self.now = now = self._clock.seconds()
         self.date = formatdate(self._wall_clock(), usegmt=True).encode()
         due = now + self.interval_seconds / 2
-        for watched in [each for each in self._watched if each.deadline <= due]:
+        for watched in [each for each in self.watched if each.deadline <= due]:
             try:
                 # The end of one may have been news for another, and given it more time.
                 if watched.deadline <= due:

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from tests.http2.conformance.judge import judge
 from tests.http2.conformance.rows import Row
 from tests.http2.conformance.table import ACCEPTED, MORE, REFUSED, ROWS, UNDECODABLE
-from tests.http2.playing import Http2Stage
+from tests.proxy.h2_playing import Http2Stage
 
 
 class TableTests(SynchronousTestCase):

@@ -11,7 +11,8 @@ from tests.fakes.http2_frames import DATA, END_STREAM, HEADERS, RST_STREAM, data
 from tests.fakes.transports import Peer
 from tests.http.strict import StrictError, read_answer, read_request
 from tests.proxy.contract.turns import CountingQueue
-from tests.proxy.http2_case import HEAD, Http2UpstreamCase
+from tests.proxy.h2_playing import peer_of
+from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase
 from tests.proxy.playing import GET, ProxyCase
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -48,7 +49,7 @@ def wait_and_reset(case: ProxyCase, peer: Peer, octets: bytes) -> None:
 
 def wait_and_finish(case: ProxyCase, peer: Peer, octets: bytes) -> None:
     """Say *octets*, and end the connection behind them, while they wait."""
-    peer._incoming.append(octets)
+    peer.post(octets)
     peer.finish()
 
 
@@ -128,7 +129,7 @@ class DownstreamHttp2CutTests(CutCase):
             for frames in cuts(FRAMES, 10 * 1024):
                 client = self.client()
                 client.send(client.request(1, method=b"POST", ended=False))
-                end(self, client.wire.peer, frames)  # type: ignore[attr-defined]
+                end(self, peer_of(client), frames)
                 self.assert_no_request()
         self.assert_nothing_under_way()
 

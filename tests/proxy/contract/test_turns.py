@@ -50,7 +50,7 @@ class PipelineTests(ProxyCase):
         """Another client is served between two turns."""
         queue = self.requests_in_turns()
         modest = self.stage.open()
-        queue.between = lambda: modest._incoming.append(NOWHERE) if queue.turns == [65] else None
+        queue.between = lambda: modest.post(NOWHERE) if queue.turns == [65] else None
         greedy = self.stage.open()
         greedy.say(NOWHERE * 500)
         self.assertEqual(modest.received.count(b"HTTP/1.1 404 "), 0)
@@ -61,7 +61,7 @@ class PipelineTests(ProxyCase):
         """A client that ends its side behind them is answered in full, and then its connection ends."""
         queue = self.requests_in_turns()
         down = self.stage.open()
-        down._incoming.append(NOWHERE * 500)
+        down.post(NOWHERE * 500)
         down.finish()
         self.assertEqual(down.received.count(b"HTTP/1.1 404 "), 500)
         self.assertTrue(down.saw_end)
@@ -108,7 +108,7 @@ class PipelineTests(ProxyCase):
             held.append(len(channel._buffer))  # type: ignore[attr-defined]
 
         queue.between = look
-        down._incoming.extend([NOWHERE * 100] * 10)
+        down.post(*[NOWHERE * 100] * 10)
         down.say(NOWHERE)
         self.assertEqual(len(self.metrics.ended), 1000)
         self.assertLessEqual(max(held), MAX_AHEAD + 100 * len(NOWHERE))
@@ -154,7 +154,7 @@ class UploadTests(BodyCase):
         self.stage.site.context.limits = Limits(allow_half_close=True)
         for last, status in ((b"0\r\n\r\n", 200), (b"", 400)):
             down = self.stage.open()
-            down._incoming.append(POST + CHUNKS + last)
+            down.post(POST + CHUNKS + last)
             down.finish()
             if last:
                 self.upstream().say(OK)
@@ -172,7 +172,7 @@ class UploadTests(BodyCase):
         """An answer that comes before the body is read is sent, and the rest of the body is dropped."""
         queue = CountingQueue(self.stage, self.taken)
         down = self.stage.open()
-        queue.between = lambda: self.upstream()._incoming.append(OK) if len(queue.turns) == 2 else None
+        queue.between = lambda: self.upstream().post(OK) if len(queue.turns) == 2 else None
         down.say(POST + CHUNKS)
         self.assert_status(down.received, 200)
         down.say(CHUNKS)
@@ -247,7 +247,7 @@ class AnswerTests(BodyCase):
 
     def test_end(self) -> None:
         """An endpoint that ends the connection behind its answer has told it whole."""
-        self.upstream()._incoming.append(CHUNKED + CHUNKS + b"0\r\n\r\n")
+        self.upstream().post(CHUNKED + CHUNKS + b"0\r\n\r\n")
         self.upstream().finish()
         self.assertEqual(self.body(), TEXT)
         self.assert_ended(200)

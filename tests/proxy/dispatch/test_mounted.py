@@ -7,7 +7,7 @@ from twisted.web.util import Redirect
 
 from ingress.proxy.dispatch.mounted import MAX_COLLECTED
 from tests.fakes.http2_frames import reset
-from tests.proxy.http2_case import Http2UpstreamCase
+from tests.proxy.h2_upstream_case import Http2UpstreamCase
 from tests.proxy.playing import GET, OK, ProxyCase, body_of
 
 

@@ -6,8 +6,8 @@ from ingress.model.backends import Endpoint
 from ingress.model.limits import AskedTimeouts
 from tests.fakes.http2_frames import HEADERS, headers
 from tests.fakes.transports import Peer
-from tests.proxy import http2_case
-from tests.proxy.http2_case import HEAD, Http2UpstreamCase
+from tests.proxy import h2_upstream_case
+from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 2\r\n\r\nhi"
@@ -152,7 +152,9 @@ class FrozenHttp2Tests(Http2UpstreamCase):
 
     def test_ejected(self) -> None:
         """Streams that wait in vain count as requests do; what comes for any of them counts as well."""
-        self.stage.publish((http2_case.ONE, http2_case.TWO), timeouts=AskedTimeouts(read_seconds=10.0))
+        self.stage.publish(
+            (h2_upstream_case.ONE, h2_upstream_case.TWO), timeouts=AskedTimeouts(read_seconds=10.0)
+        )
         for _ in range(8):
             self.stage.open().say(POST)
         answering = self.server(1)

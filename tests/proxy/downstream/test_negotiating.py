@@ -57,7 +57,7 @@ class PriorKnowledgeCase(ProxyCase):
 
     def watched(self) -> list[object]:
         """The channels whose deadlines are looked after."""
-        return [each for each in self.stage.deadlines._watched if isinstance(each, DownstreamChannel)]
+        return [each for each in self.stage.deadlines.watched if isinstance(each, DownstreamChannel)]
 
 
 class PriorKnowledgeTests(PriorKnowledgeCase):

@@ -97,7 +97,7 @@ class InTheClearTests(Http2UpstreamsCase):
         self.assertEqual(quick.answers[0].digest, digest_of(16 * MEGABYTE))
         self.assertLess(self.queued(), MEGABYTE)
         request = self.h2.wires[0].requests[1]
-        self.assertGreater(request._left, 0)
+        self.assertGreater(request.left, 0)
         slow.transport.resumeProducing()
         await self.whole(slow)
         self.assertEqual(slow.answers[0].digest, digest_of(16 * MEGABYTE))

@@ -107,7 +107,7 @@ class HandshakeTests(NegotiatingCase):
         wire = await self.shake(b"h2")
         await self.received(PREFACE)
         self.assertEqual(self.channels, [self.session])
-        self.assertFalse([each for each in self.deadlines._watched if isinstance(each, DownstreamChannel)])
+        self.assertFalse([each for each in self.deadlines.watched if isinstance(each, DownstreamChannel)])
         self.assert_counted(1, 2)
         wire.leave()
         await self.ended(wire)

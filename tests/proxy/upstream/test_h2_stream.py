@@ -15,7 +15,7 @@ from tests.fakes.http2_frames import (
     reset,
     window_update,
 )
-from tests.proxy.http2_case import BEGUN, CALL, HEAD, POST, Http2UpstreamCase, codes
+from tests.proxy.h2_upstream_case import BEGUN, CALL, HEAD, POST, Http2UpstreamCase, codes
 from tests.proxy.playing import GET, body_of, fields_of
 
 

@@ -15,7 +15,7 @@ from tests.fakes.http2_frames import (
     reset,
     settings,
 )
-from tests.proxy.http2_case import ONE, POST, TWO, Http2UpstreamCase
+from tests.proxy.h2_upstream_case import ONE, POST, TWO, Http2UpstreamCase
 from tests.proxy.playing import GET, body_of
 
 

@@ -22,7 +22,7 @@ from tests.fakes.http2_frames import (
     window_update,
 )
 from tests.fakes.http2_server import answer
-from tests.proxy.http2_case import CALL, HEAD, ONE, POST, Http2UpstreamCase, codes
+from tests.proxy.h2_upstream_case import CALL, HEAD, ONE, POST, Http2UpstreamCase, codes
 from tests.proxy.playing import GET
 
 

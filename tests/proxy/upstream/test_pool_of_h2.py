@@ -7,7 +7,7 @@ from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.pool import UpstreamPool
 from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
 from tests.fakes.transports import Peer
-from tests.proxy.http2_case import ONE, TWO, Http2UpstreamCase
+from tests.proxy.h2_upstream_case import ONE, TWO, Http2UpstreamCase
 from tests.proxy.playing import GET
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 2\r\n\r\nhi"
@@ -142,7 +142,7 @@ class SharingTests(Http2UpstreamCase):
         (down,) = self.ask(1)
         self.server().answer(1)
         down.take()
-        self.upstream()._incoming.append(goaway(1))
+        self.upstream().post(goaway(1))
         down.say(POST)
         self.assert_upstreams(2)
         self.server().answer(1)

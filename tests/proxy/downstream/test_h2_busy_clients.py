@@ -16,7 +16,7 @@ from tests.fakes.http2_frames import (
     window_update,
 )
 from tests.http.strict import Message
-from tests.http2.playing import BODY, LARGE, SessionCase
+from tests.proxy.h2_playing import BODY, LARGE, SessionCase
 
 CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 MESSAGE = b"\0\0\0\0\1x"

@@ -15,8 +15,8 @@ from tests.fakes.http2_frames import (
     request_fields,
     reset,
 )
-from tests.http2.playing import BODY, Http2Stage, SessionCase
 from tests.proxy.contract.turns import CountingQueue
+from tests.proxy.h2_playing import BODY, Http2Stage, SessionCase, peer_of
 
 REQUESTS_AT_ONCE = TURN_WORK // REQUEST_WORK
 MANY = 40 * REQUESTS_AT_ONCE
@@ -37,7 +37,7 @@ class TurnTests(SessionCase):
         """Whoever asks for much at once is answered in full, and another one does not wait until then."""
         greedy, modest = self.stage.client(), self.stage.client()
         said = modest.request(1, method=b"TRACE", authority=b"none.test")
-        modest.wire.peer._incoming.append(said)  # type: ignore[attr-defined]
+        peer_of(modest).post(said)
         streams = range(1, 2 * MANY, 2)
         greedy.send(*[greedy.request(each, method=b"HEAD", authority=b"none.test") for each in streams])
         greedy.look()
@@ -67,7 +67,7 @@ class TurnTests(SessionCase):
     def test_leaves(self) -> None:
         """A client that leaves while it has something left to say takes everything with it."""
         client = self.stage.client()
-        client.wire.peer._incoming.append(  # type: ignore[attr-defined]
+        peer_of(client).post(
             b"".join(client.request(each, path=b"/silent") + reset(each) for each in range(1, 601, 2))
         )
         client.wire.close()
@@ -108,12 +108,12 @@ class TurnTests(SessionCase):
         queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
         much = b"".join(self.fields(stream) for stream in range(1, 9, 2))
         for client in clients:
-            client.wire.peer._incoming.append(much)  # type: ignore[attr-defined]
+            peer_of(client).post(much)
         self.stage.reactor.settle()
         self.assertEqual(len(self.stage.metrics.ended), 20 * 4)
         self.assertLessEqual(max(queue.turns), 3)
         for client in clients:
-            client.wire.peer._incoming.append(client.request(9))  # type: ignore[attr-defined]
+            peer_of(client).post(client.request(9))
         self.stage.reactor.settle()
         self.assertFalse(any(session.turns.is_heavy for session in self.stage.sessions))
 

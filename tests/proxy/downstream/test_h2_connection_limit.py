@@ -2,7 +2,7 @@
 
 from ingress.proxy.transport.connection_limit import ConnectionLimit
 from tests.fakes.http2_frames import REFUSED_STREAM, RST_STREAM
-from tests.http2.playing import SessionCase
+from tests.proxy.h2_playing import SessionCase
 
 MOST = 8
 """Connections of clients; so there may be 16 sockets, of which the last two are for who has nothing."""

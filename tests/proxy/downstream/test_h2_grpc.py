@@ -3,7 +3,7 @@
 from ingress.http2.field_decoder import DEFAULT_MOST_BYTES
 from ingress.http2.frames import GOAWAY
 from tests.fakes.http2_frames import block, continuation, headers, request_fields
-from tests.http2.playing import MessageCase
+from tests.proxy.h2_playing import MessageCase
 
 CALL = (b"content-type", b"application/grpc+proto")
 TRAILERS = (b"te", b"trailers")

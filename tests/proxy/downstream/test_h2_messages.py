@@ -26,7 +26,7 @@ from tests.fakes.http2_frames import (
     settings,
     window_update,
 )
-from tests.http2.playing import BODY, MessageCase, usual_answer
+from tests.proxy.h2_playing import BODY, MessageCase, usual_answer
 from tests.proxy.playing import ONE, TWO
 
 FORWARDING = (b"x-request-id", b"x-real-ip", b"x-scheme")

@@ -25,7 +25,7 @@ from tests.fakes.http2_frames import (
     request_fields,
     settings,
 )
-from tests.http2.playing import SessionCase
+from tests.proxy.h2_playing import SessionCase, peer_of
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -84,9 +84,7 @@ class DrainTests(SessionCase):
         self.stage.site.connections.drain()
         client.look()
         [asked] = client.of(PING)
-        client.wire.peer._incoming.append(  # type: ignore[attr-defined]
-            client.request(1) + ping(asked.payload, ack=True)
-        )
+        peer_of(client).post(client.request(1) + ping(asked.payload, ack=True))
         # The tick comes first in a turn, and reading after it.
         self.stage.reactor.rightNow += 10
         self.stage.reactor.settle()
@@ -174,7 +172,7 @@ class ErrorTests(SessionCase):
             client = self.stage.client()
             client.send(*[client.request(stream, path=b"/silent") for stream in range(1, 21, 2)])
             client.send(client.request(21, ended=False, method=b"POST"), data(21, b"x"))
-            getattr(client.wire.peer, way)()  # type: ignore[attr-defined]
+            getattr(peer_of(client), way)()
             self.stage.reactor.settle()
             self.assertEqual(self.stage.open_upstreams, [])
             self.assert_nothing_left()

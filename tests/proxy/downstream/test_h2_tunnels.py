@@ -19,7 +19,7 @@ from tests.fakes.http2_frames import (
     reset,
 )
 from tests.http.strict import read_request
-from tests.http2.playing import MessageCase
+from tests.proxy.h2_playing import MessageCase
 
 
 class WebSocketTests(MessageCase):

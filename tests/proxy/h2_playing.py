@@ -41,6 +41,12 @@ def may_be_whole(octets: bytes) -> bool:
     return body.endswith(b"\r\n\r\n")
 
 
+def peer_of(client: Http2Client) -> Peer:
+    """Return the far end of the connection of *client*, which is one in memory."""
+    assert isinstance(client.wire, MemoryWire)
+    return client.wire.peer
+
+
 class Http2Stage(Stage):
     """A stage whose plain listener takes HTTP/2 by prior knowledge, with upstreams that answer."""
 

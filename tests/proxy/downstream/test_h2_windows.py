@@ -19,7 +19,7 @@ from tests.fakes.http2_frames import (
     settings,
     window_update,
 )
-from tests.http2.playing import LARGE, SessionCase
+from tests.proxy.h2_playing import LARGE, SessionCase
 
 USUAL = 65_535
 

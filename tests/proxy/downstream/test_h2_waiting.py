@@ -16,7 +16,7 @@ from tests.fakes.http2_frames import (
     settings,
     window_update,
 )
-from tests.http2.playing import LARGE, Http2Stage, SessionCase, usual_answer
+from tests.proxy.h2_playing import LARGE, Http2Stage, SessionCase, usual_answer
 
 USUAL = 65_535
 MOST_UNREAD = 256 * 1024
@@ -42,11 +42,7 @@ class UnreadTests(SessionCase):
         super().setUp()
         self.stage = Http2Stage(on_epoll=self.on_epoll)
         self.client = self.stage.client()
-        [self.peer] = [
-            peer
-            for peer in self.stage.reactor._epoll.peers.values()
-            if peer not in self.stage.connector.peers
-        ]
+        [self.peer] = [peer for peer in self.stage.reactor.peers if peer not in self.stage.connector.peers]
 
     def test_own_replies(self) -> None:
         """What waits is bounded, reading goes on when some is taken, and then everything is answered."""
