@@ -5,7 +5,7 @@ API server is asked, and leaves it alone for a while when it is in trouble; ``Cl
 one namespace.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from heapq import heappop, heappush
 from itertools import count
@@ -28,13 +28,15 @@ class Agenda(Generic[_K]):
         self._clock = clock
         # A plain dictionary is slow to give its first key when those before it were taken.
         self._now: OrderedDict[_K, None] = OrderedDict()
+        # Behind all these; that some of it is above, too, does no harm.
+        self._behind: deque[_K] = deque()
         self._later: list[tuple[float, int, _K]] = []
         self._until: dict[_K, float] = {}
         self._numbers = count()
 
     def __len__(self) -> int:
         """How many keys there are."""
-        return len(self._now) + len(self._until)
+        return len(self._now) + len(self._behind) + len(self._until)
 
     def __contains__(self, key: object) -> bool:
         return key in self._now or key in self._until
@@ -44,6 +46,14 @@ class Agenda(Generic[_K]):
         for key in keys:
             if key not in self._until:
                 self._now[key] = None
+
+    def add_all(self, keys: Iterable[_K]) -> None:
+        """Have all *keys* that there are looked at behind everything else; the last such call counts.
+
+        They are only kept, which for ten thousands of them takes no time.  So ``drop`` leaves
+        them, and whoever looks at one sees whether it is still there.
+        """
+        self._behind = deque(keys)
 
     def put_off(self, key: _K, until: float) -> None:
         """Look at *key* again then, and not before, whatever happens."""
@@ -69,16 +79,23 @@ class Agenda(Generic[_K]):
     def clear(self) -> None:
         """Look at nothing any more."""
         self._now, self._later, self._until = OrderedDict(), [], {}
+        self._behind = deque()
 
     def take(self) -> _K | None:
         """Return the next key to look at, which is forgotten; None when there is none now."""
         self._wake()
-        return self._now.popitem(last=False)[0] if self._now else None
+        if self._now:
+            return self._now.popitem(last=False)[0]
+        while self._behind:
+            key = self._behind.popleft()
+            if key not in self._until:
+                return key
+        return None
 
     def next_at(self) -> float | None:
         """Return when there is something to look at, None for never."""
         self._wake()
-        if self._now:
+        if self._now or self._behind:
             return self._clock()
         return self._later[0][0] if self._later else None
 

@@ -115,16 +115,18 @@ class Events:
         self._writer.look_later(news, self._steady() + SETTLE_SECONDS)
 
     def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
-        """Return those of *problems* that there is room for, without those that are the operator's."""
+        """Return those of *problems* that there is room for."""
         room = max(0, self._most_pending - self.pending)
         for _ in range(len(problems) - room):
             self._metrics.event("dropped")
-        return [problem for problem in islice(problems, room) if not problem.is_the_operators]
+        return list(islice(problems, room))
 
     # -- what the writer asks
 
     def write(self, problem: Problem) -> Write[_Content] | None:
-        """Return what tells of *problem*, or counts it; None when that was done."""
+        """Return what tells of *problem*, or counts it; None when that was done, or nobody is to be told."""
+        if problem not in self._problems():
+            return None
         # A kind is found by its name, too.
         object_id = (cast("Kind", problem.kind), ObjectKey(problem.namespace, problem.name))
         event = event_of(problem, self._metas().get(object_id, NO_META).uid)

@@ -59,7 +59,7 @@ class Part(Protocol[_K_contra, _C]):
     """What is to be written: the other half of a writer, which knows nothing of agendas and pauses."""
 
     def write(self, key: _K_contra) -> Write[_C] | None:
-        """Return what to write for *key*, None when it is as it should be."""
+        """Return what to write for *key*, None when it is as it should be, or not there any more."""
 
     def count(self, write: Write[_C], outcome: Outcome) -> None:
         """Count what became of a request that was sent, whether we still lead or not."""
@@ -147,7 +147,8 @@ class ReportWriter(Generic[_K, _C]):
     def lead(self, keys: Iterable[_K]) -> None:
         """Begin, with all *keys* that there are."""
         self.is_leading = True
-        self.look_at(keys)
+        self._agenda.add_all(keys)
+        self._schedule()
 
     def follow(self) -> None:
         """Cease, and forget everything: others may write from now on."""
@@ -165,9 +166,10 @@ class ReportWriter(Generic[_K, _C]):
         self._schedule()
 
     def look_at_all(self, keys: Iterable[_K]) -> None:
-        """Look at *keys* now, and at all that is put off, since the reason may be gone."""
+        """Look at all *keys* that there are, and at what is put off, since the reason may be gone."""
         self._agenda.recall()
-        self.look_at(keys)
+        self._agenda.add_all(keys)
+        self._schedule()
 
     def look_later(self, keys: Iterable[_K], at: float) -> None:
         """Look at *keys* then, and not before."""
@@ -181,7 +183,10 @@ class ReportWriter(Generic[_K, _C]):
             self._under_way[key].is_overtaken = True
 
     def drop(self, key: _K) -> None:
-        """Look at *key* no more, whatever becomes of the request that is under way."""
+        """Look at *key* no more, whatever becomes of the request that is under way.
+
+        What came with ``lead`` is looked at all the same, and the part finds that there is nothing to write.
+        """
         self._agenda.drop(key)
         self._closed.discard(key)
         if key in self._under_way:

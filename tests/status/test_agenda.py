@@ -32,6 +32,19 @@ class AgendaTests(SynchronousTestCase):
         self.assertEqual(self.taken(), ["a", "b", "c"])
         self.assertEqual((len(self.agenda), self.agenda.next_at()), (0, None))
 
+    def test_all(self) -> None:
+        """All that there is comes behind everything else, but for what is put off; each such call replaces the last."""
+        self.agenda.add_all("xyz")
+        self.agenda.add_all("abc")
+        self.agenda.put_off("b", 5)
+        self.agenda.add("d")
+        self.assertEqual((len(self.agenda), self.agenda.next_at()), (5, 0))
+        self.assertEqual(self.taken(), ["d", "a", "c"])
+        self.assertEqual(self.agenda.next_at(), 5)
+        self.agenda.add_all("a")
+        self.agenda.clear()
+        self.assertEqual((self.taken(), len(self.agenda)), ([], 0))
+
     def test_many(self) -> None:
         """Taking one of very many takes no longer than taking one of few."""
         self.agenda.add(str(number) for number in range(100_000))

@@ -65,8 +65,14 @@ class EventWriterTests(SynchronousTestCase):
 
     def come(self, *problems: Problem) -> None:
         """Let problems come, and stay."""
+        self.present += problems
         self.writer.problems_changed(problems, [])
         self.clock.advance(SETTLE_SECONDS)
+
+    def go(self, gone: Problem) -> None:
+        """Let a problem be solved."""
+        self.present.remove(gone)
+        self.writer.problems_changed([], [gone])
 
     def answer_all(self, outcome: KubernetesError | None = None) -> None:
         """Answer as long as something is asked, without time passing."""
@@ -110,7 +116,7 @@ class EventWriterTests(SynchronousTestCase):
 
     def again(self, name: str, seconds: float = 0.0) -> None:
         """Let a problem be solved and, after a while, come again."""
-        self.writer.problems_changed([], [problem(name)])
+        self.go(problem(name))
         self.clock.advance(seconds)
         self.come(problem(name))
         self.clock.advance(0)
@@ -224,10 +230,11 @@ class EventWriterTests(SynchronousTestCase):
     def test_solved_in_time(self) -> None:
         """A problem is told of when it has lasted for a moment; one that is solved before is not."""
         self.writer.lead()
-        self.writer.problems_changed([problem("a"), problem("b")], [])
+        self.present += [problem("a"), problem("b")]
+        self.writer.problems_changed(self.present, [])
         self.clock.advance(SETTLE_SECONDS - 0.1)
         self.assertEqual(self.told(), [])
-        self.writer.problems_changed([], [problem("b")])
+        self.go(problem("b"))
         self.clock.advance(0.1)
         self.answer_all()
         self.assertEqual(self.told(), ["a"])
@@ -246,7 +253,7 @@ class EventWriterTests(SynchronousTestCase):
         self.writer.lead()
         self.come(problem("a"))
         self.clock.advance(0)
-        self.writer.problems_changed([], [problem("a")])
+        self.go(problem("a"))
         self.questions.answer(UNREACHABLE)
         self.clock.advance(3600)
         self.assertEqual(self.told(), ["a"])
