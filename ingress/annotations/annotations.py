@@ -5,31 +5,35 @@ refused with a ``Problem`` that names object, annotation, value and reason, and 
 default stays in force, or what the family says where that would be less safe.  A name
 below our prefix that no family knows gets a ``Problem`` too: whoever wrote it believes
 that it works; and where it would keep requests out, the Ingress is not served at all
-(``ingress.annotations.guards``).  A family is added by adding it to ``FAMILIES`` and its settings to ``AnnotationSettings``.
+(``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve, field, frozen
 
 from ingress.annotations import canaries, passthrough
-from ingress.annotations.balancing import BALANCING, BalancingSettings
-from ingress.annotations.bodies import BODIES, BodySettings
+from ingress.annotations.balancing import BALANCING
+from ingress.annotations.bodies import BODIES
 from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
-from ingress.annotations.ciphers import CIPHERS, CipherSettings
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, ClientCertificateSettings
+from ingress.annotations.ciphers import CIPHERS
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
-from ingress.annotations.passthrough import PASSTHROUGH, PassthroughSettings
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.annotations.regexes import REGEXES, RegexSettings
-from ingress.annotations.retries import RETRIES, RetrySettings
-from ingress.annotations.timeouts import TIMEOUTS, TimeoutSettings
-from ingress.annotations.upstreams import UPSTREAMS, UpstreamSettings
+from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.passthrough import PASSTHROUGH
+from ingress.annotations.redirects import REDIRECTS
+from ingress.annotations.regexes import REGEXES
+from ingress.annotations.retries import RETRIES
+from ingress.annotations.timeouts import TIMEOUTS
+from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
+from ingress.filters import FilterSpec
 from ingress.model.objects import Ingress
 from ingress.model.problems import Problem, Reason
 
-FAMILIES: Final[tuple[Family, ...]] = (
+S = TypeVar("S")
+
+FAMILIES: tuple[Family[Any], ...] = (
     REDIRECTS,
     BODIES,
     CIPHERS,
@@ -48,50 +52,73 @@ FAMILIES: Final[tuple[Family, ...]] = (
 class AnnotationSettings:
     """What the annotations of one Ingress ask for, family by family.  They hold for all of its paths."""
 
-    redirects: RedirectSettings = Factory(RedirectSettings)
-    bodies: BodySettings = Factory(BodySettings)
-    ciphers: CipherSettings = Factory(CipherSettings)
-    upstreams: UpstreamSettings = Factory(UpstreamSettings)
-    client_certificates: ClientCertificateSettings = Factory(ClientCertificateSettings)
-    passthrough: PassthroughSettings = Factory(PassthroughSettings)
-    balancing: BalancingSettings = Factory(BalancingSettings)
-    retries: RetrySettings = Factory(RetrySettings)
-    timeouts: TimeoutSettings = Factory(TimeoutSettings)
-    canaries: CanarySettings = Factory(CanarySettings)
-    regexes: RegexSettings = Factory(RegexSettings)
+    asked: frozenset[tuple[str, object]] = frozenset()
+    """The settings of each family that something was asked of, by its name."""
     lacks_guard: bool = False
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
     guards_hosts: bool = False
     """Whether that guard is one of its hosts, so that it stands before the paths of others, too."""
+    _by_name: dict[str, object] = field(
+        init=False, eq=False, repr=False, default=Factory(lambda self: dict(self.asked), takes_self=True)
+    )
+
+    def of(self, family: Family[S]) -> S:
+        """Return the settings of *family*."""
+        return cast(S, self._by_name.get(family.name, family.settings))
+
+    def asks(self, family: Family[S]) -> bool:
+        """Whether anything was asked of *family*."""
+        return family.name in self._by_name
+
+
+def settings_of(*asked: tuple[Family[Any], object]) -> AnnotationSettings:
+    """Return what asks for these settings of families."""
+    return AnnotationSettings(frozenset((family.name, settings) for family, settings in asked))
 
 
 DEFAULTS: Final = AnnotationSettings()
 _NOT_HONORED: Final = "is not honored by this controller"
-_CANARY: Final = AnnotationSettings(canaries=CanarySettings(is_canary=True))
+_CANARY: Final = settings_of((CANARIES, CanarySettings(is_canary=True)))
 
 
 class AnnotationReader:
     """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash).
 
-    With *passes_tls*, the operator turned on what ``ssl-passthrough`` asks for.
+    With *passes_tls*, the operator turned on what ``ssl-passthrough`` asks for.  *families* are honored besides
+    those that always are.
     """
 
-    def __init__(self, prefix: str, *, passes_tls: bool = False) -> None:
+    def __init__(
+        self, prefix: str, *, passes_tls: bool = False, families: tuple[Family[Any], ...] = ()
+    ) -> None:
         self._passes_tls = passes_tls
         self._below = prefix + "/"
-        self._table: dict[str, tuple[str, Annotation]] = {
-            name: (family.name, annotation)
-            for family in FAMILIES
+        all_families = (*FAMILIES, *families)
+        self._table: dict[str, tuple[Family[Any], Annotation]] = {
+            name: (family, annotation)
+            for family in all_families
             for name, annotation in family.annotations.items()
         }
+        self._filtering = tuple(
+            (family, family.filters) for family in all_families if family.filters is not None
+        )
 
     def field(self, name: str) -> str:
         """Return the field of the annotation *name*, for a problem."""
         return f"metadata.annotations[{self._below}{name}]"
 
+    def filters(self, settings: AnnotationSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+        """Return the filters that *settings* ask for before each route of a host, in the order of families."""
+        return tuple(
+            spec
+            for family, filters in self._filtering
+            if family.filters_unasked or settings.asks(family)
+            for spec in filters(settings.of(family), host)
+        )
+
     def read(self, ingress: Ingress) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
-        asked: dict[str, dict[str, object]] = {}
+        asked: dict[Family[Any], dict[str, object]] = {}
         problems: list[Problem] = []
         lacks_guard = guards_hosts = False
         for full_name, value in ingress.annotations.items():
@@ -117,8 +144,8 @@ class AnnotationReader:
                 continue
             family, annotation = known
             try:
-                found = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
-                if annotation.unhonored and found:
+                parsed = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+                if annotation.unhonored and parsed:
                     message = f"{name} {_NOT_HONORED}; {annotation.unhonored}"
                     problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
             except ValueRefused as refusal:
@@ -126,19 +153,20 @@ class AnnotationReader:
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
                 if annotation.refused is not None:
                     asked.setdefault(family, {})[annotation.setting] = annotation.refused
-        if asked.get(CANARIES.name, {}).get("is_canary"):
+        if asked.get(CANARIES, {}).get("is_canary"):
             # What it says besides is about an Ingress that is not served.
             field = self._below + canaries.ANNOTATION
             return _CANARY, (_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, CLAIMS_NOTHING),)
-        if not self._passes_tls and asked.get(PASSTHROUGH.name, {}).pop("passes_tls", False):
+        if not self._passes_tls and asked.get(PASSTHROUGH, {}).pop("passes_tls", False):
             message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
             field = self._below + passthrough.ANNOTATION
             problems.append(_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, message))
-        if not asked and not lacks_guard:
+        told = ((family, evolve(family.settings, **settings)) for family, settings in asked.items())
+        different = [(family, settings) for family, settings in told if settings != family.settings]
+        if not different and not lacks_guard:
             return DEFAULTS, tuple(problems)
-        families = {name: evolve(getattr(DEFAULTS, name), **settings) for name, settings in asked.items()}
-        settings = evolve(DEFAULTS, lacks_guard=lacks_guard, guards_hosts=guards_hosts, **families)
-        return settings, tuple(problems)
+        found = settings_of(*different)
+        return evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts), tuple(problems)
 
 
 def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:

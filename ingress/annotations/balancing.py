@@ -112,6 +112,8 @@ class BalancingSettings:
 
 BALANCING: Final = Family(
     name="balancing",
+    settings=BalancingSettings(),
+    acts="which endpoint is next",
     annotations={
         "load-balance": Annotation("algorithm", parse_algorithm),
         "upstream-hash-by": Annotation("hash_by", parse_hash_key),

@@ -30,4 +30,9 @@ class BodySettings:
     """0 means no limit."""
 
 
-BODIES: Final = Family(name="bodies", annotations={"proxy-body-size": Annotation("max_bytes", parse_size)})
+BODIES: Final = Family(
+    name="bodies",
+    settings=BodySettings(),
+    acts="the size of request bodies",
+    annotations={"proxy-body-size": Annotation("max_bytes", parse_size)},
+)

@@ -41,4 +41,9 @@ class CanarySettings:
     is_canary: bool = False
 
 
-CANARIES: Final = Family(name="canaries", annotations={ANNOTATION: Annotation("is_canary", parse_boolean)})
+CANARIES: Final = Family(
+    name="canaries",
+    settings=CanarySettings(),
+    acts="has the Ingress claim nothing",
+    annotations={ANNOTATION: Annotation("is_canary", parse_boolean)},
+)

@@ -53,6 +53,8 @@ class CipherSettings:
 
 CIPHERS: Final = Family(
     name="ciphers",
+    settings=CipherSettings(),
+    acts="the handshakes of the host",
     annotations={
         "ssl-ciphers": Annotation("suites", parse_suites),
         "ssl-prefer-server-ciphers": Annotation("prefers_server", parse_boolean),

@@ -11,7 +11,8 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.common_names import NOBODY, CommonNames, parse_common_names
-from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Place, ValueRefused, parse_boolean
+from ingress.filters import Phase
 from ingress.model.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
@@ -97,6 +98,10 @@ def secret_asked(ingress: ObjectKey, settings: ClientCertificateSettings) -> Obj
 
 CLIENT_CERTIFICATES: Final = Family(
     name="client_certificates",
+    settings=ClientCertificateSettings(),
+    acts="asks clients for certificates",
+    phases=(Phase.ACCESS, Phase.EDITS),
+    place=Place.HOST,
     annotations={
         SECRET_ANNOTATION: Annotation("secret", parse_secret, NO_SECRET, "its hosts answer 403"),
         "auth-tls-verify-client": Annotation("mode", parse_mode),

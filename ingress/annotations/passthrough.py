@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from attrs import frozen
 
 from ingress.annotations.judging import Judging
-from ingress.annotations.values import Annotation, Family, parse_boolean
+from ingress.annotations.values import Annotation, Family, Place, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.policy import SecuredRequest
 
@@ -28,7 +28,12 @@ class PassthroughSettings:
 
 
 PASSTHROUGH: Final = Family(
-    name="passthrough", annotations={ANNOTATION: Annotation("passes_tls", parse_boolean)}
+    name="passthrough",
+    settings=PassthroughSettings(),
+    acts="leaves TLS to the backend",
+    phases=(Phase.REDIRECT,),
+    place=Place.HOST,
+    annotations={ANNOTATION: Annotation("passes_tls", parse_boolean)},
 )
 
 _REPLY: Final = Reply(

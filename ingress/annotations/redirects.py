@@ -14,13 +14,15 @@ ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them ov
 HTTP at the very time when a host has no good certificate yet.
 """
 
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
 from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, parse_boolean
-from ingress.filters import Filter, Phase, Reply, Services
+from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.policy import RequestedUri
 
 HTTPS_PORT: Final = 443
@@ -37,35 +39,6 @@ class RedirectSettings:
     ssl_redirect: bool | None = None
     force_ssl_redirect: bool | None = None
     preserve_trailing_slash: bool = False
-
-
-REDIRECTS: Final = Family(
-    name="redirects",
-    annotations={
-        "ssl-redirect": Annotation("ssl_redirect", parse_boolean),
-        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean),
-        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean),
-    },
-)
-
-
-@frozen(cache_hash=True)
-class CertifiedHosts:
-    """Hosts that are to be visited over HTTPS, for a route that takes more hosts than those.
-
-    *suffixes* are those of wildcards: ``.example.com`` stands for one label more, never for
-    two; *excepted* are hosts that a suffix does not stand for.
-    """
-
-    names: frozenset[bytes] = frozenset()
-    suffixes: frozenset[bytes] = frozenset()
-    excepted: frozenset[bytes] = frozenset()
-
-    def __contains__(self, host: bytes) -> bool:
-        if host in self.names:
-            return True
-        dot = host.find(b".")
-        return dot > 0 and host[dot:] in self.suffixes and host not in self.excepted
 
 
 @frozen
@@ -117,3 +90,43 @@ class HttpsRedirect:
         port = b"" if self.port == HTTPS_PORT else b":%d" % self.port
         location = b"https://%b%b%b" % (host, port, target)
         return Reply(308, ((b"Location", location), (b"Content-Type", b"text/plain")), _BODY)
+
+
+@lru_cache(maxsize=64)
+def _everywhere(port: int, keeps_slash: bool) -> tuple[FilterSpec, ...]:
+    """Return the one value for all routes that redirect on every host, which are nearly all."""
+    return (HttpsRedirect(port, None, keeps_slash),)
+
+
+def redirect_filters(settings: RedirectSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+    """Return the redirect of a route, none where it never redirects."""
+    hosts = host.certified
+    if _first(settings.force_ssl_redirect, host.force_ssl_redirect):
+        hosts = EVERY_HOST
+    elif not _first(settings.ssl_redirect, host.ssl_redirect):
+        hosts = None
+    keeps_slash = settings.preserve_trailing_slash
+    if hosts is None:
+        return ()
+    if hosts is EVERY_HOST:
+        return _everywhere(host.https_port, keeps_slash)
+    return (HttpsRedirect(host.https_port, hosts, keeps_slash),)
+
+
+def _first(asked: bool | None, otherwise: bool) -> bool:
+    return otherwise if asked is None else asked
+
+
+REDIRECTS: Final = Family(
+    name="redirects",
+    settings=RedirectSettings(),
+    acts="redirects plain HTTP",
+    phases=(Phase.REDIRECT,),
+    filters=redirect_filters,
+    filters_unasked=True,
+    annotations={
+        "ssl-redirect": Annotation("ssl_redirect", parse_boolean),
+        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean),
+        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean),
+    },
+)

@@ -36,6 +36,9 @@ class RegexSettings:
 
 REGEXES: Final = Family(
     name="regexes",
+    settings=RegexSettings(),
+    acts="closes paths that are regular expressions",
+    phases=(Phase.ACCESS,),
     annotations={
         "use-regex": Annotation("use_regex", parse_boolean, unhonored=_INSTEAD),
         "rewrite-target": Annotation("rewrite_target", str.strip, unhonored=_INSTEAD),

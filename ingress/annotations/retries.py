@@ -73,6 +73,8 @@ _DEFAULT: Final = RetrySettings()
 
 RETRIES: Final = Family(
     name="retries",
+    settings=RetrySettings(),
+    acts="further attempts",
     annotations={
         "proxy-next-upstream": Annotation("conditions", parse_conditions),
         "proxy-next-upstream-tries": Annotation("tries", parse_tries),

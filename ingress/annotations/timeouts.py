@@ -44,6 +44,8 @@ _NOTHING: Final = TimeoutSettings()
 
 TIMEOUTS: Final = Family(
     name="timeouts",
+    settings=TimeoutSettings(),
+    acts="how long endpoints may take",
     annotations={
         "proxy-connect-timeout": Annotation("connect_seconds", parse_timeout),
         "proxy-read-timeout": Annotation("read_seconds", parse_timeout),

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ingress.annotations.redirects import CertifiedHosts
+from ingress.annotations.host_facts import CertifiedHosts
 from ingress.filters import AnswerEdit, Facts, Filter, Phase, Services
 from ingress.model.strict_transport import StrictTransport
 

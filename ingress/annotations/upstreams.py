@@ -156,6 +156,8 @@ class UpstreamSettings:
 
 UPSTREAMS: Final = Family(
     name="upstreams",
+    settings=UpstreamSettings(),
+    acts="the protocol of endpoints, and TLS to them",
     annotations={
         "backend-protocol": Annotation("protocol", parse_protocol),
         "secure-backends": Annotation("secure_backends", parse_boolean, True, "HTTPS is spoken"),

@@ -6,9 +6,15 @@ never raises anything else, and it bounds what it does by the length of the text
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from enum import Enum
+from typing import Final, Generic, TypeVar
 
 from attrs import field, frozen
+
+from ingress.annotations.host_facts import HostFacts
+from ingress.filters import FilterSpec, Phase
+
+S = TypeVar("S")
 
 MAX_SHOWN_CHARACTERS: Final = 64
 """How much of a tenant's text a message repeats; enough to recognize it by."""
@@ -36,13 +42,35 @@ class Annotation:
     """What becomes of an Ingress that asks for it, where it is noticed and not honored; else empty."""
 
 
-@frozen
-class Family:
-    """The annotations, by name without prefix, that fill one settings class together."""
+class Place(Enum):
+    """For whom a filter stands where it does; within a phase the first come first."""
+
+    EVERYTHING = "everything"
+    HOST = "host"
+    ROUTE = "route"
+    BACKEND = "weighted backend"
+
+
+@frozen(eq=False)
+class Family(Generic[S]):
+    """The annotations, by name without prefix, that fill one settings class together.
+
+    *filters* makes filter specs of the settings, and of facts of the host; what it makes stands before each route of
+    whoever asks.  A family that acts otherwise has none, and somebody in ``ingress.translate`` asks for its settings.
+    """
 
     name: str
-    """The attribute of ``AnnotationSettings`` that holds the settings."""
+    settings: S
+    """What holds where nobody asks for anything: the defaults of a frozen class."""
     annotations: Mapping[str, Annotation] = field(repr=False)
+    acts: str
+    """What it acts on, for the table of ``docs/annotations.md``."""
+    phases: tuple[Phase, ...] = ()
+    """Those in which its filters stand; empty where it has none."""
+    place: Place = Place.ROUTE
+    filters: Callable[[S, HostFacts], tuple[FilterSpec, ...]] | None = None
+    filters_unasked: bool = False
+    """Whether *filters* is to be called where nobody asks for anything, too."""
 
 
 def parse_boolean(text: str) -> bool:

@@ -16,6 +16,7 @@ from cryptography import x509
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import (
+    CLIENT_CERTIFICATES,
     NO_SECRET,
     SECRET_ANNOTATION,
     ClientCertificateSettings,
@@ -23,10 +24,10 @@ from ingress.annotations.client_certificates import (
 )
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.redirects import ACME_CHALLENGES
+from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import ObjectKey, Owner, Secret
-from ingress.model.policy import Policy, UpstreamFields
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
@@ -61,24 +62,25 @@ class HostGuard:
     """What stands before the routes of a host.  ``OPEN`` is nothing."""
 
     authentication: ClientAuthentication | None = None
-    policy: Policy | None = None
-    challenge_policy: Policy | None = None
+    check: FilterSpec | None = None
+    challenge_check: FilterSpec | None = None
     """The same for routes of ACME challenges, which are asked for over plain HTTP."""
-    upstream_fields: UpstreamFields | None = None
+    fields: FilterSpec | None = None
+    """What endpoints are told."""
     problems: tuple[Problem, ...] = ()
     closed: frozenset[Owner] = frozenset()
     """Those whose routes are closed, since they ask for a check that this host does not make."""
 
-    def policy_of(self, path: str, owner: Owner | None = None) -> Policy | None:
-        """Return the policy of the route of *path*, which *owner* asks for."""
+    def check_of(self, path: str, owner: Owner | None = None) -> FilterSpec | None:
+        """Return the check of the route of *path*, which *owner* asks for."""
         is_closed = owner in self.closed
-        if self.policy is None and not is_closed:
+        if self.check is None and not is_closed:
             return None
         # The path may lack the slash at its end, and then matches no less.
         is_challenge = (rule_path(path) + b"/").startswith(ACME_CHALLENGES)
         if is_closed:
             return HostClosed(serves_challenges=is_challenge)
-        return self.challenge_policy if is_challenge else self.policy
+        return self.challenge_check if is_challenge else self.check
 
 
 OPEN: Final = HostGuard()
@@ -88,7 +90,7 @@ def read_request(
     parsed: ParsedObject, lookup: Lookup, annotations: AnnotationReader
 ) -> tuple[ClientCertificateRequest | None, tuple[Problem, ...]]:
     """Return what *parsed* asks of clients, if it does, and what it asks in vain.  Never raises."""
-    settings = parsed.settings.client_certificates
+    settings = parsed.settings.of(CLIENT_CERTIFICATES)
     if settings.secret is None or settings.mode is None:
         return None, ()
     if settings.secret == NO_SECRET:

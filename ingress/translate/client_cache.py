@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates import secret_asked
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, secret_asked
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
@@ -66,5 +66,5 @@ class ClientAuthenticationCache:
 def _secrets(parsed: ParsedObject | None) -> tuple[ObjectKey, ...]:
     if parsed is None:
         return ()
-    secret = secret_asked(parsed.owner.key, parsed.settings.client_certificates)
+    secret = secret_asked(parsed.owner.key, parsed.settings.of(CLIENT_CERTIFICATES))
     return () if secret is None else (secret,)

@@ -19,6 +19,7 @@ from typing import Final
 from attrs import Factory, evolve, frozen
 
 from ingress.annotations.guards import HOST_SNIPPET
+from ingress.annotations.regexes import REGEXES
 from ingress.annotations.values import quoted
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
@@ -60,8 +61,8 @@ def close_host(host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool
         if (
             parsed.has_regexes
             or settings.guards_hosts
-            or settings.regexes.use_regex
-            or settings.regexes.rewrite_target
+            or settings.of(REGEXES).use_regex
+            or settings.of(REGEXES).rewrite_target
         ):
             return _Closing(host, all_parsed, is_shared=is_shared).decide()
     return NOTHING_CLOSED
@@ -85,7 +86,7 @@ class _Closing:
         guarded, guards_all = self._guards()
         for parsed in self._parsed:
             paths = tuple(claim.path for claim in claims_to(parsed, self._host))
-            if parsed.settings.regexes.makes_regexes(paths):
+            if parsed.settings.of(REGEXES).makes_regexes(paths):
                 self._regex_of.setdefault(self._scope(parsed.owner), parsed.owner)
         claims = {}
         for parsed in self._parsed:

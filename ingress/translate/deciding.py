@@ -101,6 +101,7 @@ class HostRules:
             merged,
             all_parsed,
             default,
+            self._annotations,
             self._redirects,
             decision.guard,
             decision.passing,

@@ -34,7 +34,7 @@ def host_handshake_settings(
     for parsed in all_parsed:
         if is_stranger(parsed.owner, owner):
             continue
-        ciphers = parsed.settings.ciphers
+        ciphers = parsed.settings.of(CIPHERS)
         suites = suites or ciphers.suites
         if prefers_server is None:
             prefers_server = ciphers.prefers_server
@@ -56,10 +56,12 @@ def handshake_settings_problems(
         return ()
     problems: list[Problem] = []
     for parsed in all_parsed:
-        if parsed.settings.ciphers == _NOTHING or not is_stranger(parsed.owner, owner):
+        if parsed.settings.of(CIPHERS) == _NOTHING or not is_stranger(parsed.owner, owner):
             continue
         for name, annotation in CIPHERS.annotations.items():
-            if getattr(parsed.settings.ciphers, annotation.setting) != getattr(_NOTHING, annotation.setting):
+            if getattr(parsed.settings.of(CIPHERS), annotation.setting) != getattr(
+                _NOTHING, annotation.setting
+            ):
                 what = f"{name} of other namespaces has no effect there"
                 problems.append(told(parsed.owner, annotations.field(name), what, host, owner))
     return tuple(problems)

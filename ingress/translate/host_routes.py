@@ -1,20 +1,28 @@
-"""The routes of one host: its claims with their filters, and the default backend of the controller."""
+"""The routes of one host: its claims with their filters, and the default backend of the controller.
 
-from collections.abc import Iterable, Sequence
+The filters of a route are in order of phase, and within a phase in order of place: what holds for the host as a whole
+comes before what the route's own object asks for.
+"""
+
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import cast
 
 from attrs import evolve
 
-from ingress.annotations.annotations import DEFAULTS, AnnotationSettings
-from ingress.annotations.bodies import DEFAULT_MAX_BYTES
+from ingress.annotations.annotations import DEFAULTS, AnnotationReader, settings_of
+from ingress.annotations.balancing import BALANCING
+from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import RedirectSettings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.retries import RETRIES
+from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
-from ingress.model.policy import Policy, SecureFields
+from ingress.model.objects import Owner
+from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
@@ -28,9 +36,9 @@ from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedObject
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
-_PHASE = attrgetter("phase")
 # The controller's own default backend redirects only if that is forced on all hosts.
-_OPERATORS = evolve(DEFAULTS, redirects=RedirectSettings(ssl_redirect=False))
+_OPERATORS = settings_of((REDIRECTS, RedirectSettings(ssl_redirect=False)))
+_PHASE = attrgetter("phase")
 
 
 def host_routes(
@@ -38,6 +46,7 @@ def host_routes(
     merged: HostMerge,
     all_parsed: Sequence[ParsedObject],
     default: BackendReference | None,
+    annotations: AnnotationReader,
     redirects: RedirectRule,
     guard: HostGuard,
     passing: Claim | None = None,
@@ -49,95 +58,104 @@ def host_routes(
     default backend, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
+    filters = _HostFilters(host, annotations, redirects, guard, closing, passing)
     asked = {parsed.owner: parsed for parsed in all_parsed}
-    passing_owner = None if passing is None else passing.owner
-    usual = {
-        owner: _policies(
-            host,
-            parsed.settings,
-            redirects,
-            passes_tls=owner == passing_owner,
-            lacks_guard=closing.lacks_guard(parsed),
+    routes = [
+        _route(
+            claim,
+            asked[claim.owner],
+            filters.of_claim(claim, asked[claim.owner]),
+            passed_backend(claim) if claim is passing else None,
         )
-        for owner, parsed in asked.items()
-    }
-    secure_fields = redirects.transport_security(host)
-    routes: list[Route] = []
-    for claim in merged.claims:
-        parsed = asked[claim.owner]
-        check = guard.policy_of(claim.path, claim.owner)
-        policies = usual[claim.owner]
-        if check is not None:
-            passes_tls = claim.owner == passing_owner
-            policies = _policies(
-                host,
-                parsed.settings,
-                redirects,
-                check,
-                passes_tls=passes_tls,
-                lacks_guard=closing.lacks_guard(parsed),
-            )
-        if claim.match is Match.BEGINNING:
-            policies = (*policies, _REGEX_MISSING)
-        route = _route(claim, parsed, policies, guard, secure_fields)
-        if passing is not None:
-            passthrough = passed_backend(claim) if claim is passing else None
-            policies = (_NOT_TERMINATED_HERE, *policies)
-            route = evolve(route, policies=policies, passthrough=passthrough)
-        routes.append(route)
+        for claim in merged.claims
+    ]
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so no annotation holds for it but what is about the host.
-        policies = _policies(
-            host, _OPERATORS, redirects, guard.policy_of(ROOT), lacks_guard=closing.guards_all
-        )
-        routes.append(
-            Route(
-                host,
-                ROOT,
-                Match.PREFIX,
-                None,
-                default,
-                policies,
-                DEFAULT_MAX_BYTES,
-                secure_fields=secure_fields,
-                upstream_fields=guard.upstream_fields,
-            )
-        )
+        own = filters.of_default
+        routes.append(Route(host, ROOT, Match.PREFIX, None, default, (), DEFAULT_MAX_BYTES, filters=own))
     if len(routes) > 1:
         routes.sort(key=_order)
-    routes = [evolve(route, filters=_filters(route)) for route in routes]
-    return HostRoutes(tuple(routes), _host_filters(guard, closing, secure_fields, passes=passing is not None))
+    return HostRoutes(tuple(map(_with_slots, routes)), filters.of_host)
 
 
-def _host_filters(
-    guard: HostGuard, closing: HostClosing, secure_fields: SecureFields | None, *, passes: bool
-) -> tuple[FilterSpec, ...]:
-    """Return what stands before a host as a whole, in order."""
-    specs = (
-        _NOT_TERMINATED_HERE if passes else None,
-        guard.policy,
-        _GUARD_MISSING if closing.guards_all else None,
-        secure_fields,
+def _with_slots(route: Route) -> Route:
+    """Return *route* with what its filters are for the proxy until that has chains."""
+    by_name = {spec.name: spec for spec in route.filters}
+    return evolve(
+        route,
+        policies=tuple(cast(Policy, spec) for spec in route.filters if hasattr(spec, "judge")),
+        secure_fields=cast(SecureFields | None, by_name.get("hsts")),
+        upstream_fields=cast(UpstreamFields | None, by_name.get("client-certificate-fields")),
     )
-    return _in_order(cast(FilterSpec, one) for one in specs if one is not None)
 
 
-def _filters(route: Route) -> tuple[FilterSpec, ...]:
-    specs = (*route.policies, route.upstream_fields, route.secure_fields)
-    return _in_order(cast(FilterSpec, one) for one in specs if one is not None)
+class _HostFilters:
+    """The filters of one host and its routes."""
+
+    def __init__(
+        self,
+        host: str,
+        annotations: AnnotationReader,
+        redirects: RedirectRule,
+        guard: HostGuard,
+        closing: HostClosing,
+        passing: Claim | None,
+    ) -> None:
+        self._annotations = annotations
+        self._guard = guard
+        self._closing = closing
+        self._passing = None if passing is None else passing.owner
+        self._facts = redirects.facts(host)
+        self._facts_of_passing = redirects.facts(host, passes_tls=True)
+        self._marks: tuple[FilterSpec, ...] = () if passing is None else (_NOT_TERMINATED_HERE,)
+        hsts = redirects.transport_security(host)
+        self._answers: tuple[FilterSpec, ...] = () if hsts is None else (hsts,)
+        self._edits: tuple[FilterSpec, ...] = () if guard.fields is None else (guard.fields,)
+        # Nearly all routes of an owner have the same.
+        self._usual: dict[Owner, tuple[FilterSpec, ...]] = {}
+
+    @property
+    def of_host(self) -> tuple[FilterSpec, ...]:
+        """What stands before the host where no route matches."""
+        check = () if self._guard.check is None else (self._guard.check,)
+        missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
+        return _in_order((*self._marks, *check, *missing, *self._answers))
+
+    @property
+    def of_default(self) -> tuple[FilterSpec, ...]:
+        """What stands before the controller's own default backend."""
+        asked = self._annotations.filters(_OPERATORS, self._facts)
+        missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
+        return self._complete(self._guard.check_of(ROOT), (*asked, *missing))
+
+    def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
+        """What stands before the route of *claim*, which *parsed* asks for."""
+        check = self._guard.check_of(claim.path, claim.owner)
+        if check is None and claim.match is not Match.BEGINNING:
+            usual = self._usual.get(claim.owner)
+            if usual is None:
+                usual = self._usual[claim.owner] = self._complete(None, self._asked(parsed))
+            return usual
+        regex = (_REGEX_MISSING,) if claim.match is Match.BEGINNING else ()
+        return self._complete(check, (*self._asked(parsed), *regex))
+
+    def _asked(self, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
+        facts = self._facts_of_passing if parsed.owner == self._passing else self._facts
+        asked = self._annotations.filters(parsed.settings, facts)
+        return (*asked, _GUARD_MISSING) if self._closing.lacks_guard(parsed) else asked
+
+    def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
+        checks = () if check is None else (check,)
+        return _in_order((*self._marks, *checks, *self._edits, *self._answers, *own))
 
 
-def _in_order(specs: Iterable[FilterSpec]) -> tuple[FilterSpec, ...]:
+def _in_order(specs: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
     """Return *specs*, which are given by place, in order of phase."""
-    return tuple(sorted(specs, key=_PHASE))
+    return tuple(sorted(specs, key=_PHASE)) if len(specs) > 1 else specs
 
 
 def _route(
-    claim: Claim,
-    parsed: ParsedObject,
-    policies: tuple[Policy, ...],
-    guard: HostGuard,
-    secure_fields: SecureFields | None,
+    claim: Claim, parsed: ParsedObject, filters: tuple[FilterSpec, ...], passthrough: BackendReference | None
 ) -> Route:
     backend = claim.backend
     secure = parsed.protocols.secure
@@ -149,41 +167,17 @@ def _route(
         claim.match,
         claim.owner,
         backend,
-        policies,
-        settings.bodies.max_bytes,
+        (),
+        settings.of(BODIES).max_bytes,
         None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
-        secure_fields=secure_fields,
-        upstream_fields=guard.upstream_fields,
-        balancing=settings.balancing.balancing() if asks else None,
-        retries=settings.retries.rule() if asks else DEFAULT_RETRIES,
-        timeouts=settings.timeouts.asked() if asks else None,
+        passthrough,
+        balancing=settings.of(BALANCING).balancing() if asks else None,
+        retries=settings.of(RETRIES).rule() if asks else DEFAULT_RETRIES,
+        timeouts=settings.of(TIMEOUTS).asked() if asks else None,
         beginnings=claim.beginnings,
+        filters=filters,
     )
 
 
 def _order(route: Route) -> tuple[str, bool, bool]:
     return (route.path, route.match is not Match.EXACT, route.match is Match.BEGINNING)
-
-
-def _policies(
-    host: str,
-    settings: AnnotationSettings,
-    redirects: RedirectRule,
-    check: Policy | None = None,
-    *,
-    passes_tls: bool = False,
-    lacks_guard: bool = False,
-) -> tuple[Policy, ...]:
-    """Return the policies of a route, in the order in which they are asked.
-
-    The redirect comes before the *check* of client certificates: over plain HTTP there is none to see.
-    """
-    policies: tuple[Policy, ...] = ()
-    redirect = redirects.policy(host, settings.redirects, passes_tls=passes_tls)
-    if redirect is not None:
-        policies = (redirect,)
-    if check is not None:
-        policies = (*policies, check)
-    if lacks_guard:
-        policies = (*policies, _GUARD_MISSING)
-    return policies

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.passthrough import ANNOTATION
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
+from ingress.annotations.passthrough import ANNOTATION, PASSTHROUGH
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Owner
@@ -46,7 +47,7 @@ def choose_passthrough(
     *all_parsed* are those that have a say about it, sorted oldest first; *claims* are those that won,
     and *closing* says which of these are closed.
     """
-    asking = [one for one in all_parsed if one.settings.passthrough.passes_tls and host in one.hosts]
+    asking = [one for one in all_parsed if one.settings.of(PASSTHROUGH).passes_tls and host in one.hosts]
     if not asking:
         return _TERMINATED
     field = annotations.field(ANNOTATION)
@@ -54,7 +55,7 @@ def choose_passthrough(
         message = "a rule without host has no server name; its TLS is terminated here"
         return HostPassthrough(None, tuple(_problem(one, field, message) for one in asking))
     first = all_parsed[0]
-    if not first.settings.passthrough.passes_tls:
+    if not first.settings.of(PASSTHROUGH).passes_tls:
         decided = f"TLS for host {host} is terminated here, as {first.owner} has it"
         return HostPassthrough(
             None,
@@ -78,7 +79,7 @@ def choose_passthrough(
             f"{quoted(closed.path)} of {closed.owner} answers 503"
         )
         return HostPassthrough(None, (_problem(first, field, message),))
-    if first.settings.client_certificates.asks:
+    if first.settings.of(CLIENT_CERTIFICATES).asks:
         message = f"TLS for host {host} is terminated here, since this {first.owner.kind} demands client certificates"
         return HostPassthrough(None, (_problem(first, field, message),))
     message = (

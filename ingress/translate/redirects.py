@@ -6,29 +6,23 @@ which some are in ``spec.tls``, so it gets the list of these.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
-from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect, RedirectSettings
+from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
 from ingress.annotations.transport_security import TransportSecurity, transport_security_line
 from ingress.translate.host_tls import HostTls
 from ingress.translate.merging import ALL_HOSTS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
 
-_EVERY_HOST: Final = CertifiedHosts()
-"""Stands for all hosts of a route; compared by identity."""
-
 
 class RedirectRule:
-    """Finds the redirect policy of a route and its transport security, by what was decided about TLS of hosts."""
+    """Finds which hosts of a route have certificates, and its transport security, by what was decided about TLS of hosts."""
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
         line = transport_security_line(options.strict_transport)
         self._line = line
         self._insisting = TransportSecurity(line) if line else None
-        # Almost all routes have one of these, by whether it keeps the slash.
-        self._everywhere = [HttpsRedirect(options.https_port, None, keeps) for keeps in (False, True)]
         # The hosts that redirect, each with whether it insists.
         self._hosts: dict[str, bool] = {}
         # Of these the wildcards that entries name, and the hosts that entries name and no rule does, by their wildcard.
@@ -60,36 +54,29 @@ class RedirectRule:
             self._wide.clear()
             yield ALL_HOSTS
 
-    def policy(
-        self, host: str, settings: RedirectSettings, *, passes_tls: bool = False
-    ) -> HttpsRedirect | None:
-        """Return the redirect of a route of *host*, or None when it never redirects.
-
-        With *passes_tls*, whoever terminates the host's TLS has a certificate.
-        """
+    def facts(self, host: str, *, passes_tls: bool = False) -> HostFacts:
+        """Return what families may know of *host*; with *passes_tls*, whoever terminates its TLS has a certificate."""
         options = self._options
-        keeps_slash = settings.preserve_trailing_slash
-        if _first(settings.force_ssl_redirect, options.force_ssl_redirect):
-            return self._everywhere[keeps_slash]
-        if not _first(settings.ssl_redirect, options.ssl_redirect):
-            return None
-        hosts = _EVERY_HOST if passes_tls else self._found(host)[0]
-        if hosts is None or hosts is _EVERY_HOST:
-            return None if hosts is None else self._everywhere[keeps_slash]
-        return HttpsRedirect(options.https_port, hosts, keeps_slash)
+        return HostFacts(
+            host,
+            EVERY_HOST if passes_tls else self._found(host)[0],
+            options.https_port,
+            options.ssl_redirect,
+            options.force_ssl_redirect,
+        )
 
     def transport_security(self, host: str) -> TransportSecurity | None:
         """Return how the routes of *host* insist on HTTPS, or None where they do not."""
         hosts = None if self._insisting is None else self._found(host)[1]
         if hosts is None:
             return None
-        return self._insisting if hosts is _EVERY_HOST else TransportSecurity(self._line, hosts)
+        return self._insisting if hosts is EVERY_HOST else TransportSecurity(self._line, hosts)
 
     def _found(self, host: str) -> tuple[CertifiedHosts | None, CertifiedHosts | None]:
         """Return which hosts of a route of *host* redirect, and which insist; None for none."""
         if host and not host.startswith("*"):
             insists = self._hosts.get(host)
-            return (None if insists is None else _EVERY_HOST, _EVERY_HOST if insists else None)
+            return (None if insists is None else EVERY_HOST, EVERY_HOST if insists else None)
         if host not in self._wide:
             free, wildcards = self._free.get(host, {}), self._wildcards
             if host:
@@ -102,7 +89,7 @@ class RedirectRule:
 
 def _redirecting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> CertifiedHosts | None:
     if host in wildcards:
-        return _EVERY_HOST
+        return EVERY_HOST
     return CertifiedHosts(_names(free), _suffixes(wildcards)) if free or wildcards else None
 
 
@@ -111,7 +98,7 @@ def _insisting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> 
     wide = {one for one, insists in wildcards.items() if insists}
     excepted = [one for one, insists in free.items() if not insists and wildcard_of(one) in wide]
     if host in wide and not excepted:
-        return _EVERY_HOST
+        return EVERY_HOST
     return CertifiedHosts(_names(names), _suffixes(wide), _names(excepted)) if names or wide else None
 
 
@@ -131,7 +118,3 @@ def _put(kept: dict[str, bool], host: str, insists: bool | None) -> bool:
     else:
         kept[host] = insists
     return insists is not before
-
-
-def _first(asked: bool | None, otherwise: bool) -> bool:
-    return otherwise if asked is None else asked

@@ -8,7 +8,9 @@ from functools import lru_cache
 
 from ingress.annotations import canaries
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates import SECRET_ANNOTATION, secret_asked
+from ingress.annotations.canaries import CANARIES
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION, secret_asked
+from ingress.annotations.upstreams import UPSTREAMS
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.secrets import (
     CLIENT_AUTHENTICATION_KEYS,
@@ -50,7 +52,7 @@ def _is_canary(ingress: Ingress, prefix: str) -> bool:
     if f"{prefix}/{canaries.ANNOTATION}" not in ingress.annotations:
         return False
     settings, _ = _annotations_below(prefix).read(ingress)
-    return settings.canaries.is_canary
+    return settings.of(CANARIES).is_canary
 
 
 def _upstream_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:
@@ -58,14 +60,14 @@ def _upstream_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:
         return None
     annotations = _annotations_below(prefix)
     settings, _ = annotations.read(ingress)
-    return read_protocols(ingress.owner, settings.upstreams, annotations).secret
+    return read_protocols(ingress.owner, settings.of(UPSTREAMS), annotations).secret
 
 
 def _client_secret(ingress: Ingress, prefix: str) -> ObjectKey | None:
     if f"{prefix}/{SECRET_ANNOTATION}" not in ingress.annotations:
         return None
     settings, _ = _annotations_below(prefix).read(ingress)
-    return secret_asked(ingress.key, settings.client_certificates)
+    return secret_asked(ingress.key, settings.of(CLIENT_CERTIFICATES))
 
 
 def needs_of_options(options: TranslateOptions) -> SecretNeeds:

@@ -22,7 +22,9 @@ from functools import cached_property, lru_cache
 from attrs import field, frozen
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
+from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
+from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import (
@@ -150,11 +152,11 @@ def read_ingress(
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
     problems += _alone_about_clients(ingress, settings, annotations)
-    if settings.canaries.is_canary:
+    if settings.of(CANARIES).is_canary:
         return ParsedObject(ingress.owner, ingress, (), (), None, settings, problems, has_rules=False)
     settings = settings if settings is DEFAULTS else _shared(settings)
     owner = ingress.owner
-    protocols = read_protocols(owner, settings.upstreams, annotations)
+    protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
     reader = _RulesReader(owner, protocols.usual)
     reader.problems += problems
     reader.problems += protocols.problems
@@ -189,7 +191,7 @@ def _alone_about_clients(
     ingress: Ingress, settings: AnnotationSettings, annotations: AnnotationReader
 ) -> tuple[Problem, ...]:
     """Tell of annotations about client certificates without the one that has them asked for."""
-    if not ingress.annotations or settings.client_certificates.secret is not None:
+    if not ingress.annotations or settings.of(CLIENT_CERTIFICATES).secret is not None:
         return ()
     names = {name.rpartition("/")[2] for name in ingress.annotations}
     if SECRET_ANNOTATION in names or names.isdisjoint(CLIENT_CERTIFICATES.annotations):

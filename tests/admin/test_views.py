@@ -8,7 +8,8 @@ from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
-from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.host_facts import CertifiedHosts
+from ingress.annotations.redirects import HttpsRedirect
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import Kind, ObjectKey, Owner

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, FAMILIES, AnnotationReader, AnnotationSettings
-from ingress.annotations.redirects import RedirectSettings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Problem, Reason
 
@@ -29,13 +29,13 @@ class AnnotationReaderTests(SynchronousTestCase):
     def test_values_fill_settings(self) -> None:
         """An accepted value fills the setting of its family; the others keep their default."""
         found, problems = read({f"{PREFIX}/force-ssl-redirect": "true"})
-        self.assertEqual(found.redirects, RedirectSettings(force_ssl_redirect=True))
+        self.assertEqual(found.of(REDIRECTS), RedirectSettings(force_ssl_redirect=True))
         self.assertEqual(problems, ())
 
     def test_refused_value_keeps_the_default_and_the_rest(self) -> None:
         """A refused value is reported with object, name, value and reason; other annotations hold."""
         found, (problem,) = read({f"{PREFIX}/ssl-redirect": "nope", f"{PREFIX}/force-ssl-redirect": "1"})
-        self.assertEqual(found.redirects, RedirectSettings(force_ssl_redirect=True))
+        self.assertEqual(found.of(REDIRECTS), RedirectSettings(force_ssl_redirect=True))
         self.assertEqual(
             problem,
             Problem(
@@ -76,7 +76,7 @@ class AnnotationReaderTests(SynchronousTestCase):
         found, problems = read(
             {"example.com/ssl-redirect": "false", f"{PREFIX}/ssl-redirect": "x"}, "example.com"
         )
-        self.assertEqual((found.redirects.ssl_redirect, problems), (False, ()))
+        self.assertEqual((found.of(REDIRECTS).ssl_redirect, problems), (False, ()))
 
 
 class FamiliesTests(SynchronousTestCase):
@@ -85,9 +85,21 @@ class FamiliesTests(SynchronousTestCase):
     def test_every_annotation_fills_an_existing_setting(self) -> None:
         """Each family has its settings, and each annotation its attribute there."""
         for family in FAMILIES:
-            family_settings = getattr(DEFAULTS, family.name)
+            self.assertIs(DEFAULTS.of(family), family.settings)
             for annotation in family.annotations.values():
-                self.assertTrue(hasattr(family_settings, annotation.setting), annotation)
+                self.assertTrue(hasattr(family.settings, annotation.setting), annotation)
+
+    def test_names_of_families(self) -> None:
+        """No two families are called the same, and those with filters say in which phase these stand."""
+        self.assertEqual(len({family.name for family in FAMILIES}), len(FAMILIES))
+        for family in FAMILIES:
+            self.assertTrue(family.phases or family.filters is None, family.name)
+
+    def test_settings_that_are_the_defaults(self) -> None:
+        """Who asks for the defaults in words asks for nothing; all such Ingresses have one value."""
+        found, problems = read({f"{PREFIX}/proxy-body-size": "1m"})
+        self.assertIs(found, DEFAULTS)
+        self.assertEqual(problems, ())
 
     def test_no_annotation_stands_in_two_families(self) -> None:
         """A name has one meaning."""

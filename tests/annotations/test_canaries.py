@@ -3,6 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
+from ingress.annotations.canaries import CANARIES
 from ingress.model.objects import Ingress, IngressTLS, ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
@@ -25,7 +26,7 @@ class CanaryTests(SynchronousTestCase):
         settings, (problem,) = AnnotationReader(PREFIX).read(
             ingress(canary="true", canary_weight="5", auth_type="basic", ssl_redirect="nope", rate_limit="1")
         )
-        self.assertTrue(settings.canaries.is_canary)
+        self.assertTrue(settings.of(CANARIES).is_canary)
         self.assertFalse(settings.lacks_guard)
         self.assertEqual(problem.reason, Reason.UNSUPPORTED_ANNOTATION)
         self.assertEqual(problem.field, f"metadata.annotations[{PREFIX}/canary]")

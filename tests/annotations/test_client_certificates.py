@@ -4,6 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import (
+    CLIENT_CERTIFICATES,
     NO_SECRET,
     ClientCertificateSettings,
     parse_depth,
@@ -24,7 +25,7 @@ def read(**annotations: str) -> ClientCertificateSettings:
     """Read annotations; an underscore stands for a dash."""
     written = {f"{PREFIX}/auth-tls-{name.replace('_', '-')}": value for name, value in annotations.items()}
     ingress = Ingress(ObjectKey("demo", "web"), annotations=written)
-    return AnnotationReader(PREFIX).read(ingress)[0].client_certificates
+    return AnnotationReader(PREFIX).read(ingress)[0].of(CLIENT_CERTIFICATES)
 
 
 class ValueTests(SynchronousTestCase):

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
-from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.passthrough import PASSTHROUGH, NotTerminatedHere
 from ingress.model.client_authentication import NO_EVIDENCE
 from ingress.model.objects import Ingress, ObjectKey
 from ingress.model.problems import Reason
@@ -24,7 +24,7 @@ class PassthroughTests(SynchronousTestCase):
         """With the option, the annotation is a setting."""
         reader = AnnotationReader(PREFIX, passes_tls=True)
         settings, problems = reader.read(asking("true"))
-        self.assertTrue(settings.passthrough.passes_tls)
+        self.assertTrue(settings.of(PASSTHROUGH).passes_tls)
         self.assertEqual(problems, ())
         self.assertEqual(reader.read(asking("false")), (DEFAULTS, ()))
 

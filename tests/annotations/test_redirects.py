@@ -3,7 +3,8 @@
 from attrs import evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.host_facts import CertifiedHosts
+from ingress.annotations.redirects import HttpsRedirect
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.policy import Reply
 

@@ -6,8 +6,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
+from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks

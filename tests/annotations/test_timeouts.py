@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.timeouts import MAX_SECONDS, parse_timeout
+from ingress.annotations.timeouts import MAX_SECONDS, TIMEOUTS, parse_timeout
 from ingress.annotations.values import ValueRefused
 from ingress.model.limits import AskedTimeouts, Timeouts
 from ingress.model.objects import Ingress, ObjectKey
@@ -38,7 +38,7 @@ class TimeoutTests(SynchronousTestCase):
         }
         ingress = Ingress(ObjectKey("shop", "web"), annotations=annotations)
         settings, problems = AnnotationReader(PREFIX).read(ingress)
-        asked = settings.timeouts.asked()
+        asked = settings.of(TIMEOUTS).asked()
         self.assertEqual(asked, AskedTimeouts(2.0, 3600.0, None))
         self.assertEqual([problem.reason for problem in problems], [Reason.INVALID_ANNOTATION])
         self.assertIn('proxy-send-timeout: "60s" is not a number of seconds', problems[0].message)
@@ -48,4 +48,4 @@ class TimeoutTests(SynchronousTestCase):
     def test_nothing_asked(self) -> None:
         """Where nothing is asked, routes have no timeouts of their own."""
         settings, _ = AnnotationReader(PREFIX).read(Ingress(ObjectKey("shop", "web")))
-        self.assertIsNone(settings.timeouts.asked())
+        self.assertIsNone(settings.of(TIMEOUTS).asked())

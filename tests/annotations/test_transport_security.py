@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.redirects import CertifiedHosts
+from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.transport_security import TransportSecurity, transport_security_line
 from ingress.model.strict_transport import StrictTransport
 

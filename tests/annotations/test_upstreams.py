@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.upstreams import (
     UNREADABLE_SECRET,
+    UPSTREAMS,
     BackendProtocol,
     UpstreamSettings,
     parse_ciphers,
@@ -119,7 +120,7 @@ class SettingsTests(SynchronousTestCase):
         settings, problems = AnnotationReader(PREFIX).read(
             Ingress(ObjectKey("demo", "web"), annotations=named)
         )
-        return settings.upstreams, [problem.message for problem in problems]
+        return settings.of(UPSTREAMS), [problem.message for problem in problems]
 
     def test_default(self) -> None:
         """Without annotations nothing is asked; over TLS nothing is verified, and 1.2 is the oldest version."""

@@ -24,8 +24,9 @@ from attrs import asdict, evolve, frozen
 
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
+from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import CertifiedHosts, HttpsRedirect
+from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.projecting.project import kind_of, project

@@ -142,7 +142,7 @@ class DecisionTests(SynchronousTestCase):
         """Without a demand there is no guard."""
         (route,) = snapshot(ingress("a", "/")).table.routes
         self.assertEqual((route.policies, route.upstream_fields), ((), None))
-        self.assertIsNone(OPEN.policy_of("/"))
+        self.assertIsNone(OPEN.check_of("/"))
 
     def test_too_many_authorities(self) -> None:
         """More authorities than a handshake has time for close the host, with a problem that names Secret and number."""

@@ -1,0 +1,44 @@
+"""What a family may know of a host when it makes filters of what was asked: the operator's part, and what became of TLS."""
+
+from typing import Final
+
+from attrs import frozen
+
+
+@frozen(cache_hash=True)
+class CertifiedHosts:
+    """Hosts that are to be visited over HTTPS, for a route that takes more hosts than those.
+
+    *suffixes* are those of wildcards: ``.example.com`` stands for one label more, never for
+    two; *excepted* are hosts that a suffix does not stand for.
+    """
+
+    names: frozenset[bytes] = frozenset()
+    suffixes: frozenset[bytes] = frozenset()
+    excepted: frozenset[bytes] = frozenset()
+
+    def __contains__(self, host: bytes) -> bool:
+        if host in self.names:
+            return True
+        dot = host.find(b".")
+        return dot > 0 and host[dot:] in self.suffixes and host not in self.excepted
+
+
+EVERY_HOST: Final = CertifiedHosts()
+"""Stands for all hosts of a route; compared by identity."""
+
+
+@frozen
+class HostFacts:
+    """Facts of the host whose routes get filters; all routes of one owner there get the same."""
+
+    host: str = ""
+    """As in a rule, in lower case: ``a.example.com``, ``*.example.com``, or empty for all hosts."""
+    certified: CertifiedHosts | None = None
+    """Which hosts of its routes have a certificate of their own, ``EVERY_HOST`` for all; None for none of them."""
+    https_port: int = 443
+    """Where browsers reach our HTTPS."""
+    ssl_redirect: bool = True
+    """Whether hosts with a certificate redirect to HTTPS where nobody says anything about it."""
+    force_ssl_redirect: bool = False
+    """Whether all other hosts do so, too."""

@@ -1,0 +1,111 @@
+"""A family as whoever adds one writes it: one file like this one, and one row."""
+
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from attrs import frozen
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations import annotations
+from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.translate.golden import state_of
+from tests.translate.test_client_authentication import ingress
+
+
+def parse_team(text: str) -> bytes:
+    """Read the name of a team."""
+    if not text.isascii() or not text.isalpha():
+        raise ValueRefused("is no name of a team")
+    return text.encode("ascii")
+
+
+@frozen
+class TeamSettings:
+    """What the annotations of one Ingress say about its team."""
+
+    team: bytes = b""
+
+
+@frozen
+class TeamSpec:
+    """Names the team on answers."""
+
+    phase: ClassVar[Phase] = Phase.ANSWER
+    name: ClassVar[str] = "team"
+
+    team: bytes
+    host: str
+
+    def describe(self) -> str:
+        """Say which."""
+        return f"names team {self.team.decode()} on answers of {self.host}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter."""
+        return TeamFilter(self.team)
+
+
+class TeamFilter(Filter):
+    """Names the team."""
+
+    def __init__(self, team: bytes) -> None:
+        self._team = team
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+        """Put the field."""
+        edit.put(b"X-Team", self._team)
+
+
+def team_filters(settings: TeamSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+    """Return the filter of a team, for whoever names one."""
+    return (TeamSpec(settings.team, host.host),)
+
+
+TEAM = Family(
+    name="team",
+    settings=TeamSettings(),
+    acts="names the team",
+    annotations={"team": Annotation("team", parse_team)},
+    phases=(Phase.ANSWER,),
+    filters=team_filters,
+)
+
+
+class NewFamilyTests(SynchronousTestCase):
+    """What one row in the list of families does."""
+
+    def setUp(self) -> None:
+        """Add the row."""
+        self.patch(annotations, "FAMILIES", (*FAMILIES, TEAM))
+
+    def snapshot(self, **written: str) -> Snapshot:
+        """Translate an Ingress with these annotations."""
+        return translate(state_of([ingress("a", "/", **written)]), TranslateOptions(), datetime.now(UTC))
+
+    def test_from_object_to_filter(self) -> None:
+        """The annotation becomes a filter of the routes, and the filter does what was asked."""
+        (route,) = self.snapshot(team="blue").table.routes
+        self.assertEqual(route.filters, (TeamSpec(b"blue", "a.test"),))
+        edit = FakeEdit()
+        route.filters[0].make(FakeServices()).on_answer(FakeFacts(), edit)
+        self.assertEqual(edit.fields, [(b"X-Team", b"blue")])
+
+    def test_nothing_asked(self) -> None:
+        """Whoever does not ask has no filter, and the function of the family is not called."""
+        (route,) = self.snapshot().table.routes
+        self.assertEqual(route.filters, ())
+
+    def test_refused(self) -> None:
+        """A value that the family does not accept is a problem with object, field and reason, and no filter."""
+        found = self.snapshot(team="b1")
+        (route,) = found.table.routes
+        self.assertEqual(route.filters, ())
+        (problem,) = [one for one in found.problems if "team" in one.field]
+        self.assertIn('team: "b1" is no name of a team', problem.message)
