@@ -176,6 +176,19 @@ class RouteTable:
         for some in self._by_host.values():
             yield from some.routes
 
+    def by_host(self) -> Iterator[tuple[str, HostRoutes]]:
+        """Yield each host, written as in ``Route.host``, with its routes; in no order."""
+        for key, some in self._by_host.items():
+            yield key.decode("utf-8"), some
+
+    def changes_since(self, before: "RouteTable") -> Iterator[tuple[str, HostRoutes | None]]:
+        """Yield the hosts that *before* did not have in this form, and None for those it had alone.
+
+        Costs what is different, if this was made of *before*.
+        """
+        for key, some in self._by_host.changes_since(before._by_host):
+            yield key.decode("utf-8"), some
+
     def get(self, host: str) -> HostRoutes | None:
         """Return the routes that *host*, written as in ``Route.host``, has of its own."""
         return self._by_host.get(_host_key(host))

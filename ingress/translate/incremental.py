@@ -38,7 +38,6 @@ from operator import attrgetter
 
 from attrs import evolve
 
-from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
@@ -54,7 +53,7 @@ from ingress.translate.classes import judge_class
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.deciding import HostRules
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
-from ingress.translate.options import TranslateOptions
+from ingress.translate.options import TranslateOptions, annotation_reader
 from ingress.translate.ownership import owner_of
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.redirects import RedirectRule
@@ -74,7 +73,7 @@ class Translation:
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
-        self._annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
+        self._annotations = annotation_reader(options)
         self.snapshot: Snapshot | None = None
         self.certificates = 0
 

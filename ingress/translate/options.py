@@ -2,6 +2,8 @@
 
 from attrs import Factory, frozen
 
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.operator_filters import InstalledFilter, operator_filters
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
@@ -36,6 +38,8 @@ class TranslateOptions:
     endpoint_networks: tuple[str, ...] = ()
     """Networks in which endpoints may be, whatever else speaks against them."""
     manual_endpoints: tuple[ManualEndpoint, ...] = ()
+    allowed_filters: tuple[InstalledFilter, ...] = ()
+    """Filters that Ingresses may ask for by annotation."""
 
     # What follows from other settings, and from where the process runs; ``ingress.service`` adds it.
     endpoint_rules: EndpointRules = Factory(EndpointRules)
@@ -45,3 +49,9 @@ class TranslateOptions:
     """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""
+
+
+def annotation_reader(options: TranslateOptions) -> AnnotationReader:
+    """Return what reads annotations as the operator wants them read."""
+    families = (operator_filters(options.allowed_filters),)
+    return AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough, families=families)

@@ -18,7 +18,6 @@ from collections import deque
 from datetime import datetime
 from functools import partial
 
-from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Ingress, Owner
@@ -32,7 +31,7 @@ from ingress.translate.client_authentication import ClientCertificateRequest, re
 from ingress.translate.deciding import HostRules
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
-from ingress.translate.options import TranslateOptions
+from ingress.translate.options import TranslateOptions, annotation_reader
 from ingress.translate.ownership import owner_of
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.rules import ParsedObject, read_ingress
@@ -53,7 +52,7 @@ def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> 
             ours.append(ingress)
     ours.sort(key=lambda ingress: by_age(ingress.owner))
 
-    annotations = AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough)
+    annotations = annotation_reader(options)
     secured = lookup_in(state)
     requests: dict[Owner, ClientCertificateRequest | None] = {}
     default = options.default_backend_service

@@ -8,7 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.guards import GUARDS, HOST_SNIPPET, GuardMissing
 from ingress.annotations.host_facts import EVERY_HOST, HostFacts
+from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.values import Place
+from ingress.filters import Phase
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "annotations.md"
 
@@ -16,8 +18,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "annotations.md"
 def rows() -> Iterator[str]:
     """Yield the rows that the page must have, sorted by annotation."""
     found = []
-    for family in FAMILIES:
-        phases = ", ".join(phase.name for phase in family.phases)
+    for family in (*FAMILIES, operator_filters(())):
+        phases = (
+            "any" if len(family.phases) == len(Phase) else ", ".join(phase.name for phase in family.phases)
+        )
         place = family.place.value if family.phases else ""
         for name in family.annotations:
             found.append(f"| `{name}` | {family.acts} | {phases} | {place} |")
