@@ -6,7 +6,7 @@ imports of every module are read from its syntax tree, those inside of functions
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -133,6 +133,49 @@ def rooms_apart(importer: str, imported: str) -> tuple[str | None, str | None]:
     return one if one in FLOORS else None, other if other in FLOORS else None
 
 
+def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The nodes of *graph* that lead back to themselves, each circle sorted (Tarjan's strongly connected components)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for other in graph.get(node, ()):
+            if other not in number:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in path:
+                lowest[node] = min(lowest[node], number[other])
+        if lowest[node] == number[node]:
+            at = path.index(node)
+            circle = sorted(path[at:])
+            del path[at:]
+            if len(circle) > 1 or node in graph.get(node, ()):
+                found.append(circle)
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return sorted(found)
+
+
+def module_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Which of the modules *sources*, by name, imports which other; for types alone counts, and inside of functions."""
+    graph: dict[str, set[str]] = {}
+    for importer, source in sources.items():
+        graph[importer] = set()
+        for _, name in imports(source):
+            while name and name not in sources:
+                name = name.rpartition(".")[0]
+            # The package at the top holds a docstring alone.
+            if "." in name and name != importer:
+                graph[importer].add(name)
+    return graph
+
+
 def empty_names(module: str, source: str) -> Iterator[str]:
     """The names of *module*, and of what it defines, that hold an empty word."""
     names = [module.rpartition(".")[2]]
@@ -167,6 +210,11 @@ class FloorTests(SynchronousTestCase):
             breach for name, path in modules().items() for breach in breaches(name, path.read_text("utf-8"))
         ]
         self.assertEqual(found, [])
+
+    def test_no_circles(self) -> None:
+        """No module imports another that leads back to it, be it for types alone."""
+        sources = {name: path.read_text("utf-8") for name, path in modules().items()}
+        self.assertEqual(circles(module_graph(sources)), [])
 
     def test_modules_stay_small(self) -> None:
         """A module of more than six hundred lines is two modules, be it one state machine or not."""
@@ -228,6 +276,18 @@ class BreachTests(SynchronousTestCase):
         for source in ("from twisted.internet import reactor", "import twisted.internet.reactor"):
             self.assert_breach("ingress.service", source, ": only for ingress.tap")
             self.assertEqual(list(breaches("ingress.tap", source)), [])
+
+    def test_circle(self) -> None:
+        """A circle is found, also if one of its imports is for types alone."""
+        sources = {
+            "ingress.a.one": "from ingress.a.two import Two",
+            "ingress.a.two": "def late():\n    import ingress.a.three",
+            "ingress.a.three": "if TYPE_CHECKING:\n    from ingress.a.one import One",
+            "ingress.a.four": "from ingress.a.one import One",
+        }
+        self.assertEqual(
+            circles(module_graph(sources)), [["ingress.a.one", "ingress.a.three", "ingress.a.two"]]
+        )
 
     def test_impure(self) -> None:
         """A pure room asks neither the clock nor the network."""
