@@ -12,7 +12,7 @@ time of day.
 from collections.abc import Callable
 from email.utils import formatdate
 from time import time
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
@@ -41,8 +41,8 @@ class Deadlines:
     *clock* is one that nobody sets; *wall_clock* returns the time of day, in seconds since 1970.
     """
 
-    log = Logger()
-    interval_seconds = 1.0
+    log: ClassVar[Logger] = Logger()
+    interval_seconds: ClassVar[float] = 1.0
 
     def __init__(self, clock: IReactorTime, wall_clock: Callable[[], float] = time) -> None:
         self._clock = clock
