@@ -6,7 +6,7 @@ Each decides and does nothing else: no connections and no health.  Clocks and ch
 are arguments.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Container
 
 from ingress.model.backends import Endpoint
@@ -17,7 +17,7 @@ Chance = Callable[[], float]
 """Returns a number from 0 up to and without 1, as ``random.Random.random`` does."""
 
 
-class Balancer(ABC):
+class Balancer:
     """Picks an endpoint for each attempt, and keeps what it learned when the endpoints change."""
 
     __slots__ = ("_endpoints",)
@@ -52,10 +52,10 @@ class Balancer(ABC):
         *key* is what consistent hashing goes by; all others pay no heed to it.
         """
 
-    def began(self, endpoint: Endpoint) -> None:  # noqa: B027 - most need not know
+    def began(self, endpoint: Endpoint) -> None:
         """An attempt at *endpoint* begins (only if ``counts``)."""
 
-    def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:  # noqa: B027 - as above
+    def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """An attempt at *endpoint* ended after *seconds*, with an answer or not (only if ``counts``)."""
 
 

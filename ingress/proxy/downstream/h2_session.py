@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from ingress.http.forwarding import Origin, origin_of_peer
 from ingress.http.request_head import UNREADABLE, RequestHead
+from ingress.http.web_socket import web_socket_key
 from ingress.http2.faults import ErrorCode
 from ingress.http2.outgoing import MAX_SURPLUS
 from ingress.http2.server import Leaving, ServerConnection
@@ -37,7 +38,7 @@ from ingress.proxy.contract.transport import (
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.h2_backlog import SendBacklog
-from ingress.proxy.downstream.h2_stream import DownstreamStream, web_socket_key
+from ingress.proxy.downstream.h2_stream import DownstreamStream
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path

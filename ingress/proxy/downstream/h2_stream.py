@@ -8,16 +8,13 @@ A WebSocket (RFC 8441) is a tunnel inside of a stream.  Its handshake is that of
 its key and the proof that the key was understood belong to this side.
 """
 
-from base64 import b64encode
-from hashlib import sha1
 from typing import Final, Protocol
 
-from attrs import frozen
 from twisted.logger import Logger
 
-from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.http.web_socket import WebSocketKey
 from ingress.http2.blocks import response_block, trailers_block, tunnel_block
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frame_reader import FrameReader
@@ -37,31 +34,8 @@ from ingress.proxy.downstream.request_body import BodyPace
 log = Logger()
 
 _NO_TUNNEL: Final = ResponseHead(502, b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n", 0)
-_ACCEPT_BY: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KEPT: Final = FRAME_BYTES
 """What may have come of a frame that is not whole, and so is nobody's yet."""
-
-
-@frozen
-class WebSocketKey:
-    """The key of a WebSocket's handshake (RFC 6455 section 1.3)."""
-
-    key: bytes
-
-    @property
-    def line(self) -> bytes:
-        """The field line that sends it."""
-        return b"sec-websocket-key: %b\r\n" % self.key
-
-    def is_accepted_by(self, head: ResponseHead) -> bool:
-        """Whether *head* shows that its sender read the key."""
-        proof = b64encode(sha1(self.key + _ACCEPT_BY, usedforsecurity=False).digest())
-        return first_value(head.start, b"sec-websocket-accept") == proof
-
-
-def web_socket_key(digits: bytes) -> WebSocketKey:
-    """Make a key of 32 hexadecimal digits that were used for nothing else."""
-    return WebSocketKey(b64encode(bytes.fromhex(digits.decode("ascii"))))
 
 
 class StreamSession(StreamConnection, Protocol):
