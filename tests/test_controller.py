@@ -47,6 +47,7 @@ from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
+from tests.fakes.records import record_of
 from tests.translate.golden import issued
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -896,7 +897,7 @@ class ReportTests(ControllerTestCase):
     def test_series_of_ingresses(self) -> None:
         """An Ingress has series of its own from its first snapshot to its last."""
         self.start_shop()
-        self.metrics.exchange_ended(key("shop"), 200, 0.1, 1)
+        self.metrics.exchange_ended(record_of(key("shop")))
         self.assertIn(b'ingress="shop"', self.metrics.render())
         self.controller.changed(gone(Kind.INGRESS, "shop"))
         self.clock.advance(REPORT_SECONDS)

@@ -41,6 +41,7 @@ from ingress.metrics.text import as_text, in_parts
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.model.records import Record
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The media type of what ``Metrics.pieces`` are put together."""
@@ -141,23 +142,19 @@ class Metrics:
         """Count the end of a connection that ``downstream_opened`` counted."""
         self._open[secure] -= 1
 
-    def exchange_ended(self, ingress: ObjectKey | None, status: int, seconds: float, bytes_sent: int) -> None:
-        """Count an exchange, whatever became of it.
-
-        *ingress* is the one whose route matched, *status* what downstream was told
-        (0: nothing), *seconds* the time from the head of the request to the last byte
-        of the response, *bytes_sent* the bytes of the response body.
-        """
+    def exchange_ended(self, record: Record) -> None:
+        """Count an exchange, whatever became of it."""
         counts = self._unattributed
-        if ingress is not None:
-            known = self._by_ingress.get(ingress)
+        owner, status, seconds = record.owner, record.status, record.seconds
+        if owner is not None:
+            known = self._by_ingress.get(owner)
             if known is not None:
                 counts = known
-            elif ingress in self._ingresses:
-                counts = self._by_ingress[ingress] = _IngressCounts(ingress)
+            elif owner in self._ingresses:
+                counts = self._by_ingress[owner] = _IngressCounts(owner)
                 self._shown.append(counts)
         counts.by_class[status // 100 if 100 <= status < 600 else 0] += 1
-        counts.bytes_sent += bytes_sent
+        counts.bytes_sent += record.bytes_sent
         self._durations[bisect_left(DURATION_BUCKETS_SECONDS, seconds)] += 1
         self._seconds += seconds
 

@@ -15,6 +15,7 @@ from ingress.model.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
+from tests.fakes.records import record_of
 
 PATHS = ("/", "/healthz", "/readyz", "/metrics", "/api/routes", "/api/problems", "/api/certificates")
 
@@ -63,7 +64,7 @@ class AdminSiteTests(SynchronousTestCase):
 
     def test_metrics(self) -> None:
         """``/metrics`` shows the counters as they are now, in the Prometheus text format."""
-        self.metrics.exchange_ended(None, 200, 0.01, 5)
+        self.metrics.exchange_ended(record_of(None, 200, 0.01, 5))
         status, fields, body = self.ask("/metrics")
         self.assertEqual((status, fields["content-type"]), (200, CONTENT_TYPE))
         self.assertIn('ingress_requests_total{ingress="",namespace="",status="2xx"} 1.0\n', body)

@@ -18,6 +18,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts, Limits
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.policy import Policy
+from ingress.model.records import Record
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
@@ -95,15 +96,20 @@ class FakeConnector:
 
 
 class CountingMetrics(Metrics):
-    """Real metrics that also keep the calls of ``exchange_ended``."""
+    """Real metrics that also keep the records of what ended."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.ended: list[tuple[ObjectKey | None, int, int]] = []
+        self.records: list[Record] = []
 
-    def exchange_ended(self, ingress: ObjectKey | None, status: int, seconds: float, bytes_sent: int) -> None:
-        self.ended.append((ingress, status, bytes_sent))
-        super().exchange_ended(ingress, status, seconds, bytes_sent)
+    def exchange_ended(self, record: Record) -> None:
+        self.records.append(record)
+        super().exchange_ended(record)
+
+    @property
+    def ended(self) -> list[tuple[ObjectKey | None, int, int]]:
+        """Owner, status and bytes of each."""
+        return [(record.owner, record.status, record.bytes_sent) for record in self.records]
 
     def value(self, name: str, **labels: str) -> float:
         """Return the sum of the samples called *name* with these labels."""

@@ -58,7 +58,9 @@ class ProxySite:
         most_connections: int = DEFAULT_CONNECTIONS,
         sessions: "SessionRules | None" = None,
     ) -> None:
-        self.context = ExchangeContext(clock, pool, deadlines, replies, access_log, metrics, random, limits)
+        self.access_log = access_log
+        listeners = (metrics.exchange_ended, access_log.exchange_ended)
+        self.context = ExchangeContext(clock, pool, deadlines, replies, metrics, random, limits, listeners)
         self.connections = OpenConnections(deadlines, metrics, most_connections)
         self.resource = resource
         self.trusted_proxies = trusted_proxies or TrustedProxies()

@@ -28,6 +28,7 @@ from time import gmtime, monotonic, strftime, time
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.model.records import Record
 from ingress.process.access_output import LinesLostError
 
 MAX_FIELD = 2048
@@ -57,10 +58,6 @@ _MILLISECONDS = tuple(b"%.3f" % (milliseconds / 1000) for milliseconds in range(
 @lru_cache(maxsize=1)
 def _stamp_of_second(second: int) -> bytes:
     return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
-
-
-def _stamp(millisecond: int) -> bytes:
-    return b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
 
 
 @lru_cache(maxsize=4096)
@@ -130,27 +127,13 @@ class AccessLog:
         if self._thread.is_alive():
             self._thread.join(0.5)
 
-    def record(
-        self,
-        peer: bytes,
-        method: bytes,
-        host: bytes,
-        target: bytes,
-        status: int,
-        sent: int,
-        seconds: float,
-        endpoint: Hashable,
-        ingress: Hashable,
-        protocol: bytes,
-    ) -> None:
-        """Add the line of one exchange that ends now.
-
-        *method* and *protocol* are plain words; *endpoint* and *ingress* are values that never change.
-        """
+    def exchange_ended(self, record: Record) -> None:
+        """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""
         millisecond = int(self._wall_clock() * 1000)
         if millisecond != self._millisecond:
             self._millisecond = millisecond
-            self._stamp = _stamp(millisecond)
+            self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
+        host, target, seconds, attempts = record.host, record.target, record.seconds, record.attempts
         elapsed = int(seconds * 1000 + 0.5)
         shown = host + target
         if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
@@ -159,13 +142,13 @@ class AccessLog:
             b'%b %b %b %b "%b" %b %b %b'
             % (
                 self._stamp,
-                peer,
-                method[:32] or b"-",
+                record.client,
+                record.method[:32] or b"-",
                 host or b"-",
                 target,
-                _counts(status, sent),
+                _counts(record.status, record.bytes_sent),
                 _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
-                _ending(endpoint, ingress, protocol),
+                _ending(attempts[-1].endpoint if attempts else None, record.owner, record.protocol),
             )
         )
         if len(self._lines) >= _BATCH_LINES:

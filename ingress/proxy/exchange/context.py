@@ -1,14 +1,15 @@
 """What all exchanges of a process share: clock, bounds, pool, replies, log, counters, ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain, repeat
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.metrics.metrics import Metrics
 from ingress.model.limits import Limits
+from ingress.model.records import Record
 from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -26,29 +27,29 @@ class ExchangeContext:
         pool: UpstreamPool,
         deadlines: Deadlines,
         replies: Replies,
-        access_log: AccessLog,
         metrics: Metrics,
         random: Random,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        listeners: Iterable[Callable[[Record], None]] = (),
     ) -> None:
+        """*listeners* get the record of each exchange once it is over, in their order."""
         self.clock = clock
         self.limits = limits
         self.pool = pool
         self.deadlines = deadlines
         self.replies = replies
-        self.access_log = access_log
         self.metrics = metrics
         self.upstream_errors = UpstreamErrorLog(clock)
         self.is_cutting_off = False
         """Whether connections end because the process does, and not because their clients left."""
-        self._random_bits: Callable[[int], int] = random.getrandbits
-        self._request_ids: list[bytes] = []
+        self.listeners = tuple(listeners)
 
-    def new_request_id(self) -> bytes:
-        """Return 32 hexadecimal digits that no other request has."""
-        ids = self._request_ids
-        if not ids:
+        def new_ids(bits: Callable[[int], int]) -> list[bytes]:
             # Many at once cost little more than one.
-            digits = self._random_bits(128 * _IDS).to_bytes(16 * _IDS, "big").hex().encode()
-            ids.extend(digits[at : at + 32] for at in range(0, 32 * _IDS, 32))
-        return ids.pop()
+            digits = bits(128 * _IDS).to_bytes(16 * _IDS, "big").hex().encode()
+            return [digits[at : at + 32] for at in range(0, 32 * _IDS, 32)]
+
+        self.new_request_id: Callable[[], bytes] = chain.from_iterable(
+            map(new_ids, repeat(random.getrandbits))
+        ).__next__
+        """Returns 32 hexadecimal digits that no other request has."""

@@ -26,6 +26,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
+from ingress.model.records import AttemptRecord, Record
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF
 from ingress.proxy.contract.limits import (
@@ -246,17 +247,27 @@ class PassthroughTunnel:
         self._count_ended(failed=False)
         sent = self._upstream.received
         site.context.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
-        site.context.access_log.record(
-            self._peer,
-            b"TLS",
-            self._server_name,
-            b"-",
-            self._status,
-            sent,
-            site.context.clock.seconds() - self._started,
-            self._endpoint,
-            None if self._route.owner is None else self._route.owner.key,
-            b"-",
+        seconds = site.context.clock.seconds() - self._started
+        attempt = (
+            None if self._endpoint is None else AttemptRecord(self._endpoint, str(self._status), 0.0, seconds)
+        )
+        site.access_log.exchange_ended(
+            Record(
+                id=b"",
+                route=self._route,
+                owner=None if self._route.owner is None else self._route.owner.key,
+                filter="",
+                attempts=() if attempt is None else (attempt,),
+                status=self._status,
+                bytes_sent=sent,
+                seconds=seconds,
+                reason="",
+                client=self._peer,
+                method=b"TLS",
+                host=self._server_name,
+                target=b"-",
+                protocol=b"-",
+            )
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
         self.downstream = self._upstream = _NO_END

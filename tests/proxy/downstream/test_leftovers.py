@@ -316,7 +316,7 @@ class Http1Tests(LeftoversCase):
             await self.until(lambda: client.has(b" 500 "))
             client.close()
             with_bug.restore()
-            with_bug = self.patch(self.metrics, "exchange_ended", fails)
+            with_bug = self.patch(self.site.context, "listeners", (fails,))
             client = await self.call()
             backend = await self.asked(client)
             backend.say(LAST_OK)

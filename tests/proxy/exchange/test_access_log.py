@@ -10,8 +10,10 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.objects import ObjectKey
 from ingress.process.access_output import LinesLostError
 from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
+from tests.fakes.records import ENDPOINT, record_of
 
 PATIENCE = 10.0
 """Seconds after which a wait for the writing thread is a failure."""
@@ -73,17 +75,8 @@ class AccessLogCase(SynchronousTestCase):
 
     def record(self, log: AccessLog, target: bytes = b"/", method: bytes = b"GET") -> None:
         """Record an exchange."""
-        log.record(
-            b"192.0.2.1",
-            method,
-            b"a.test",
-            target,
-            200,
-            5,
-            0.25,
-            "10.0.0.1:80",
-            "shop/web",
-            b"HTTP/1.1",
+        log.exchange_ended(
+            record_of(ObjectKey("shop", "web"), 200, 0.25, 5, endpoint=ENDPOINT, method=method, target=target)
         )
 
 
@@ -102,7 +95,9 @@ class LineTests(AccessLogCase):
         self.clock.advance(1_000_000_000.0625)
         log = self.open()
         self.record(log, b"/a?b")
-        log.record(b"192.0.2.1", b"", b"", b"", 400, 0, 0.0, None, None, b"HTTP/2.0")
+        log.exchange_ended(
+            record_of(None, 400, 0.0, 0, method=b"", host=b"", target=b"", protocol=b"HTTP/2.0")
+        )
         self.assertEqual(
             self.lines(log),
             [
@@ -116,7 +111,7 @@ class LineTests(AccessLogCase):
         log = self.open()
         hostile = b'/"\r\n1970 evil "\xff' + b"x" * 5000
         self.record(log, hostile, b"M" * 100)
-        log.record(b"192.0.2.1", b"GET", hostile, hostile, 200, 0, 0.0, None, None, b"HTTP/2.0")
+        log.exchange_ended(record_of(host=hostile, target=hostile, protocol=b"HTTP/2.0"))
         lines = self.lines(log)
         self.assertEqual([len(line.split(b" ")) for line in lines], [11, 11])
         self.assertEqual([line.count(b'"') for line in lines], [2, 2])

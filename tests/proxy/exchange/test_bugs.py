@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ingress.model.records import Record
 from ingress.proxy.downstream.answering import AnsweringConnection
 from ingress.proxy.downstream.channel import DownstreamChannel
-from ingress.proxy.exchange import attempting, exchange
+from ingress.proxy.exchange import exchange
+from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.upstream import connection as upstream
 from ingress.proxy.upstream.connection import UpstreamConnection
@@ -38,6 +40,17 @@ class BugTests(ProxyCase):
 
         self.patch(owner, name, broken)
 
+    def break_listener_once(self, context: ExchangeContext, name: str) -> None:
+        """Have the first or the last of those who listen to the ends of exchanges raise once."""
+        listeners = context.listeners
+        at = 0 if name == "first listener" else len(listeners) - 1
+
+        def broken(record: Record) -> None:
+            context.listeners = listeners
+            raise Bug(name)
+
+        context.listeners = (*listeners[:at], broken, *listeners[at + 1 :])
+
     def play(self, owner: Any, name: str, script: Callable[[Peer], None]) -> bytes:
         """Play *script* on a connection whose request meets a bug; return what downstream got.
 
@@ -54,7 +67,10 @@ class BugTests(ProxyCase):
         other.say(GET)
         busy = self.upstream()
         down = self.stage.open()
-        self.break_once(owner, name)
+        if owner is self.stage.site:
+            self.break_listener_once(owner.context, name)
+        else:
+            self.break_once(owner, name)
         script(down)
         self.assertEqual(len(self.flushLoggedErrors(Bug)), 1, name)
         # A connection whose next request cannot be found lingers for a while.
@@ -91,7 +107,7 @@ class BugTests(ProxyCase):
         cases: list[tuple[Any, str, Callable[[Peer], None]]] = [
             ("resource", "render", get),
             ("pool", "acquire", get),
-            (attempting, "upstream_fields_of", get),
+            (exchange, "upstream_fields_of", get),
             (UpstreamConnection, "begin", get),
             (Exchange, "proxy", get),
             (DownstreamChannel, "_begin", get),
@@ -121,11 +137,11 @@ class BugTests(ProxyCase):
             (Exchange, "upstream_body", begun),
             (AnsweringConnection, "send_body", begun),
             (exchange.Exchange, "_finish", begun),
-            ("metrics", "exchange_ended", begun),
-            ("access_log", "record", begun),
+            ("site", "first listener", begun),
+            ("site", "last listener", begun),
             (DownstreamChannel, "finished", begun),
             (Exchange, "_finish", replied),
-            ("access_log", "record", replied),
+            ("site", "last listener", replied),
         ]
         for owner, name, script in cases:
             answer = self.play(owner, name, script)

@@ -1,0 +1,125 @@
+"""The attempts of one exchange: which endpoint is asked, which one after it, and what became of each.
+
+What follows from a fault stands in ``ingress.proxy.contract.faults``; this decides by it, and keeps the
+books.  Nothing here sends or waits.  A further attempt goes to another endpoint, unless a kept connection was stale: then
+to the same one on a new connection.
+"""
+
+from collections.abc import Callable
+
+from ingress.model.backends import Endpoint
+from ingress.model.records import AttemptRecord
+from ingress.model.retries import RetryRule
+from ingress.proxy.contract.faults import Fault, Row, Step, fault_of_connecting, next_step
+from ingress.proxy.upstream.rotation import Rotation
+from ingress.routing.health import Liveness
+
+
+class Attempts:
+    """Where one exchange went, and where it goes next.  All times are seconds since it began."""
+
+    # What nearly all leave as it is stands here, and costs each of them nothing.
+    tries = 1
+    """Endpoints that were tried; a new connection for a stale one does not count."""
+    tried: frozenset[Endpoint] = frozenset()
+    """Those that failed."""
+    over: tuple[AttemptRecord, ...] = ()
+    """The attempts before the last one."""
+    is_under_way = True
+    """Whether the last one is not among these yet."""
+    began = 0.0
+    """When its endpoint was chosen."""
+    outcome = ""
+    """What became of it, where that is not what the client was told: a status in digits, or a fault in words."""
+    answered: float | None = None
+    """When that was known, where it was before the end of the exchange."""
+    told: float | None = None
+    """When the balancer was told that it began; None where it does not want to know."""
+
+    def __init__(self, rotation: Rotation, retries: RetryRule, key: bytes) -> None:
+        """Choose an endpoint of *rotation*, by *key* where that is how it chooses."""
+        self.rotation = rotation
+        self.retries = retries
+        self.key = key
+        self.endpoint: Endpoint | None = rotation.pick((), key)
+        """The one that is asked, or was asked last; None where the backend has none."""
+
+    def choose_roomy(self, has_room: Callable[[Endpoint], bool]) -> Endpoint | None:
+        """Choose an endpoint that may have another connection, as if the others were not there; None: none may."""
+        assert self.endpoint is not None
+        passed_over = {self.endpoint, *self.tried}
+        while (endpoint := self.rotation.another(passed_over, self.key)) is not None:
+            if has_room(endpoint):
+                self.endpoint = endpoint
+                return endpoint
+            passed_over.add(endpoint)
+        self.endpoint = self.over[-1].endpoint if self.over else None
+        self.is_under_way = False
+        return None
+
+    def go_on(self, row: Row, outcome: str, method: bytes, is_held: bool, now: float) -> Step:
+        """Decide what follows *row*, and choose the endpoint of the attempt that does, if any.
+
+        *is_held* says that all that was sent of the body, if anything, can be sent again; *outcome* is what became of the
+        attempt until *now*.
+        """
+        endpoint = self.endpoint
+        assert endpoint is not None
+        step = next_step(row, self.retries, method, is_held, self.tries, now)
+        if step is Step.FAIL:
+            return step
+        if step is Step.RENEW and endpoint in self.rotation.endpoints:
+            another: Endpoint | None = endpoint
+        else:
+            self.tried |= {endpoint}
+            another = self.rotation.another(self.tried, self.key)
+            self.tries += 1
+        if another is None:
+            return Step.FAIL
+        self.tell_ended(now, failed=True)
+        self.over += (AttemptRecord(endpoint, outcome, self.began, now),)
+        self.endpoint = another
+        self.began = now
+        return step
+
+    def conclude(self, outcome: str, now: float) -> None:
+        """Note what became of the last one, unless that is known."""
+        if not self.outcome:
+            self.outcome = outcome
+            self.answered = now
+
+    # What others want to know
+
+    def tell_began(self, now: float) -> None:
+        """Tell the balancer that an attempt begins."""
+        assert self.endpoint is not None
+        self.told = now
+        self.rotation.began(self.endpoint)
+
+    def tell_ended(self, now: float, failed: bool) -> None:
+        """Tell the balancer, if it wants to know, that it ended."""
+        if self.told is not None:
+            assert self.endpoint is not None
+            began, self.told = self.told, None
+            self.rotation.ended(self.endpoint, now - began, failed)
+
+    def reached(self) -> None:
+        """The endpoint was connected to."""
+        assert self.endpoint is not None
+        self.rotation.reached(self.endpoint)
+
+    def unreachable(self, why: str, is_first: bool) -> Fault:
+        """The endpoint could not be connected to; return what kind of fault that is.
+
+        Where several waited for one connection, only one of them *is_first*.
+        """
+        assert self.endpoint is not None
+        fault = fault_of_connecting(why)
+        if is_first and fault is not Fault.NO_SOCKET:
+            self.rotation.unreachable(self.endpoint)
+        return fault
+
+    def silent(self, liveness: Liveness) -> None:
+        """The endpoint said nothing for as long as it may."""
+        assert self.endpoint is not None
+        self.rotation.silent(self.endpoint, liveness)

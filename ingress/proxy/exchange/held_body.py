@@ -1,0 +1,32 @@
+"""What is held of a request body: for an endpoint that is not connected to yet, for another attempt, for a filter."""
+
+from ingress.proxy.contract.limits import SMALL_HELD
+
+
+class HeldBody:
+    """Pieces of one body, from its beginning on."""
+
+    __slots__ = ("_pieces", "size")
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self.size = 0
+        """In bytes."""
+
+    def add(self, piece: bytes) -> None:
+        """Hold one more piece."""
+        pieces = self._pieces
+        if pieces and len(pieces[-1]) + len(piece) <= SMALL_HELD:
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+        self.size += len(piece)
+
+    def joined(self) -> bytes:
+        """Return all of it."""
+        return b"".join(self._pieces)
+
+    def replace(self, body: bytes) -> None:
+        """Hold *body*, and nothing else."""
+        self._pieces = [body] if body else []
+        self.size = len(body)

@@ -1,0 +1,39 @@
+"""Records of exchanges, for tests of those who listen."""
+
+from ingress.model.backends import Endpoint
+from ingress.model.objects import ObjectKey
+from ingress.model.records import AttemptRecord, Record
+
+ENDPOINT = Endpoint("10.0.0.1", 80)
+
+
+def record_of(
+    owner: ObjectKey | None = None,
+    status: int = 200,
+    seconds: float = 0.1,
+    bytes_sent: int = 1,
+    *,
+    endpoint: Endpoint | None = None,
+    method: bytes = b"GET",
+    host: bytes = b"a.test",
+    target: bytes = b"/",
+    protocol: bytes = b"HTTP/1.1",
+) -> Record:
+    """Return the record of an exchange that was asked of *endpoint*, if there is one, and ended so."""
+    attempt = None if endpoint is None else AttemptRecord(endpoint, str(status), 0.0, seconds)
+    return Record(
+        id=b"",
+        route=None,
+        owner=owner,
+        filter="",
+        attempts=() if attempt is None else (attempt,),
+        status=status,
+        bytes_sent=bytes_sent,
+        seconds=seconds,
+        reason="",
+        client=b"192.0.2.1",
+        method=method,
+        host=host,
+        target=target,
+        protocol=protocol,
+    )
