@@ -10,6 +10,7 @@ from ingress.proxy.listening.passthrough import PassthroughTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing import Balancer
 from ingress.routing.route import Match, Route
+from tests.fakes.records import record_of
 from tests.proxy.playing import BACKEND, INGRESS, ONE, OWNER, TWO, ProxyCase
 
 
@@ -59,4 +60,4 @@ class AttemptTests(ProxyCase):
         down.reset()
         self.assertEqual((balancer.told, balancer.running), ([(ONE, 3.0, True), (TWO, 1.0, False)], 0))
         # A tunnel has a line in the log as an exchange has, and counters of its own.
-        self.metrics.ended.append((INGRESS, 200, 0))
+        self.metrics.records.append(record_of(INGRESS))
