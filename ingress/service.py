@@ -43,6 +43,7 @@ from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
 from ingress.proxy.listening.networks import network_for
@@ -201,6 +202,13 @@ class IngressService(Service):
             serving.slow_start_seconds,
         )
         self._resource = IngressProxyResource(reactor, rotations)
+        self._sub_requests = SubRequests(
+            self._pool,
+            self._deadlines,
+            self._metrics.sub_requests,
+            rotations,
+            self._resource.rotation_of,
+        )
         self._site = ProxySite(
             clock=reactor,
             resource=self._resource,
@@ -357,6 +365,7 @@ class IngressService(Service):
             await maybeDeferred(port.stopListening)
         await self._wait(self._site.connections.drain(), self._settings.serving.shutdown_grace_seconds)
         self._site.abort()
+        self._sub_requests.close()
         self._expiry.stop()
         self._controller.stop()
         await self._source.stop()

@@ -37,6 +37,7 @@ from ingress.metrics.connections import ConnectionMetrics
 from ingress.metrics.http2 import Http2Metrics
 from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.status import StatusMetrics
+from ingress.metrics.sub_requests import SubRequestMetrics
 from ingress.metrics.text import as_text, in_parts
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
@@ -124,6 +125,8 @@ class Metrics:
         """What connections without exchanges count."""
         self.http2 = Http2Metrics()
         """What connections with streams count."""
+        self.sub_requests = SubRequestMetrics()
+        """What filters ask of other services."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
         self.status = StatusMetrics()
@@ -237,6 +240,7 @@ class Metrics:
         yield from self.certificates.families()
         yield from self.connections.families()
         yield from self.http2.families()
+        yield from self.sub_requests.families()
         yield from self.watch.families()
         yield from self.status.families()
 

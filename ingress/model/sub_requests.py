@@ -2,25 +2,35 @@
 
 from attrs import frozen
 
+from ingress.model.backends import BackendReference
+
 
 @frozen
 class SubRequest:
     """A request of a filter's own to another service.
 
     It goes through the pool of the proxy, under the rules for addresses that names of tenants lead to, follows no redirects,
-    is tried once, and stands in no access log.
+    and stands in no access log.  It is tried again as a client's would be: only where nothing can have been done twice.
     """
 
     url: str
     """``http://HOST[:PORT]/TARGET`` or ``https://…``; no user, and no fragment."""
     method: bytes = b"GET"
     fields: tuple[tuple[bytes, bytes], ...] = ()
-    """Names and values, ``Host`` and what frames the body excepted."""
+    """Names and values, ``Host``, what frames the body and what belongs to a connection excepted."""
     body: bytes = b""
     seconds: float = 5.0
     """How long all of it may take."""
     max_bytes: int = 64 * 1024
     """Of the body of its answer; a longer one is a failure."""
+    backend: BackendReference | None = None
+    """A Service that routes of the snapshot lead to, too: its endpoints are asked, as its routes ask them, and the URL
+    has ``Host`` and target alone."""
+    is_trusted: bool = False
+    """Whether the operator chose the URL: then it may lead to addresses of this host, the API server and the metadata
+    service of a cloud."""
+    verifies: bool = True
+    """Whether the certificate at an ``https`` URL must be for its host, and of an authority that this system trusts."""
 
 
 @frozen
@@ -29,7 +39,7 @@ class SubAnswer:
 
     status: int
     fields: tuple[tuple[bytes, bytes], ...] = ()
-    """In order; names as they came."""
+    """In order; names as they came.  What frames the body or belongs to the connection is not among them."""
     body: bytes = b""
 
     def field(self, name: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 Those that the operator or an Ingress can set are values of ``ingress.model.limits``;
 bounds of the grammar are in ``ingress.http``.  The first group is about downstream connections,
-the second about exchanges, the third about upstream connections, the last one about this process.
+the second about exchanges, the third about upstream connections, the fourth about requests of our own, the last one about
+this process.
 """
 
 CONNECTION_START_SECONDS = 10.0
@@ -48,6 +49,11 @@ KEPT_SECONDS = 2.0
 """... and only while upstream has kept another one idle for this long, so does not close them at once."""
 DISTRUST_SECONDS = 60.0
 """... and not for so long after upstream ended a kept connection under a request."""
+
+MAX_MIRRORS = 256
+"""Requests of filters under way whose answers nobody waits for; what is told beyond that is not sent ..."""
+MAX_MIRROR_BYTES = 16 * 1024 * 1024
+"""... nor what would have more bytes than that wait with them."""
 
 TUNNEL_SPLICE_BYTES = 8 * 1024 * 1024
 """What must have come one way of TLS that passes through for the kernel to move the rest: a pipe is then held to its end."""

@@ -70,6 +70,13 @@ class IngressProxyResource(ReverseProxyResource):
             return None
         return route, self._rotations.get(backend) or self._new_rotation(backend)
 
+    def rotation_of(self, backend: BackendReference) -> Rotation | None:
+        """Return who picks the endpoints of *backend*; None where no route of the snapshot leads there."""
+        rotation = self._rotations.get(backend)
+        if rotation is None and backend in self._backends:
+            rotation = self._new_rotation(backend)
+        return rotation
+
     def render(self, exchange: Exchange) -> int:
         """Answer *exchange* by policy, or send it to an endpoint of its route."""
         route = self._table.find(exchange.host, exchange.path)

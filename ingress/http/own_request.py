@@ -1,0 +1,123 @@
+"""Requests of our own: the URL they are for, and their head.
+
+What a request of a client must not say, one of ours must not either: the same grammar is checked, since
+what is in it may come from a client's request.
+"""
+
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from ingress.http.grammar import MAX_HEAD, TOKEN, FieldError, split_field
+from ingress.http.request_head import RequestHead
+
+_is_host_name = re.compile(
+    r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?"
+).fullmatch
+_is_visible = re.compile(r"[\x21-\x7e]+").fullmatch
+_is_method = re.compile(TOKEN).fullmatch
+_PORTS = {"http": 80, "https": 443}
+_REFUSED_METHODS = (b"CONNECT", b"TRACE")
+_OF_THE_CONNECTION = frozenset(
+    (
+        b"connection",
+        b"content-length",
+        b"expect",
+        b"host",
+        b"http2-settings",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    )
+)
+
+
+@frozen
+class HttpUrl:
+    """What a URL says, taken apart."""
+
+    is_secure: bool
+    host: str
+    """A name in lower case without a dot at its end, or an address without brackets."""
+    port: int
+    authority: bytes
+    """What ``Host`` says: with brackets, and with the port unless it is the usual one."""
+    target: bytes
+    """Path and query (RFC 9112 section 3.2.1)."""
+
+
+def parse_url(text: str) -> HttpUrl:
+    """Read an ``http`` or ``https`` URL; raises ``ValueError`` that says what is wrong with it."""
+    if not _is_visible(text):
+        raise ValueError(f"{text!a} has blanks or other characters that no URL has")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"{text!a} is no URL: {error}") from None
+    host = (parts.hostname or "").removesuffix(".")
+    if parts.scheme not in _PORTS:
+        raise ValueError(f"{text!a} is no URL of http or https")
+    if "@" in parts.netloc:
+        raise ValueError("a URL to ask must hold no user")
+    if "#" in text:
+        raise ValueError(f"{text!a} has a fragment, which is nothing to ask for")
+    is_address = _is_address(host)
+    if not is_address and (len(host) > 253 or not _is_host_name(host)):
+        raise ValueError(f"{text!a} names no host")
+    if port == 0:
+        raise ValueError(f"{text!a} has a port that is none")
+    target = text.partition("//")[2][len(parts.netloc) :]
+    target = target if target.startswith("/") else f"/{target}"
+    usual = _PORTS[parts.scheme]
+    shown = f"[{host}]" if ":" in host else host
+    authority = shown if port in (None, usual) else f"{shown}:{port}"
+    return HttpUrl(
+        parts.scheme == "https", host, port or usual, authority.encode("ascii"), target.encode("ascii")
+    )
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return "%" not in host and bool(ip_address(host))
+    except ValueError:
+        return False
+
+
+def own_request_head(
+    method: bytes, url: HttpUrl, fields: tuple[tuple[bytes, bytes], ...], body: bytes
+) -> RequestHead:
+    """Return the head of a request with *body*; raises ``ValueError`` for a method or field that may not be sent."""
+    if not _is_method(method) or method in _REFUSED_METHODS:
+        raise ValueError(f"{method!r} is no method to ask by")
+    lines = [b"%b: %b\r\n" % (name, _checked(name, value)) for name, value in fields]
+    head = RequestHead()
+    head.method = method
+    head.target = url.target
+    head.path = url.target.partition(b"?")[0]
+    head.authority = url.authority
+    head.forward = b"".join(lines)
+    if len(head.forward) + len(head.target) > MAX_HEAD:
+        raise ValueError("the fields to send are too large")
+    if body or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
+        head.content_length = len(body)
+        head.has_body = bool(body)
+    return head
+
+
+def _checked(name: bytes, value: bytes) -> bytes:
+    """Return *value* without outer whitespace, if it may be that of a field called *name*."""
+    try:
+        called, value = split_field(b"%b:%b" % (name, value))
+    except FieldError:
+        raise ValueError(f"{name!r} with {value!r} is no field") from None
+    if called != name.lower():
+        raise ValueError(f"{name!r} is no name of a field")
+    if called in _OF_THE_CONNECTION:
+        raise ValueError(f"{name.decode()} is not for who asks to send")
+    return value

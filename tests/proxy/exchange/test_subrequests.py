@@ -1,0 +1,477 @@
+"""Tests for ``ingress.proxy.exchange.subrequests``: what filters ask other services, and what they tell them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from attrs import evolve
+from twisted.internet.defer import CancelledError, Deferred
+
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.proxy.exchange.subrequests import SubExchange, SubRequests
+from ingress.proxy.upstream.rotation import Rotation, Rotations
+from tests.fakes.transports import Peer
+from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO, ProxyCase
+
+URL = "http://auth.test:8080/verify?a=b"
+ASKED = SubRequest(URL)
+AUTH = Endpoint("auth.test", 8080, LinkSettings(is_external=True))
+POST = evolve(ASKED, method=b"POST", body=b"name=x")
+OF_BACKEND = evolve(ASKED, backend=BACKEND)
+
+
+class SubRequestCase(ProxyCase):
+    """A proxy, and who sends its sub-requests."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        stage = self.stage
+        rotations = Rotations(self.reactor, stage.deadlines, self.metrics, Random(7))
+        self.endpoints: tuple[Endpoint, ...] = (ONE,)
+        self.rotation: Rotation | None = rotations.make(BACKEND, (ONE, TWO))
+        self.sub_requests = SubRequests(
+            stage.pool,
+            stage.deadlines,
+            self.metrics.sub_requests,
+            rotations,
+            lambda reference: self.rotation if reference == BACKEND else None,
+        )
+        self.asked: list[Deferred[SubAnswer]] = []
+        self.addCleanup(self.assert_nothing_left)
+
+    def assert_nothing_left(self) -> None:
+        """Check, after every test, that nothing is under way, and nothing is waited for."""
+        self.sub_requests.close()
+        for asked in self.asked:
+            asked.addErrback(lambda failure: failure.trap(SubRequestFailed))
+        self.reactor.settle()
+        self.assertEqual(repr(self.sub_requests), "<SubRequests: 0 under way, 0 of them mirrors>")
+        # What ticks once a second is all that is left to come.
+        self.assertLessEqual(len(self.reactor.getDelayedCalls()), 2)
+
+    def ask(self, request: SubRequest = ASKED) -> Deferred[SubAnswer]:
+        """Send a sub-request."""
+        asked = self.sub_requests.ask(request)
+        self.asked.append(asked)
+        self.reactor.settle()
+        return asked
+
+    def answered(self, asked: Deferred[SubAnswer], *said: bytes) -> SubAnswer:
+        """Have the endpoint say this, and return the answer."""
+        self.upstream().say(*said)
+        return self.successResultOf(asked)
+
+    def assert_failed(self, asked: Deferred[SubAnswer], why: str, request: SubRequest = ASKED) -> None:
+        """Check why there is no answer."""
+        self.assertEqual(str(self.failureResultOf(asked, SubRequestFailed).value), f"{request.url}: {why}")
+
+    def assert_counts(self, kind: str, **counts: int) -> None:
+        """Check how many ended in which way; any other way had none."""
+        for outcome in ("answered", "failed", "cancelled", "dropped"):
+            found = self.metrics.value("ingress_sub_requests_total", kind=kind, outcome=outcome)
+            self.assertEqual(found, counts.get(outcome, 0), outcome)
+
+    def busy(self) -> list[Peer]:
+        """The endpoints' ends of connections that are open."""
+        return [peer for peer in self.connector.peers if not peer.closed]
+
+
+class AskTests(SubRequestCase):
+    """Requests whose answers are waited for."""
+
+    def test_answer(self) -> None:
+        """The request has what it was given and nothing else, and its answer comes whole; it stands in no access log."""
+        asked = self.ask(
+            evolve(ASKED, fields=((b"X-Original-URL", b"http://shop.test/"), (b"Cookie", b"a=b")))
+        )
+        self.assertEqual(
+            self.upstream().take(),
+            b"GET /verify?a=b HTTP/1.1\r\nHost: auth.test:8080\r\n"
+            b"X-Original-URL: http://shop.test/\r\nCookie: a=b\r\n\r\n",
+        )
+        self.assertNoResult(asked)
+        answer = self.answered(
+            asked, b"HTTP/1.1 401 No\r\nX-Auth: one\r\nX-Auth: two\r\nContent-Length: 3\r\n\r\nno", b"!"
+        )
+        self.assertEqual((answer.status, answer.body), (401, b"no!"))
+        self.assertEqual([value for name, value in answer.fields if name == b"X-Auth"], [b"one", b"two"])
+        self.assertEqual(answer.field(b"x-auth"), b"one")
+        self.assertEqual(self.stage.log_lines(), [])
+        self.assert_ended()
+        self.assert_counts("ask", answered=1)
+
+    def test_framings(self) -> None:
+        """The answer is whole however its end is told, and what comes before it is not taken for it."""
+        for said, body in (
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", b"ok"),
+            (b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No\r\n\r\n", b""),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""),
+        ):
+            self.assertEqual(self.answered(self.ask(), said).body, body)
+        self.assert_upstreams(1)
+        asked = self.ask()
+        self.upstream().say(b"HTTP/1.1 200 OK\r\n\r\nto the ", b"end")
+        self.assertNoResult(asked)
+        self.upstream().finish()
+        self.assertEqual(self.successResultOf(asked).body, b"to the end")
+
+    def test_head(self) -> None:
+        """A body that does not come is not too large."""
+        asked = self.ask(evolve(ASKED, method=b"HEAD"))
+        answer = self.answered(asked, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        self.assertEqual((answer.status, answer.body), (200, b""))
+
+    def test_body(self) -> None:
+        """A body goes with its length, and a POST without one says so."""
+        self.answered(self.ask(POST), OK)
+        self.assertTrue(self.upstream().take().endswith(b"\r\nContent-Length: 6\r\n\r\nname=x"))
+        self.reactor.pass_time(1)
+        self.ask(evolve(POST, body=b"", max_bytes=10))
+        self.assertIn(b"\r\nContent-Length: 0\r\n", self.upstream().take())
+
+    def test_pool(self) -> None:
+        """Its connection is of the pool: kept, shared with requests of clients, and looked after as theirs are."""
+        self.stage.publish((ONE,))
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(OK)
+        self.upstream().take()
+        self.rotation = self.stage.resource.rotation_of(BACKEND)
+        self.answered(self.ask(OF_BACKEND), OK)
+        self.assert_upstreams(1)
+        down.say(GET)
+        self.assert_upstreams(1)
+        self.upstream().say(OK)
+        self.assert_ended(200, 200)
+
+    def test_address_rules(self) -> None:
+        """A URL leads where a tenant's external name may, unless the operator chose it; TLS is verified unless it need not be."""
+        self.ask()
+        self.ask(evolve(ASKED, is_trusted=True))
+        self.ask(evolve(ASKED, url="https://auth.test/"))
+        self.ask(evolve(ASKED, url="https://[2001:db8::1]/", verifies=False, is_trusted=True))
+        plain, trusted, secure, unverified = self.connector.asked
+        self.assertEqual(plain, AUTH)
+        self.assertEqual(trusted, Endpoint("auth.test", 8080))
+        assert secure.link_settings is not None and secure.link_settings.tls is not None
+        self.assertEqual((secure.address, secure.port), ("auth.test", 443))
+        self.assertTrue(secure.link_settings.is_external and secure.link_settings.tls.tls_settings.verify)
+        assert unverified.link_settings is not None and unverified.link_settings.tls is not None
+        self.assertEqual(unverified.address, "2001:db8::1")
+        self.assertFalse(
+            unverified.link_settings.is_external or unverified.link_settings.tls.tls_settings.verify
+        )
+
+    def test_backend(self) -> None:
+        """A backend of the snapshot is asked as its routes ask it; any other has no endpoint."""
+        self.answered(self.ask(OF_BACKEND), OK)
+        self.assertEqual(self.connector.asked, [ONE])
+        self.assertIn(b"\r\nHost: auth.test:8080\r\n", self.upstream().take())
+        other = evolve(ASKED, backend=BackendReference("shop", "other", 80))
+        self.assert_failed(self.ask(other), "no route of the snapshot leads to this backend")
+        assert self.rotation is not None
+        self.rotation.assign(())
+        self.assert_failed(self.ask(OF_BACKEND), "no endpoint")
+        self.assert_counts("ask", answered=1, failed=2)
+
+    def test_wrong(self) -> None:
+        """What is no request is refused at once, and nothing is sent."""
+        for request in (
+            evolve(ASKED, url="ftp://auth.test/"),
+            evolve(ASKED, fields=((b"Host", b"other"),)),
+            evolve(ASKED, fields=((b"X", b"a\r\nY: b"),)),
+            evolve(ASKED, method=b"CONNECT"),
+        ):
+            self.assertRaises(ValueError, self.sub_requests.ask, request)
+            self.assertRaises(ValueError, self.sub_requests.tell, request)
+        self.assertEqual(self.connector.asked, [])
+        self.assert_counts("ask")
+
+
+class AgainTests(SubRequestCase):
+    """Another attempt, where nothing can have been done twice."""
+
+    def test_another_endpoint(self) -> None:
+        """One that cannot be connected to, or that drops a new connection, is passed over for another."""
+        self.connector.unreachable = {ONE: REFUSED}
+        self.answered(self.ask(OF_BACKEND), OK)
+        self.assertEqual(self.connector.asked, [ONE, TWO])
+        self.upstream().reset()
+        self.connector.unreachable = {}
+        self.connector.asked.clear()
+        asked = self.ask(OF_BACKEND)
+        self.upstream().finish()
+        self.answered(asked, OK)
+        self.assertEqual(sorted(self.connector.asked), [ONE, TWO])
+
+    def test_none_left(self) -> None:
+        """When none is left, who asks is told why the last one failed."""
+        self.connector.unreachable = {ONE: REFUSED, TWO: TIMED_OUT}
+        self.assert_failed(self.ask(OF_BACKEND), TIMED_OUT)
+        self.connector.unreachable = {AUTH: REFUSED}
+        self.assert_failed(self.ask(), REFUSED)
+
+    def test_stale(self) -> None:
+        """A kept connection that ends under a GET costs nothing."""
+        self.answered(self.ask(), OK)
+        asked = self.ask()
+        self.upstream().reset()
+        self.assert_upstreams(2)
+        self.answered(asked, OK)
+
+    def test_dropped_post(self) -> None:
+        """A POST that was sent is not sent again."""
+        asked = self.ask(evolve(POST, backend=BACKEND))
+        self.upstream().finish()
+        self.assert_failed(asked, "connection closed")
+        self.assert_upstreams(1)
+
+    def test_full(self) -> None:
+        """An endpoint with as many connections as it may have gets no other one."""
+        self.stage.pool.most = 1
+        waits = [self.ask(OF_BACKEND), self.ask(OF_BACKEND)]
+        self.assertEqual(sorted(self.connector.asked), [ONE, TWO])
+        self.assert_failed(self.ask(OF_BACKEND), "all endpoints have the connections they may")
+        for each in waits:
+            each.cancel()
+            self.failureResultOf(each, CancelledError)
+
+
+class HostileTests(SubRequestCase):
+    """Answers that are none, or that nobody should wait for."""
+
+    def test_too_large(self) -> None:
+        """An answer that is larger than it may be ends when that is known, and its connection with it."""
+        small = evolve(ASKED, max_bytes=100)
+        self.assertEqual(
+            self.answered(
+                self.ask(small), b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + bytes(100)
+            ).body,
+            bytes(100),
+        )
+        for said in (
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n" + bytes(101),),
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                b"32\r\n" + bytes(50) + b"\r\n",
+                b"33\r\n" + bytes(51),
+            ),
+            (b"HTTP/1.1 200 OK\r\n\r\n", bytes(60), bytes(60)),
+        ):
+            asked = self.ask(small)
+            self.upstream().say(*said)
+            self.assert_failed(asked, "the answer has more than 100 bytes")
+        self.assertEqual([peer for peer in self.busy() if peer.protocol.exchange], [])  # type: ignore[attr-defined]
+
+    def test_never_ending(self) -> None:
+        """An answer that comes on and on is over with the time that all of it may take, however small it is."""
+        for beginning in (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ):
+            asked = self.ask()
+            self.upstream().say(beginning)
+            for _ in range(4):
+                self.reactor.pass_time(1)
+                self.upstream().say(b"1\r\nx\r\n" if b"chunked" in beginning else b"x")
+            self.assertNoResult(asked)
+            self.reactor.pass_time(1)
+            self.assert_failed(asked, "took longer than 5 s")
+            self.assertTrue(self.upstream().saw_reset)
+
+    def test_silent(self) -> None:
+        """So is one that never comes, and a connection that is never made, which is then nobody's."""
+        asked = self.ask(evolve(ASKED, seconds=2.5))
+        self.reactor.pass_time(3)
+        self.assert_failed(asked, "took longer than 2.5 s")
+        self.assertEqual(self.busy(), [])
+        self.connector.is_slow = True
+        asked = self.ask(evolve(ASKED, seconds=2.5))
+        self.assertEqual(self.connector.seconds, 2.5)
+        self.reactor.pass_time(3)
+        self.assert_failed(asked, "took longer than 2.5 s")
+        self.connector.let_through()
+        self.assertEqual(repr(self.stage.pool), "<UpstreamPool 0 busy, 1 idle, 0 connecting>")
+
+    def test_cut(self) -> None:
+        """A part of an answer is none."""
+        for end in (Peer.finish, Peer.reset):
+            asked = self.ask()
+            self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+            end(self.upstream())
+            self.assertIn("the answer was cut short: connection ", str(self.failureResultOf(asked).value))
+
+    def test_nonsense(self) -> None:
+        """What is no answer is none, and neither is a switch to what was not asked for."""
+        for said in (
+            b"SSH-2.0-OpenSSH_9\r\n\r\n",
+            b"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+        ):
+            asked = self.ask()
+            self.upstream().say(said)
+            self.failureResultOf(asked, SubRequestFailed)
+            self.assertEqual(self.busy(), [])
+        self.assert_counts("ask", failed=2)
+
+
+class EndTests(SubRequestCase):
+    """Ends that have nothing to do with an answer."""
+
+    def test_cancelled(self) -> None:
+        """Who cancels hears of that alone; the endpoint sees that nobody waits, and a connection in the making is for others."""
+        for said in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"):
+            asked = self.ask()
+            self.upstream().say(said)
+            asked.cancel()
+            self.reactor.settle()
+            self.failureResultOf(asked, CancelledError)
+            self.assertTrue(self.upstream().saw_reset)
+        self.connector.is_slow = True
+        asked = self.ask()
+        asked.cancel()
+        self.failureResultOf(asked, CancelledError)
+        self.ask()
+        self.assertEqual(len(self.connector.waiting), 1)
+        self.assert_counts("ask", cancelled=3)
+
+    def test_cancelled_awaiting(self) -> None:
+        """A coroutine that awaits an answer takes its cancellation on to the sub-request."""
+
+        async def decide() -> int:
+            return (await self.sub_requests.ask(ASKED)).status
+
+        decision = Deferred.fromCoroutine(decide())
+        decision.cancel()
+        self.reactor.settle()
+        self.failureResultOf(decision, CancelledError)
+        self.assertTrue(self.upstream().saw_reset)
+        self.assert_counts("ask", cancelled=1)
+
+    def test_too_late(self) -> None:
+        """To cancel what is over changes nothing, and its connection serves the next."""
+        asked = self.ask()
+        self.answered(asked, OK)
+        asked.cancel()
+        self.answered(self.ask(), OK)
+        self.assert_upstreams(1)
+        self.assert_counts("ask", answered=2)
+
+    def test_close(self) -> None:
+        """When the process ends, who waits is told so at once."""
+        asked = self.ask()
+        self.sub_requests.tell(ASKED)
+        self.sub_requests.close()
+        self.assert_failed(asked, "the process ends")
+        self.reactor.settle()
+        self.assert_upstreams(1)
+        self.assert_counts("tell", failed=1)
+
+    def test_bug(self) -> None:
+        """A bug costs the sub-request that meets it, wherever it is met, and no other."""
+        for name in ("upstream_connected", "upstream_head", "upstream_lost"):
+            other = self.ask()
+            method = getattr(SubExchange, name)
+
+            def broken(*arguments: object, name: str = name) -> None:
+                setattr(SubExchange, name, method)  # noqa: B023 - called in this round
+                raise ZeroDivisionError(name)
+
+            self.patch(SubExchange, name, broken)
+            asked = self.ask()
+            if name == "upstream_head":
+                self.upstream().say(OK)
+            elif name == "upstream_lost":
+                self.upstream().reset()
+            self.assert_failed(asked, "a bug of the proxy")
+            self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+            self.busy()[0].say(OK)
+            self.successResultOf(other)
+            self.busy()[0].reset()
+
+    def test_repr(self) -> None:
+        """A sub-request shows what it asks, and where it is."""
+        self.ask()
+        self.assertEqual(repr(self.sub_requests), "<SubRequests: 1 under way, 0 of them mirrors>")
+        self.assertIn("<SubExchange b'GET' b'auth.test:8080' awaiting>", repr(self.upstream().protocol))
+
+
+class TellTests(SubRequestCase):
+    """Mirrors: requests whose answers nobody waits for."""
+
+    def tell(self, request: SubRequest = POST) -> None:
+        """Tell, in a turn."""
+        self.sub_requests.tell(request)
+
+    def test_told(self) -> None:
+        """A mirror leaves in a turn of its own, and its answer is dropped; the connection serves the next."""
+        self.tell()
+        self.assertEqual(self.connector.asked, [])
+        self.reactor.settle()
+        self.assertTrue(self.upstream().take().endswith(b"name=x"))
+        self.assert_counts("tell")
+        self.upstream().say(b"HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nab", b"cde")
+        self.assert_counts("tell", answered=1)
+        self.tell(ASKED)
+        self.reactor.settle()
+        self.assert_upstreams(1)
+        self.assertEqual(self.stage.log_lines(), [])
+
+    def test_failed(self) -> None:
+        """Nobody hears of one that fails but the metrics."""
+        self.connector.unreachable = {AUTH: REFUSED}
+        self.tell()
+        self.reactor.settle()
+        self.assert_counts("tell", failed=1)
+
+    def test_large_answer(self) -> None:
+        """Of an answer that is larger than it may be no more is read."""
+        for said in (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n\r\n" + bytes(70_000),
+        ):
+            self.tell()
+            self.reactor.settle()
+            self.upstream().say(said)
+            self.assertTrue(self.upstream().closed)
+        self.assert_counts("tell", answered=2)
+
+    def test_slow(self) -> None:
+        """One that is not answered in time is over."""
+        self.tell()
+        self.reactor.settle()
+        self.reactor.pass_time(6)
+        self.assertEqual(self.busy(), [])
+        self.assert_counts("tell", failed=1)
+
+    def test_many(self) -> None:
+        """There are so many at a time, whatever their endpoints do; what is told beyond that is not sent."""
+        for _ in range(MAX_MIRRORS + 10):
+            self.tell()
+        self.assert_counts("tell", dropped=10)
+        self.reactor.settle()
+        self.assert_upstreams(MAX_MIRRORS)
+        self.upstream().say(OK)
+        self.tell()
+        self.assert_counts("tell", answered=1, dropped=10)
+
+    def test_much(self) -> None:
+        """They hold so many bytes at a time."""
+        large = evolve(POST, body=bytes(MAX_MIRROR_BYTES // 4))
+        for _ in range(6):
+            self.tell(large)
+        self.assert_counts("tell", dropped=2)
+        self.reactor.settle()
+        self.upstream().say(OK)
+        self.tell(large)
+        self.assert_counts("tell", answered=1, dropped=2)
+
+
+class SubRequestsOnEpoll(HostileTests):
+    """Hostile answers, on the epoll set's transports."""
+
+    on_epoll = True
