@@ -27,15 +27,18 @@ from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
 from ingress.model.records import AttemptRecord, Record
+from ingress.model.retries import RetryRule
 from ingress.proxy.contract.deadlines import NEVER
-from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF
+from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, TABLE, Side, Step
+from ingress.proxy.contract.faults import State as ExchangeState
 from ingress.proxy.contract.limits import (
     HALF_CLOSED_SECONDS,
     LINGER_SECONDS,
     MAX_ATTEMPTS,
     TUNNEL_SPLICE_BYTES,
 )
-from ingress.proxy.contract.transport import TIMED_OUT, KernelCopy, Transport, peer_address, splice
+from ingress.proxy.contract.transport import KernelCopy, Transport, peer_address, splice
+from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
 
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from ingress.proxy.dispatch.site import ProxySite
 
 
+_RETRIES = RetryRule(max_tries=MAX_ATTEMPTS)
 _ENDLESS = 1 << 62
 """Bytes, more than ever come."""
 
@@ -82,18 +86,19 @@ class PassthroughTunnel:
         self._server_name = server_name
         self._peer = b""
         self._rotation = rotation
-        self._endpoint: Endpoint | None = None
-        self._counted: Endpoint | None = None
-        """The one whose attempt the balancer counts as going on."""
-        self._attempt_began = 0.0
-        self._attempt_seconds: float | None = None
-        """How long its connection took to be made: how long the tunnel lasts is up to its peers."""
-        self._tried: set[Endpoint] = set()
+        self._attempts: Attempts | None = None
         self._status = 200
         self._started = site.context.clock.seconds()
 
     def __repr__(self) -> str:
         return f"<PassthroughTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
+
+    @property
+    def _endpoint(self) -> Endpoint | None:
+        return None if self._attempts is None else self._attempts.endpoint
+
+    def _seconds(self) -> float:
+        return self._site.context.clock.seconds() - self._started
 
     # Attempts
 
@@ -105,59 +110,52 @@ class PassthroughTunnel:
             self._site.connections.opened(self, True)
             self._site.context.deadlines.watch(self)
             self._site.context.metrics.connections.passthrough_opened()
-            self._attempt(self._rotation.another((), b""))
+            self._attempts = Attempts(self._rotation, _RETRIES, b"")
+            self._attempt(self._attempts)
             return
         self._site.context.metrics.upstream_opened()
-        if self.state is not State.CONNECTING or end is not self._upstream:
+        attempts = self._attempts
+        if self.state is not State.CONNECTING or end is not self._upstream or attempts is None:
             end.transport.abortConnection()
             return
         self.state = State.OPEN
-        self._attempt_seconds = self._site.context.clock.seconds() - self._attempt_began
-        if self._endpoint is not None:
-            self._rotation.reached(self._endpoint)
+        # How long the connection took to be made is the endpoint's affair, how long the tunnel lasts up to its peers.
+        attempts.conclude(str(self._status), self._seconds())
+        attempts.reached()
         if self.first:
             end.transport.write(self.first)
             self.downstream.received = len(self.first)
             self.first = b""
         self.downstream.transport.resumeProducing()
 
-    def _attempt(self, endpoint: Endpoint | None) -> None:
+    def _attempt(self, attempts: Attempts) -> None:
+        endpoint = attempts.endpoint
         if endpoint is None:
             self._fail(503, "no endpoint")
             return
-        self._endpoint = endpoint
-        if self._rotation.counts:
-            self._attempt_began = self._site.context.clock.seconds()
-            self._rotation.began(endpoint)
-            self._counted = endpoint
+        if attempts.rotation.counts:
+            attempts.tell_began(self._seconds())
         self._upstream = TunnelEnd(self)
         usual = self._site.context.limits.upstream
         asked = self._route.timeouts
         seconds = (usual if asked is None else asked.completed_by(usual)).connect_seconds
-        failed = partial(self._unreachable, self._upstream, endpoint)
-        self._connect(endpoint, self._upstream, failed, seconds)
+        self._connect(endpoint, self._upstream, partial(self._unreachable, self._upstream, attempts), seconds)
 
-    def _unreachable(self, end: "TunnelEnd", endpoint: Endpoint, why: str) -> None:
+    def _unreachable(self, end: "TunnelEnd", attempts: Attempts, why: str) -> None:
         if self.state is not State.CONNECTING or end is not self._upstream:
             return
-        self._site.context.metrics.upstream_failed()
-        self._rotation.unreachable(endpoint)
-        self._count_ended(failed=True)
-        self._tried.add(endpoint)
-        another = self._rotation.another(self._tried, b"") if len(self._tried) < MAX_ATTEMPTS else None
-        if another is None:
-            self._fail(504 if why == TIMED_OUT else 502, why)
+        metrics = self._site.context.metrics
+        fault = attempts.unreachable(why, is_first=True)
+        row = TABLE[ExchangeState.CONNECTING, fault]
+        if row.blames is Side.UPSTREAM:
+            metrics.upstream_failed()
+        # Nothing was sent.
+        if attempts.go_on(row, fault.value, b"TLS", is_held=True, now=self._seconds()) is Step.FAIL:
+            attempts.conclude(fault.value, self._seconds())
+            self._fail(row.status, why)
         else:
-            self._site.context.metrics.attempt_repeated()
-            self._attempt(another)
-
-    def _count_ended(self, failed: bool) -> None:
-        counted, self._counted = self._counted, None
-        if counted is not None:
-            seconds = self._attempt_seconds
-            if seconds is None:
-                seconds = self._site.context.clock.seconds() - self._attempt_began
-            self._rotation.ended(counted, seconds, failed)
+            metrics.attempt_repeated()
+            self._attempt(attempts)
 
     def _fail(self, status: int, why: str) -> None:
         self._status = status
@@ -244,20 +242,24 @@ class PassthroughTunnel:
         self.state = State.DONE
         site = self._site
         site.context.deadlines.forget(self)
-        self._count_ended(failed=False)
+        attempts, seconds = self._attempts, self._seconds()
+        made: tuple[AttemptRecord, ...] = ()
+        if attempts is not None:
+            answered = seconds if attempts.answered is None else attempts.answered
+            attempts.tell_ended(answered, failed=self._status >= 499)
+            made = attempts.over
+            if attempts.endpoint is not None:
+                outcome = attempts.outcome or str(self._status)
+                made += (AttemptRecord(attempts.endpoint, outcome, attempts.began, answered),)
         sent = self._upstream.received
         site.context.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
-        seconds = site.context.clock.seconds() - self._started
-        attempt = (
-            None if self._endpoint is None else AttemptRecord(self._endpoint, str(self._status), 0.0, seconds)
-        )
         site.access_log.exchange_ended(
             Record(
                 id=b"",
                 route=self._route,
                 owner=None if self._route.owner is None else self._route.owner.key,
                 filter="",
-                attempts=() if attempt is None else (attempt,),
+                attempts=made,
                 status=self._status,
                 bytes_sent=sent,
                 seconds=seconds,

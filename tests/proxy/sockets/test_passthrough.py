@@ -387,15 +387,15 @@ class HostileTests(PassthroughCase):
         waiting: list[Any] = []
         upstream = self.raw_upstream()
         connect = self.network.connect
-        self.patch(PassthroughTunnel, "_attempt", lambda tunnel, endpoint: waiting.append((tunnel, endpoint)))
+        self.patch(PassthroughTunnel, "_attempt", lambda tunnel, attempts: waiting.append((tunnel, attempts)))
         client = await self.raw()
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: waiting)
-        tunnel, endpoint = waiting[0]
+        tunnel, attempts = waiting[0]
         end = tunnel._upstream
         tunnel.downstream.transport.abortConnection()
         await self.ended(client)
-        connect(endpoint, end, self.fail)
+        connect(attempts.endpoint, end, self.fail)
         await self.until(lambda: upstream.wires and upstream.wires[0].lost)
         (line,) = self.log_lines()
         self.assertEqual(line[5], b"499")
