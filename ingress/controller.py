@@ -51,8 +51,9 @@ from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.translate.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
-from ingress.translate.nothing_served import why_nothing_is_served
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.reader import Readers, RouteKind
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
@@ -79,8 +80,6 @@ CALENDAR_SECONDS = 30.0
 """The calendar is looked at this often, while certificates are served: the delays of the reactor know
 nothing of a calendar that is set, or of a machine that slept."""
 
-_DECIDING = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS})
-
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
 
@@ -102,7 +101,8 @@ class Controller:
     """Keeps the published snapshot in line with the store.
 
     *publish* makes a snapshot current; *clock* delays; *now* returns the current time
-    with its zone, by which certificates are judged.  *follower* is told of changes.
+    with its zone, by which certificates are judged.  *follower* is told of changes;
+    *kinds* are those of the objects that are served.
     """
 
     def __init__(
@@ -114,8 +114,11 @@ class Controller:
         metrics: Metrics,
         now: Callable[[], datetime],
         follower: Follower | None = None,
+        kinds: Sequence[RouteKind] = ROUTE_KINDS,
     ) -> None:
         self._store = store
+        self._kinds = kinds
+        self._readers = Readers(kinds, options)
         self._options = options
         self._publish = publish
         self._clock = clock
@@ -128,7 +131,7 @@ class Controller:
         # The translation that the published snapshot is of, and the one that rounds work
         # on: another one after a bug, until its first round is done.
         self._serving: Translation | None = None
-        self._translation = Translation(options)
+        self._translation = Translation(options, kinds)
         self._round: Iterator[None] | None = None
         self._round_seconds = 0.0
         self._collector = CollectorTurns(STEPS_COLLECTED)
@@ -195,7 +198,9 @@ class Controller:
         """
         if self._published is None:
             return ("nothing is published",)
-        return differences(self._published, translate(self._store.state(), self._options, self._now()))
+        return differences(
+            self._published, translate(self._store.state(), self._options, self._now(), self._kinds)
+        )
 
     # The round
 
@@ -262,7 +267,7 @@ class Controller:
             if (
                 snapshot is not None
                 and not snapshot.table.count
-                and any(kind in _DECIDING for kind, _ in self._taken)
+                and any(self._readers.decides(kind) for kind, _ in self._taken)
             ):
                 # What keeps all of them from being served may be something else now.
                 self._log_published(snapshot, routes)
@@ -285,7 +290,7 @@ class Controller:
         log.failure("Translation failed, which is a bug; what was published last stays in force")
         self._round = None
         self._coming = {**self._taken, **self._coming}
-        self._translation = Translation(self._options)
+        self._translation = Translation(self._options, self._kinds)
         self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
         if self._changed_since:
             self._schedule_round()
@@ -352,17 +357,18 @@ class Controller:
 
     def _log_published(self, snapshot: Snapshot, routes: RouteNews | None) -> None:
         """Tell the operator what is served now, and what made it so."""
+        state, ours = self._store.state(), self._translation.served
         served = Served(
             routes=snapshot.table.count,
             hosts=snapshot.table.hosts,
             problems=sum(self._translation.reasons().values()),
-            others=len(self._store.state().ingresses) - self._translation.served,
+            others={kind: count - ours.get(kind, 0) for kind, count in self._readers.count(state).items()},
             why_nothing=None if snapshot.table.count else self._why_nothing,
         )
         self._publication_log.published(served, self._taken, routes)
 
     def _why_nothing(self) -> str:
-        return why_nothing_is_served(self._store.state(), self._options)
+        return self._readers.why_nothing(self._store.state())
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:
         """Tell once, at start, which option is missing when manifests hold Ingresses alone."""

@@ -25,11 +25,6 @@ from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
-    Ingress,
-    IngressBackend,
-    IngressPath,
-    IngressRule,
-    IngressTLS,
     Kind,
     ObjectId,
     ObjectKey,
@@ -37,7 +32,6 @@ from ingress.model.objects import (
     Secret,
     Service,
     ServicePort,
-    ServicePortReference,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
@@ -46,6 +40,14 @@ from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    ServicePortReference,
+)
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.records import record_of
 from tests.translate.golden import issued
@@ -1029,7 +1031,7 @@ class FollowerTests(ControllerTestCase):
     def test_standing(self) -> None:
         """It learns of a change of the metadata alone, and that costs no round."""
         self.start_shop()
-        value = self.store.state().ingresses[key("shop")]
+        value = self.store.state().of(Kind.INGRESS)[key("shop")]
         object_id = (Kind.INGRESS, key("shop"))
         self.controller.changed({object_id: Projection(value, (), ObjectMeta("u"))})
         self.assertEqual(self.follower.changes[-1].metas, (object_id,))

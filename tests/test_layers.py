@@ -42,7 +42,7 @@ PURE = (
     "model",
     "errors",
     "settings",
-    "filters",
+    "fields",
     "filters",
     "annotations",
     "routing",
@@ -291,7 +291,9 @@ class BreachTests(SynchronousTestCase):
 
     def test_impure(self) -> None:
         """A pure room asks neither the clock nor the network."""
-        self.assert_breach("ingress.translate.rules", "from time import time", ": translate is pure")
+        self.assert_breach(
+            "ingress.translate.readers.ingress.rules", "from time import time", ": translate is pure"
+        )
         self.assert_breach("ingress.http.body", "import socket", ": http is pure")
         self.assert_breach("ingress.status.election", "import time", ": ingress.status.election is pure")
         self.assertEqual(list(breaches("ingress.status.elector", "import twisted")), [])

@@ -8,7 +8,8 @@ that it works; and where it would keep requests out, the Ingress is not served a
 (``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from attrs import Factory, evolve, field, frozen
 
@@ -28,7 +29,7 @@ from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
 from ingress.filters import FilterSpec
-from ingress.model.objects import Ingress
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 
 S = TypeVar("S")
@@ -81,6 +82,18 @@ _NOT_HONORED: Final = "is not honored by this controller"
 _CANARY: Final = settings_of((CANARIES, CanarySettings(is_canary=True)))
 
 
+class Annotated(Protocol):
+    """An object with annotations."""
+
+    @property
+    def owner(self) -> Owner:
+        """Who is told of problems."""
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Values by full name."""
+
+
 class AnnotationReader:
     """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash).
 
@@ -116,7 +129,7 @@ class AnnotationReader:
             for spec in filters(settings.of(family), host)
         )
 
-    def read(self, ingress: Ingress) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
+    def read(self, ingress: Annotated) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
         asked: dict[Family[Any], dict[str, object]] = {}
         problems: list[Problem] = []
@@ -169,10 +182,8 @@ class AnnotationReader:
         return evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts), tuple(problems)
 
 
-def _problem(ingress: Ingress, name: str, reason: Reason, message: str) -> Problem:
-    key = ingress.key
-    field = f"metadata.annotations[{_shown(name)}]"
-    return Problem("Ingress", key.namespace, key.name, reason, message, field)
+def _problem(ingress: Annotated, name: str, reason: Reason, message: str) -> Problem:
+    return ingress.owner.problem(reason, message, f"metadata.annotations[{_shown(name)}]")
 
 
 def _shown(name: str) -> str:

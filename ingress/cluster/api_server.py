@@ -24,7 +24,7 @@ from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.server_addresses import addresses_of, port_of
 from ingress.cluster.delta_queue import DeltaQueue
-from ingress.cluster.kinds import KINDS, KindRead
+from ingress.cluster.kinds import KINDS, SECRETS, SERVICES, ObjectKinds
 from ingress.cluster.secrets.needed_secrets import ReferencedSecrets
 from ingress.cluster.secrets.secret_reader import REFRESH_SECONDS, SecretReader
 from ingress.cluster.secrets.secret_references import SecretReferences
@@ -36,6 +36,7 @@ from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.reader import KindRead
 from ingress.translate.references import needs_of_options
 
 log = Logger()
@@ -46,10 +47,10 @@ _Scope = tuple[KindRead, str]
 
 
 class ApiServerSource:
-    """Reads all kinds from one API server, in all *namespaces* when none are given.
+    """Reads all *kinds* from one API server, in all *namespaces* when none are given.
 
     IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
-    *options* decide which Ingresses are ours, and so which Secrets are needed.
+    *options* decide which route objects are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
     selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
     is.  *reactor* has ``callFromThread`` and
@@ -68,9 +69,10 @@ class ApiServerSource:
         namespaces: tuple[str, ...],
         options: TranslateOptions,
         watch_secrets: bool = True,
-        secret_selector: str = KINDS[Kind.SECRET].field_selector,
+        secret_selector: str = SECRETS.field_selector,
         single_service: ObjectKey | None = None,
         metrics: WatchMetrics | None = None,
+        kinds: ObjectKinds = KINDS,
         environ: Mapping[str, str] = os.environ,
         connect_seconds: float = 5.0,
         read_seconds: float = 75.0,
@@ -86,7 +88,7 @@ class ApiServerSource:
             read_seconds=read_seconds,
             clock=clock,
         )
-        reads = {**KINDS, Kind.SECRET: evolve(KINDS[Kind.SECRET], field_selector=secret_selector)}
+        reads = {**kinds, Kind.SECRET: evolve(SECRETS, field_selector=secret_selector)}
         self._scopes: list[_Scope] = []
         self._secret_scopes: list[_Scope] = []
         for read in reads.values():
@@ -96,10 +98,11 @@ class ApiServerSource:
                 self._secret_scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
         if single_service is not None and namespaces and single_service.namespace not in namespaces:
             named = f"metadata.name={single_service.name}"
-            read = evolve(KINDS[Kind.SERVICE], field_selector=named, optional=True)
+            read = evolve(SERVICES, field_selector=named, optional=True)
             self._scopes.append((read, single_service.namespace))
         self._namespaces = namespaces
         self._options = options
+        self._kinds = kinds
         self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
         self._refresh_seconds = refresh_seconds
@@ -125,7 +128,7 @@ class ApiServerSource:
         When ``stop`` comes before the configuration is loaded, it fires with None all the same.
         """
         started: Deferred[None] = Deferred()
-        references = SecretReferences(self._options)
+        references = SecretReferences(self._options, self._kinds.routes)
         self._secrets = ReferencedSecrets(sink, references, self._watched, self._metrics)
         self._reader = self._make_reader(self._secrets)
         self._delta_queue = DeltaQueue(
@@ -213,8 +216,8 @@ class ApiServerSource:
             self._secrets.read_changed()
             return
         missing = self._delta_queue.missing()
-        deciding = (Kind.INGRESS, Kind.INGRESS_CLASS)
-        if any(reflector_name(*scope) in missing for scope in self._scopes if scope[0].kind in deciding):
+        deciding = [scope for scope in self._scopes if scope[0].kind in self._kinds.deciding]
+        if any(reflector_name(*scope) in missing for scope in deciding):
             return
         self._secrets_have_begun = True
         self._secrets.begin(list_follows=bool(self._secret_scopes))
@@ -247,7 +250,7 @@ class ApiServerSource:
         reader = SecretReader(
             self._reactor,
             lambda: ApiConnection(self._access),
-            KINDS[Kind.SECRET],
+            SECRETS,
             self._watched,
             deliver=secrets.deliver,
             changed=secrets.read_changed,

@@ -1,72 +1,74 @@
 """The kinds of objects that are read from an API server or written there, and how each is asked for.
 
-These tables are the one place that says which API calls the program makes: requests are built
+Kinds of route objects come with their readers (``ingress.translate.readers``).  These tables are
+the one place that says which API calls the program makes: requests are built
 from them, and the access rights that ship with the program are compared with them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import frozen
-
-from ingress.model.objects import Kind, ObjectKey
+from ingress.cluster.projecting.project import project_endpoint_slice, project_secret, project_service
+from ingress.model.objects import Kind
 from ingress.model.writes import KindWrite
 from ingress.translate.options import SECRET_SELECTOR
-from ingress.translate.reports import REPORTED_KINDS
+from ingress.translate.readers.reader import KindRead, RouteKind
+from ingress.translate.readers.route_kinds import REPORTED_KINDS, ROUTE_KINDS
 
-
-@frozen
-class KindRead:
-    """How one kind is read.
-
-    *group* is empty for the core group.  *optional* kinds do not hold back the first sync
-    when the API server forbids them.  *field_selector* narrows what is listed and watched;
-    empty means everything.  *verbs* are those of the Kubernetes authorization rules.
-    """
-
-    kind: Kind
-    group: str
-    version: str
-    plural: str
-    namespaced: bool = True
-    optional: bool = False
-    field_selector: str = ""
-    verbs: tuple[str, ...] = ("list", "watch")
-
-    def path(self, namespace: str = "") -> str:
-        """The collection's path, of one *namespace* or (empty) of the whole cluster."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
-
-    def object_path(self, key: ObjectKey) -> str:
-        """The path of one object."""
-        return f"{self.path(key.namespace)}/{key.name}"
-
-    def scopes(self, namespaces: tuple[str, ...]) -> tuple[str, ...]:
-        """The namespaces to ask in, one request each; the empty one means the whole cluster."""
-        return namespaces if self.namespaced and namespaces else ("",)
-
-
+SERVICES = KindRead(Kind.SERVICE, "", "v1", "services", project_service)
+ENDPOINT_SLICES = KindRead(
+    Kind.ENDPOINT_SLICE,
+    "discovery.k8s.io",
+    "v1",
+    "endpointslices",
+    project_endpoint_slice,
+    old_versions=("discovery.k8s.io/v1beta1",),
+)
 # A Secret that is referred to is also read by its name, when no watch has shown it.
-KINDS: Mapping[Kind, KindRead] = {
-    read.kind: read
-    for read in (
-        KindRead(Kind.INGRESS, "networking.k8s.io", "v1", "ingresses"),
-        KindRead(
-            Kind.INGRESS_CLASS, "networking.k8s.io", "v1", "ingressclasses", namespaced=False, optional=True
-        ),
-        KindRead(Kind.SERVICE, "", "v1", "services"),
-        KindRead(Kind.ENDPOINT_SLICE, "discovery.k8s.io", "v1", "endpointslices"),
-        KindRead(
-            Kind.SECRET,
-            "",
-            "v1",
-            "secrets",
-            optional=True,
-            field_selector=SECRET_SELECTOR,
-            verbs=("get", "list", "watch"),
-        ),
-    )
-}
+SECRETS = KindRead(
+    Kind.SECRET,
+    "",
+    "v1",
+    "secrets",
+    project_secret,
+    optional=True,
+    field_selector=SECRET_SELECTOR,
+    verbs=("get", "list", "watch"),
+)
+
+
+class ObjectKinds(Mapping[Kind, KindRead]):
+    """All kinds that are read: those of *routes* and what these are judged by, and what they refer to."""
+
+    def __init__(self, routes: Iterable[RouteKind] = ROUTE_KINDS) -> None:
+        self.routes = tuple(routes)
+        """The kinds of route objects."""
+        deciding = [read for row in self.routes for read in (row.read, *row.judged_by)]
+        self.deciding = frozenset(read.kind for read in deciding)
+        """The kinds of which objects decide what else is needed."""
+        self._reads = {read.kind: read for read in (*deciding, SERVICES, ENDPOINT_SLICES, SECRETS)}
+        self._written: dict[tuple[str, str], KindRead] = {
+            (version, read.kind): read
+            for read in self._reads.values()
+            for version in (read.api_version, *read.old_versions)
+        }
+        self.groups = frozenset(version.rpartition("/")[0] for version, _ in self._written)
+        """The API groups that these kinds are in, or were."""
+
+    def written_as(self, api_version: str, name: str) -> KindRead | None:
+        """Return the kind that an object with these ``apiVersion`` and ``kind`` is of, None if it is not read."""
+        return self._written.get((api_version, name))
+
+    def __getitem__(self, kind: Kind) -> KindRead:
+        return self._reads[kind]
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._reads)
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+
+KINDS = ObjectKinds()
 
 
 LEASES = KindWrite("coordination.k8s.io", "v1", "leases", ("create", "get", "update"))

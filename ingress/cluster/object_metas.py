@@ -14,12 +14,14 @@ class ObjectMetas(Mapping[ObjectId, ObjectMeta]):
 
     def __init__(self) -> None:
         # By kind first, so that the keys are those that the objects have themselves.
-        self._known: dict[Kind, dict[ObjectKey, str | ObjectMeta]] = {kind: {} for kind in Kind}
+        self._known: dict[Kind, dict[ObjectKey, str | ObjectMeta]] = {}
 
     def put(self, object_id: ObjectId, meta: ObjectMeta | None) -> bool:
         """Keep *meta*, or forget the object; return whether that changes anything."""
         kind, key = object_id
-        known = self._known[kind]
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = {}
         if meta is None:
             return known.pop(key, None) is not None
         kept = meta.uid if meta[1:] == _NO_MORE else meta

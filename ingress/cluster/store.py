@@ -17,8 +17,6 @@ from ingress.model.objects import (
     Batch,
     ClusterObject,
     EndpointSlice,
-    Ingress,
-    IngressClass,
     Kind,
     ObjectId,
     ObjectKey,
@@ -53,8 +51,8 @@ class Store:
     """Keeps objects by kind and key."""
 
     def __init__(self) -> None:
-        self._ingresses: dict[ObjectKey, Ingress] = {}
-        self._ingress_classes: dict[str, IngressClass] = {}
+        # The route objects and what they are judged by, each kind from its first object on.
+        self._objects: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
         self._services: dict[ObjectKey, Service] = {}
         self._slices: dict[ObjectKey, EndpointSlice] = {}
         self._secrets: dict[ObjectKey, Secret] = {}
@@ -82,8 +80,7 @@ class Store:
     def state(self) -> ClusterState:
         """Everything known.  The mappings are the store's own and change with the next batch."""
         return ClusterState(
-            ingresses=self._ingresses,
-            ingress_classes=self._ingress_classes,
+            objects=self._objects,
             services=self._services,
             slices=self._slices_of,
             secrets=self._secrets,
@@ -115,29 +112,19 @@ class Store:
     def _knows(self, kind: Kind, key: ObjectKey) -> bool:
         """Whether there is a value of an object, or at least a problem."""
         match kind:
-            case Kind.INGRESS:
-                there = key in self._ingresses
-            case Kind.INGRESS_CLASS:
-                there = key.name in self._ingress_classes
             case Kind.SERVICE:
                 there = key in self._services
             case Kind.ENDPOINT_SLICE:
                 there = key in self._slices
             case Kind.SECRET:
                 there = key in self._secrets
-            case Kind.MANIFEST | Kind.WATCH:
-                there = False
+            case _:
+                there = key in self._objects.get(kind, ())
         return there or (bool(self._problems) and (kind, key) in self._problems)
 
     def _put(self, kind: Kind, key: ObjectKey, value: ClusterObject | None) -> bool:
         """Keep *value*, or forget the object; return whether ``Changes.objects`` has it for that."""
         match kind:
-            case Kind.INGRESS:
-                assert value is None or isinstance(value, Ingress)
-                return _replace(self._ingresses, key, value)
-            case Kind.INGRESS_CLASS:
-                assert value is None or isinstance(value, IngressClass)
-                return _replace(self._ingress_classes, key.name, value)
             case Kind.SERVICE:
                 assert value is None or isinstance(value, Service)
                 return _replace(self._services, key, value)
@@ -148,9 +135,14 @@ class Store:
             case Kind.SECRET:
                 assert value is None or isinstance(value, Secret)
                 return _replace(self._secrets, key, value)
-            case Kind.MANIFEST | Kind.WATCH:
-                assert value is None
-                return False
+            case _:
+                some = self._objects.get(kind)
+                if some is None:
+                    if value is None:
+                        # Manifest files and watches have problems alone.
+                        return False
+                    some = self._objects[kind] = {}
+                return _replace(some, key, value)
 
     def _put_meta(self, object_id: ObjectId, projection: Projection | None) -> bool:
         """Keep the metadata of an object that anybody may want to report about; return whether it changed."""

@@ -5,37 +5,56 @@ no ``managedFields``, no status), so two projections are equal exactly when a
 change of the object cannot matter to what is served.  Values are kept as they were written;
 whether they make sense is for ``ingress.translate`` to judge.
 
-Sources: ``networking.k8s.io/v1`` (Ingress, IngressClass), core ``v1`` (Service,
-Secret), ``discovery.k8s.io/v1`` (EndpointSlice).
+Those of route objects, and of what these are judged by, are with their readers
+(``ingress.translate.readers``).
+
+Sources: core ``v1`` (Service, Secret), ``discovery.k8s.io/v1`` (EndpointSlice).
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
-from attrs import Factory, field, frozen
+from attrs import field, frozen
 
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.problems import Problem, Reason
 
 
-class Kind(StrEnum):
-    """The kinds of objects that are read, by their Kubernetes names.
+class Kind(str):
+    """The kind of an object, by its Kubernetes name.  The same name is the same object.
 
-    They are in the keys of most caches, and the hash that enumerations have is a function in Python.
+    They are in the keys of most books, and a text hashes without a call.  Kinds of route objects
+    are made by their readers (``ingress.translate.readers``); the others are here.
     """
 
-    __hash__ = str.__hash__
+    __slots__ = ()
 
-    INGRESS = "Ingress"
-    INGRESS_CLASS = "IngressClass"
-    SERVICE = "Service"
-    ENDPOINT_SLICE = "EndpointSlice"
-    SECRET = "Secret"
-    MANIFEST = "Manifest"
+    INGRESS: ClassVar["Kind"]
+    INGRESS_CLASS: ClassVar["Kind"]
+    SERVICE: ClassVar["Kind"]
+    ENDPOINT_SLICE: ClassVar["Kind"]
+    SECRET: ClassVar["Kind"]
+    MANIFEST: ClassVar["Kind"]
     """A manifest file on disk; it carries problems only, never a value."""
-    WATCH = "Watch"
+    WATCH: ClassVar["Kind"]
     """The watch of a kind, named after it; it carries problems only, too."""
+
+    def __new__(cls, name: str) -> "Kind":
+        kind = _KINDS.get(name)
+        if kind is None:
+            kind = _KINDS[name] = super().__new__(cls, name)
+        return kind
+
+
+_KINDS: dict[str, Kind] = {}
+
+Kind.INGRESS = Kind("Ingress")
+Kind.INGRESS_CLASS = Kind("IngressClass")
+Kind.SERVICE = Kind("Service")
+Kind.ENDPOINT_SLICE = Kind("EndpointSlice")
+Kind.SECRET = Kind("Secret")
+Kind.MANIFEST = Kind("Manifest")
+Kind.WATCH = Kind("Watch")
 
 
 class ObjectKey(NamedTuple):
@@ -72,87 +91,10 @@ class Owner(NamedTuple):
 
     def problem(self, reason: Reason, message: str, field: str = "") -> Problem:
         """Return a problem of the object."""
-        return Problem(self.kind.value, self.key.namespace, self.key.name, reason, message, field)
+        return Problem(self.kind, self.key.namespace, self.key.name, reason, message, field)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"
-
-
-@frozen(weakref_slot=False, cache_hash=True)
-class ServicePortReference:
-    """``service.port`` of an Ingress backend: exactly one of *name* and *number* is set.
-
-    Both empty means that the object set neither, which ``translate`` reports.
-    """
-
-    name: str = ""
-    number: int = 0
-
-
-@frozen(weakref_slot=False)
-class IngressBackend:
-    """``backend`` of a path, or ``spec.defaultBackend``: a Service port or a resource."""
-
-    service: str = ""
-    port: ServicePortReference = ServicePortReference()
-    resource_kind: str = ""
-    """``KIND.APIGROUP`` of a resource backend, else empty."""
-    resource_name: str = ""
-
-
-@frozen(weakref_slot=False)
-class IngressPath:
-    """One entry of ``http.paths``; *path* and *path_type* as written, empty when absent."""
-
-    path: str
-    path_type: str
-    backend: IngressBackend | None
-
-
-@frozen(weakref_slot=False)
-class IngressRule:
-    """One entry of ``spec.rules``; *paths* is None for a rule without ``http``."""
-
-    host: str
-    paths: tuple[IngressPath, ...] | None
-
-
-@frozen(weakref_slot=False)
-class IngressTLS:
-    """One entry of ``spec.tls``."""
-
-    hosts: tuple[str, ...]
-    secret_name: str
-
-
-@frozen(weakref_slot=False)
-class Ingress:
-    """An Ingress: rules, certificates by name, default backend, annotations."""
-
-    key: ObjectKey
-    created: str = ""
-    """``metadata.creationTimestamp``, RFC 3339 in UTC; empty when absent.  Sorts by age."""
-    class_name: str | None = None
-    """``spec.ingressClassName``; None when absent."""
-    annotations: Mapping[str, str] = Factory(dict)
-    """Only ``kubernetes.io/ingress.class`` and names below the annotation prefix."""
-    default_backend: IngressBackend | None = None
-    rules: tuple[IngressRule, ...] = ()
-    tls: tuple[IngressTLS, ...] = ()
-
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(Kind.INGRESS, self.key, self.created)
-
-
-@frozen(weakref_slot=False)
-class IngressClass:
-    """An IngressClass: which controller it belongs to, and whether it is the default."""
-
-    key: ObjectKey
-    controller: str = ""
-    is_default: bool = False
 
 
 @frozen(weakref_slot=False, cache_hash=True)
@@ -219,7 +161,14 @@ class Secret:
     """The keys that are known to be needed: only their absence means anything."""
 
 
-ClusterObject = Ingress | IngressClass | Service | EndpointSlice | Secret
+class ClusterObject(Protocol):
+    """The value of an object of any kind."""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Its namespace and name."""
+
+
 ObjectId = tuple[Kind, ObjectKey]
 
 

@@ -6,7 +6,7 @@ line is always true.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from attrs import frozen
+from attrs import Factory, frozen
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -17,13 +17,15 @@ log = Logger()
 REPORT_SECONDS = 1.0
 """The least time between two lines."""
 
+_REFERRED_TO = (Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET, Kind.MANIFEST, Kind.WATCH)
+
 NAMED = 3
 """How many objects a line names of each kind, and what became of them; the rest is counted."""
 
 
 @frozen
 class Served:
-    """What a snapshot comes to; *others* are the Ingresses that are left alone.
+    """What a snapshot comes to; *others* are the route objects that are left alone, by kind.
 
     *why_nothing* says why there are no routes, where there are none; it is asked when that is told.
     """
@@ -31,7 +33,7 @@ class Served:
     routes: int
     hosts: int
     problems: int
-    others: int = 0
+    others: Mapping[Kind, int] = Factory(dict)
     why_nothing: Callable[[], str] | None = None
 
 
@@ -94,8 +96,8 @@ class PublicationLog:
         self._told_at = self._clock.seconds()
         objects, self._objects = self._objects, {}
         routes, self._routes = self._routes, RouteNews()
-        others = served.others
-        left = f"; left alone, since of another class or of none: {others} Ingresses" if others else ""
+        others = ", ".join(f"{count} {_plural(kind)}" for kind, count in served.others.items() if count)
+        left = f"; left alone, since of another class or of none: {others}" if others else ""
         if served.why_nothing is not None:
             left = f": {served.why_nothing()}"
         log.info(
@@ -122,15 +124,23 @@ def _named(objects: Mapping[ObjectId, str]) -> str:
     sorts: dict[tuple[str, str], list[str]] = {}
     for (kind, key), verb in objects.items():
         name = f"{key.namespace}/{key.name}" if key.namespace else key.name
-        sorts.setdefault((verb, kind.value), []).append(name)
+        sorts.setdefault((verb, kind), []).append(name)
     order = {verb: place for place, verb in enumerate(("came", "went", "changed"))}
-    kinds = {kind.value: place for place, kind in enumerate(Kind)}
     return ", ".join(
         f"{kind} {_some(names)} {verb}"
         for (verb, kind), names in sorted(
-            sorts.items(), key=lambda entry: (order[entry[0][0]], kinds[entry[0][1]])
+            sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
         )
     )
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
+def _place_of(kind: str) -> int:
+    """Route objects come before what they refer to."""
+    return _REFERRED_TO.index(kind) if kind in _REFERRED_TO else -1
 
 
 def _some(names: Iterable[str]) -> str:

@@ -93,7 +93,7 @@ def shortened(text: str, most_bytes: int) -> str:
 
 
 def _api_version(kind: str) -> str:
-    read = next((read for read in KINDS.values() if read.kind.value == kind), None)
+    read = next((read for read in KINDS.values() if read.kind == kind), None)
     if read is None:
         return ""
     return f"{read.group}/{read.version}" if read.group else read.version

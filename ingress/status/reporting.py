@@ -33,7 +33,8 @@ from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
 from ingress.translate.options import TranslateOptions
-from ingress.translate.reports import REPORTED_KINDS, ReportedKind
+from ingress.translate.readers.route_kinds import REPORTED_KINDS
+from ingress.translate.reports import ReportedKind
 
 log = Logger()
 

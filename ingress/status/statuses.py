@@ -40,7 +40,8 @@ from ingress.status.refusals import is_forbidden, write_status
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
 from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.translate.options import TranslateOptions
-from ingress.translate.reports import REPORTED_KINDS, ReportedKind, report_of
+from ingress.translate.readers.route_kinds import REPORTED_KINDS
+from ingress.translate.reports import ReportedKind, report_of
 
 log = Logger()
 

@@ -14,9 +14,9 @@ from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
 from ingress.translate.backends import resolve_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import SERVICE_KIND
 from ingress.translate.upstream_tls import TlsFault, complete
 
 _States = SharedMap[BackendReference, BackendState]

@@ -23,10 +23,10 @@ from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import LinkSettings, ProtocolRefused, UpstreamTls
+from ingress.translate.claims import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.slices import is_address, slice_endpoints
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
 

@@ -17,10 +17,10 @@ from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex, Timetable
 from ingress.translate.certificates import TLSReading, default_problems, find, read_tls, secrets_named
+from ingress.translate.claims import ParsedObject
 from ingress.translate.host_tls import NO_TLS, HostTls, decide_tls, wildcard_problem
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
-from ingress.translate.rules import ParsedObject
 
 _NONE = TLSReading()
 _Certificates = tuple[Certificate, ...]

@@ -28,8 +28,8 @@ from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
+from ingress.translate.claims import CertificateRequest, ParsedObject
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import CertificateRequest, ParsedObject
 
 _SHOWN_NAMES = 8
 

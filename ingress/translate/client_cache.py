@@ -13,8 +13,8 @@ from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
-from ingress.translate.rules import ParsedObject
 
 
 class ClientAuthenticationCache:

@@ -27,8 +27,8 @@ from ingress.routing.beginnings import EVERYBODY, Beginnings, literal_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
+from ingress.translate.claims import ROOT, Claim, ParsedObject, claims_to
 from ingress.translate.ownership import is_stranger, owner_of
-from ingress.translate.rules import ROOT, Claim, ParsedObject, claims_to
 
 
 @frozen

@@ -13,6 +13,7 @@ from ingress.identity.server_names import HandshakeSettings
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.routing.table import NO_ROUTES, HostRoutes
+from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.closing import HostClosing, close_host
 from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
@@ -21,7 +22,6 @@ from ingress.translate.merging import ALL_HOSTS, HostMerge, block, merge_host
 from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import Claim, ParsedObject
 
 
 class HostDecision(NamedTuple):

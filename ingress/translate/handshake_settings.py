@@ -15,8 +15,8 @@ from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem
+from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import is_stranger, told
-from ingress.translate.rules import ParsedObject
 
 
 def host_handshake_settings(

@@ -26,12 +26,12 @@ from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
+from ingress.translate.claims import ROOT, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.client_authentication import HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ROOT, SERVICE_KIND, Claim, ParsedObject
 
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()

@@ -33,9 +33,9 @@ from ingress.translate.certificates import (
     find,
     read_tls,
 )
+from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
-from ingress.translate.rules import ParsedObject
 
 _NO_EFFECT = "spec.tls of other namespaces has no effect there"
 

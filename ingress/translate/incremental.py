@@ -32,7 +32,8 @@ An exception leaves the caches in an unknown state: the snapshot in force stays 
 whoever runs the round has to begin anew with another ``Translation``.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import attrgetter
 
@@ -49,16 +50,17 @@ from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
 from ingress.translate.certificate_cache import CertificateCache
-from ingress.translate.classes import judge_class
+from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.deciding import HostRules
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions, annotation_reader
 from ingress.translate.ownership import owner_of
 from ingress.translate.protocols import NOTHING_ASKED
+from ingress.translate.readers.reader import Readers, RouteKind
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.route_counts import RouteCounts
-from ingress.translate.rules import SERVICE_KIND, ParsedObject, read_ingress
 from ingress.translate.snapshot import ProblemList, Snapshot
 from ingress.translate.upstream_tls import upstream_problems
 
@@ -71,14 +73,16 @@ class Translation:
     *snapshot* is the result of the last round, None before the first; *certificates* counts the different ones in it.
     """
 
-    def __init__(self, options: TranslateOptions) -> None:
+    def __init__(self, options: TranslateOptions, kinds: Iterable[RouteKind] = ROUTE_KINDS) -> None:
         self._options = options
         self._annotations = annotation_reader(options)
+        self._readers = Readers(kinds, options)
         self.snapshot: Snapshot | None = None
         self.certificates = 0
 
         self._marked: dict[ObjectId, None] = {}
         self._parsed: dict[ObjectId, ParsedObject] = {}
+        self._served: Counter[Kind] = Counter()
         # Who has a say about each host, and who names each Service.
         self._by_host: Index[str, ObjectId] = Index()
         self._by_service: Index[ObjectKey, ObjectId] = Index()
@@ -119,7 +123,8 @@ class Translation:
 
     def mark_everything(self, state: ClusterState) -> None:
         """Note that everything in *state* is new: for the first round."""
-        self._stale_objects.update(dict.fromkeys((Kind.INGRESS, key) for key in state.ingresses))
+        for kind, _ in self._readers:
+            self._judge_again(kind, state)
         self._marked.update(dict.fromkeys(state.problems_of))
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
@@ -147,9 +152,9 @@ class Translation:
         return self._counts.owners
 
     @property
-    def served(self) -> int:
-        """How many objects are ours."""
-        return len(self._parsed)
+    def served(self) -> Mapping[Kind, int]:
+        """How many objects are ours, by kind."""
+        return self._served
 
     def reasons(self) -> dict[Reason, int]:
         """Return how many different problems there are, by reason."""
@@ -237,10 +242,8 @@ class Translation:
         """Note what the change of one object concerns."""
         kind, key = object_id
         self._problem_index.put(object_id, state.problems_of.get(object_id, ()))
-        if kind is Kind.INGRESS:
+        if self._readers.get(kind) is not None:
             self._stale_objects[object_id] = None
-        elif kind is Kind.INGRESS_CLASS:
-            self._stale_objects.update(dict.fromkeys((Kind.INGRESS, key) for key in state.ingresses))
         elif kind is Kind.SERVICE:
             self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
             self._backends.service_changed(key)
@@ -252,21 +255,29 @@ class Translation:
             self._clients.secret_changed(key)
             self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
             self._backends.secret_changed(key)
+        else:
+            for judged in self._readers.judged_by(kind):
+                self._judge_again(judged, state)
+
+    def _judge_again(self, kind: Kind, state: ClusterState) -> None:
+        self._stale_objects.update(dict.fromkeys((kind, key) for key in state.of(kind)))
 
     def _read(self, object_id: ObjectId, state: ClusterState) -> None:
         """Read one object, and note what it concerns."""
-        ingress = state.ingresses.get(object_id[1])
+        kind, key = object_id
+        value = state.of(kind).get(key)
         before = self._parsed.get(object_id)
         after: ParsedObject | None = None
         problems: tuple[Problem, ...] = ()
-        if ingress is not None:
-            verdict = judge_class(ingress, state, self._options)
+        if value is not None:
+            reader = self._readers[kind]
+            verdict = reader.judge(value, state)
             problems = verdict.problems
-            if verdict.is_ours and before is not None and before.source is ingress:
-                after = before
-            elif verdict.is_ours:
-                has_default = self._options.default_backend_service is not None
-                after = read_ingress(ingress, self._annotations, has_global_default=has_default)
+            if verdict.is_ours:
+                if before is not None and before.source is value and before.related == verdict.related:
+                    after = before
+                else:
+                    after = reader.read(value, verdict.related)
         if after is not None:
             problems += after.problems
         self._problem_index.put(("object", object_id), problems)
@@ -288,8 +299,10 @@ class Translation:
         self._certificates.object_changed(object_id, before, after)
         if after is None:
             del self._parsed[object_id]
+            self._served[kind] -= 1
         else:
             self._parsed[object_id] = after
+            self._served[kind] += before is None
 
     def _problems_of_backends(self, parsed: ParsedObject, state: ClusterState) -> tuple[Problem, ...]:
         over_tls = upstream_problems(

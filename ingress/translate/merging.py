@@ -31,8 +31,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
-from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import (
+from ingress.translate.claims import (
     DEFAULT_BACKEND_FIELD,
     ROOT,
     Claim,
@@ -40,6 +39,7 @@ from ingress.translate.rules import (
     claims_to,
     invalid_reference,
 )
+from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 
 ALL_HOSTS = ""
 

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
-from ingress.translate.rules import ParsedObject
+from ingress.translate.claims import ParsedObject
 
 OPTION = "--shared-hosts"
 

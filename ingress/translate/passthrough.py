@@ -20,8 +20,8 @@ from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
+from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
-from ingress.translate.rules import Claim, ParsedObject
 
 
 @frozen

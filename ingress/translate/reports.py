@@ -1,6 +1,6 @@
 """What is to be reported about objects: made of the objects, their problems and our addresses.  Pure.
 
-Each kind of object whose status is ours to write has a row here: where its status is and which
+Each kind of object whose status is ours to write has a row (``ReportedKind``): where its status is and which
 part of it is ours, which objects of the kind are ours, and what its conditions are made of.
 A kind with conditions needs no more than its row.
 """
@@ -15,7 +15,6 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.reports import Event, Report
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField
-from ingress.translate.classes import judge_class
 from ingress.translate.options import TranslateOptions
 
 MOST_MESSAGE_CHARACTERS = 32768
@@ -103,22 +102,3 @@ def event_of(problem: Problem, uid: str) -> Event | None:
         return None
     key = ObjectKey(problem.namespace, problem.name)
     return Event(problem.kind, key, uid, problem.reason.value, problem.message, problem.field)
-
-
-def _is_our_ingress(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
-    ingress = state.ingresses.get(key)
-    return None if ingress is None else judge_class(ingress, state, options).is_ours
-
-
-INGRESS = ReportedKind(
-    Kind.INGRESS,
-    "Ingresses",
-    "they show no address",
-    KindWrite("networking.k8s.io", "v1", "ingresses", ("patch",), "status"),
-    StatusField.ADDRESSES,
-    keys=lambda state: state.ingresses,
-    is_ours=_is_our_ingress,
-    decided_by=frozenset({Kind.INGRESS_CLASS}),
-)
-
-REPORTED_KINDS: tuple[ReportedKind, ...] = (INGRESS,)

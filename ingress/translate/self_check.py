@@ -33,9 +33,9 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
 
 
 def _host_filters(table: RouteTable) -> dict[str, tuple[FilterSpec, ...]]:
-    """Return what stands before each host that has routes."""
+    """Return what stands before the hosts that have routes, where anything does."""
     hosts = {route.host for route in table.unordered()}
-    return {host: some.filters for host in hosts if (some := table.get(host)) is not None}
+    return {host: some.filters for host in hosts if (some := table.get(host)) is not None and some.filters}
 
 
 def _of_sets(what: str, found: Iterable[Hashable], expected: Iterable[Hashable]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from ingress.annotations.values import ValueRefused
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.objects import Kind
 from ingress.model.problems import Problem
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
@@ -119,7 +120,7 @@ def _travels(kind: type) -> bool:
     if not kind.__module__.startswith(_ROOMS):
         return False
     is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return is_tuple or issubclass(kind, Enum) or _is_frozen(kind)
+    return kind is Kind or is_tuple or issubclass(kind, Enum) or _is_frozen(kind)
 
 
 def _is_frozen(kind: type) -> bool:

@@ -4,8 +4,8 @@ Pure and total: the same state and options give the same snapshot, whatever the 
 of the objects; nothing that a user can write makes it raise, and one bad object spoils
 only itself.  Nothing is remembered from one call to the next.
 
-The way through: choose the Ingresses that are ours (``classes``), read each by itself
-(``rules``, and their annotations), read their certificates (``certificates``) and what they
+The way through: choose the objects that are ours and read each by itself, as the reader
+of its kind does (``readers``), read their certificates (``certificates``) and what they
 ask of clients (``client_authentication``), see whose each host is (``ownership``) and what
 becomes of its TLS (``host_tls``), bring them together host by host (``merging``), and make routes and backends of what is left.
 
@@ -15,52 +15,53 @@ to the same result.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Ingress, Owner
+from ingress.model.objects import Owner
 from ingress.model.state import ClusterState
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
-from ingress.translate.classes import judge_class
+from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions, annotation_reader
 from ingress.translate.ownership import owner_of
+from ingress.translate.readers.reader import Readers, RouteKind
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.rules import ParsedObject, read_ingress
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
 
 
-def translate(state: ClusterState, options: TranslateOptions, now: datetime) -> Snapshot:
-    """Translate *state*; *now* (UTC) decides which certificates are valid."""
+def translate(
+    state: ClusterState, options: TranslateOptions, now: datetime, kinds: Iterable[RouteKind] = ROUTE_KINDS
+) -> Snapshot:
+    """Translate *state*; *now* (UTC) decides which certificates are valid, *kinds* are those that are served."""
     problems = set(state.problems)
-    ours: list[Ingress] = []
-    for ingress in state.ingresses.values():
-        verdict = judge_class(ingress, state, options)
-        problems.update(verdict.problems)
-        if verdict.is_ours:
-            ours.append(ingress)
-    ours.sort(key=lambda ingress: by_age(ingress.owner))
+    all_parsed: list[ParsedObject] = []
+    for kind, reader in Readers(kinds, options):
+        for value in state.of(kind).values():
+            verdict = reader.judge(value, state)
+            problems.update(verdict.problems)
+            if verdict.is_ours:
+                all_parsed.append(reader.read(value, verdict.related))
+    all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
 
     annotations = annotation_reader(options)
     secured = lookup_in(state)
     requests: dict[Owner, ClientCertificateRequest | None] = {}
-    default = options.default_backend_service
     by_host: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
-    all_parsed: list[ParsedObject] = []
-    for ingress in ours:
-        parsed = read_ingress(ingress, annotations, has_global_default=default is not None)
-        all_parsed.append(parsed)
+    for parsed in all_parsed:
         problems.update(parsed.problems)
         problems.update(backend_problems(parsed, state, options))
         problems.update(upstream_problems(parsed, secured, annotations))

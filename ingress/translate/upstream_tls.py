@@ -19,7 +19,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
-from ingress.translate.rules import ParsedObject
+from ingress.translate.claims import ParsedObject
 from ingress.translate.trust import CA_KEY, load_authorities
 
 

@@ -4,10 +4,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
 from ingress.annotations.canaries import CANARIES
-from ingress.model.objects import Ingress, IngressTLS, ObjectKey
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
-from ingress.translate.references import secret_needs
+from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
+from ingress.translate.readers.ingress.secret_references import secret_needs
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

@@ -16,7 +16,8 @@ from ingress.annotations.client_certificates import (
 from ingress.annotations.common_names import NOBODY
 from ingress.annotations.values import ValueRefused
 from ingress.model.client_authentication import VerifyClient
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
+from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

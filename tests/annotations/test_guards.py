@@ -4,7 +4,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.guards import keeps_requests_out
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
+from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

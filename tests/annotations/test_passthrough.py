@@ -5,8 +5,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
 from ingress.annotations.passthrough import PASSTHROUGH, NotTerminatedHere
 from ingress.model.client_authentication import NO_EVIDENCE
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.translate.readers.ingress.objects import Ingress
 from tests.translate.golden import Facts
 
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -8,8 +8,9 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.timeouts import MAX_SECONDS, TIMEOUTS, parse_timeout
 from ingress.annotations.values import ValueRefused
 from ingress.model.limits import AskedTimeouts, Timeouts
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

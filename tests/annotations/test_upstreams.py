@@ -20,8 +20,9 @@ from ingress.annotations.upstreams import (
     parse_versions,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
 from ingress.model.upstream_tls import TlsSettings, TlsVersion
+from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 HOSTILE = ("", "\x00", "a\r\nb", "a;b", "{{x}}", "$(x)", "../../x", '"', "\u0661", "ü", "x" * 100_000)

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench.watch import objects
 from bench.watch.__main__ import GOALS, table, verdict
 from bench.watch.traffic import quantile
+from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.watching.watch_events import Bookmark, ObjectEvent, event_from_json
 from ingress.model.objects import Kind
@@ -25,7 +26,7 @@ class ObjectTests(SynchronousTestCase):
         for kind, line in made:
             event = event_from_json(json.loads(line))
             assert isinstance(event, ObjectEvent)
-            key, projection = project(kind, event.raw, "nginx.ingress.kubernetes.io")
+            key, projection = project(KINDS[kind], event.raw, "nginx.ingress.kubernetes.io")
             self.assertEqual((key, projection.problems), (event.key, ()))
             self.assertIsNotNone(projection.value)
             self.assertTrue(1000 < len(line) < 3000, (kind, len(line)))

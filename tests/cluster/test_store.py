@@ -6,18 +6,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Changes, Store
 from ingress.model.object_meta import Address, ObjectMeta
-from ingress.model.objects import (
-    EndpointSlice,
-    Ingress,
-    IngressClass,
-    Kind,
-    ObjectId,
-    ObjectKey,
-    Projection,
-    Secret,
-    Service,
-)
+from ingress.model.objects import EndpointSlice, Kind, ObjectId, ObjectKey, Projection, Secret, Service
 from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from tests.fakes.certificates import issue, make_authority
 
 NOW = datetime.now(UTC)
@@ -55,8 +46,8 @@ class StoreTests(SynchronousTestCase):
         )
         self.put_slice("web-1", "web")
         state = self.store.state()
-        self.assertEqual(state.ingresses, {WEB: Ingress(WEB)})
-        self.assertEqual(state.ingress_classes, {"nginx": in_use})
+        self.assertEqual(state.of(Kind.INGRESS), {WEB: Ingress(WEB)})
+        self.assertEqual(state.of(Kind.INGRESS_CLASS), {in_use.key: in_use})
         self.assertEqual(state.services, {WEB: Service(WEB)})
         self.assertEqual(state.secrets, {WEB: Secret(WEB, "Opaque", {})})
         self.assertEqual(self.slices(), {"web": ["web-1"]})
@@ -89,14 +80,14 @@ class StoreTests(SynchronousTestCase):
         """A deleted object takes its problems along."""
         self.store.changed({INGRESS: Projection(Ingress(WEB), (PROBLEM,))})
         self.assertEqual(self.store.changed({INGRESS: None}).objects, (INGRESS,))
-        self.assertEqual(self.store.state().ingresses, {})
+        self.assertEqual(self.store.state().of(Kind.INGRESS), {})
         self.assertEqual(self.store.state().problems, ())
 
     def test_unusable_object(self) -> None:
         """An object that cannot be read is absent, but its problems are there."""
         self.store.changed({INGRESS: Projection(Ingress(WEB))})
         self.assertEqual(self.store.changed({INGRESS: Projection(None, (PROBLEM,))}).objects, (INGRESS,))
-        self.assertEqual(self.store.state().ingresses, {})
+        self.assertEqual(self.store.state().of(Kind.INGRESS), {})
         self.assertEqual(self.store.state().problems, (PROBLEM,))
 
     def test_manifest_problems(self) -> None:

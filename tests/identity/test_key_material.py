@@ -13,14 +13,15 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.cluster.store import Changes, Store
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable, load_certificate
 from ingress.identity.misdirected import ServerNames
-from ingress.model.objects import Ingress, IngressRule, IngressTLS, Kind, ObjectKey, Projection, Secret
+from ingress.model.objects import Kind, ObjectKey, Projection, Secret
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.translate.certificates import load, read_tls
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
-from ingress.translate.rules import read_ingress
+from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
+from ingress.translate.readers.ingress.rules import read_ingress
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 

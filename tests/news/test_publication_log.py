@@ -4,6 +4,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.kinds import KINDS
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 
@@ -46,7 +47,7 @@ class PublicationLogTests(SynchronousTestCase):
         """Whatever names tenants choose, and however many objects change, a line has a bounded length."""
         objects: dict[ObjectId, str] = {
             (kind, ObjectKey("n" * 63, f"{number}{verb}".ljust(253, "x"))): verb
-            for kind in Kind
+            for kind in (*KINDS, Kind.MANIFEST, Kind.WATCH)
             for number in range(9)
             for verb in ("came", "went", "changed")
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from attrs import evolve
 from twisted.internet.defer import Deferred
@@ -26,8 +26,8 @@ from ingress.model.writes import KindWrite, StatusField
 from ingress.status.reporting import ClusterReporting
 from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.route_kinds import REPORTED_KINDS
 from ingress.translate.reports import (
-    INGRESS,
     MOST_MESSAGE_CHARACTERS,
     ConditionRule,
     ReportedKind,
@@ -37,7 +37,7 @@ from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.faults import Answer
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 
-ROUTE = cast("Kind", "TestRoute")
+ROUTE = Kind("TestRoute")
 RULES = (
     ConditionRule("Accepted", "Accepted", {Reason.INVALID_HOST: "NoMatchingListenerHostname"}),
     ConditionRule(
@@ -93,7 +93,7 @@ class RouteCase(ApiServerTestCase):
             StatusMetrics(),
             now=now,
             random=random.random,
-            kinds=(INGRESS, ROUTES),
+            kinds=(*REPORTED_KINDS, ROUTES),
         )
         self.addCleanup(lambda: Deferred.fromCoroutine(self.stop()))
         self.reporting.start()
@@ -122,8 +122,7 @@ class RouteCase(ApiServerTestCase):
         """Learn of an object what a watch would show."""
         object_id = (ROUTE, ObjectKey("shop", name))
         raw = self.server.get("TestRoute", name, "shop")
-        fields = {ROUTE: StatusField.CONDITIONS}
-        metas = {**self.state.metas, object_id: meta_of(ROUTE, raw, raw["metadata"], fields)}
+        metas = {**self.state.metas, object_id: meta_of(ROUTE, raw, raw["metadata"], ROUTES.field)}
         is_changed = metas != self.state.metas
         self.state = evolve(self.state, metas=metas)
         if is_changed:

@@ -75,7 +75,7 @@ class EventTests(SynchronousTestCase):
             Kind.ENDPOINT_SLICE: "discovery.k8s.io/v1",
         }
         for kind, version in versions.items():
-            self.assertEqual(made(evolve(PROBLEM, kind=kind.value))["regarding"]["apiVersion"], version)
+            self.assertEqual(made(evolve(PROBLEM, kind=kind))["regarding"]["apiVersion"], version)
         event = made(evolve(PROBLEM, kind="IngressClass", namespace=""))
         self.assertEqual(event["metadata"]["namespace"], "default")
         self.assertNotIn("namespace", event["regarding"])

@@ -14,12 +14,13 @@ from ingress.cluster.store import Store
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.object_meta import Address, ObjectMeta
-from ingress.model.objects import Ingress, IngressClass, Kind, ObjectKey, Projection, Service
+from ingress.model.objects import Kind, ObjectKey, Projection, Service
 from ingress.model.reporting import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, ManyQuestions, Questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -29,22 +29,13 @@ from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
-from ingress.cluster.projecting.project import kind_of, project
+from ingress.cluster.kinds import KINDS
+from ingress.cluster.projecting.project import project
 from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Balancing
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
-from ingress.model.objects import (
-    ClusterObject,
-    EndpointSlice,
-    Ingress,
-    IngressClass,
-    Kind,
-    ObjectId,
-    ObjectKey,
-    Secret,
-    Service,
-)
+from ingress.model.objects import ClusterObject, EndpointSlice, Kind, ObjectId, ObjectKey, Secret, Service
 from ingress.model.policy import Policy, SecureFields
 from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
@@ -56,6 +47,7 @@ from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
 from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate
 from tests.fakes.certificates import KeyType, issue, make_authority
@@ -108,8 +100,8 @@ def read_state(text: str) -> ClusterState:
     for raw in yaml.safe_load_all(text):
         if raw is None:
             continue
-        kind = kind_of(raw["apiVersion"], raw["kind"])
-        if kind is None:
+        read = KINDS.written_as(raw["apiVersion"], raw["kind"])
+        if read is None:
             raise AssertionError(f"no such kind: {raw['apiVersion']} {raw['kind']}")
         raw["metadata"].setdefault("namespace", "demo")
         if "generated" in raw:
@@ -119,7 +111,7 @@ def read_state(text: str) -> ClusterState:
             raw["stringData"] = {"tls.crt": chain, "tls.key": key}
         if "authority" in raw:
             raw.setdefault("stringData", {})["ca.crt"] = authority(raw.pop("authority"))
-        _, projection = project(kind, raw, TranslateOptions().annotations_prefix, _SECRET_KEYS)
+        _, projection = project(read, raw, TranslateOptions().annotations_prefix, _SECRET_KEYS)
         problems += projection.problems
         if projection.value is not None:
             objects.append(projection.value)
@@ -137,8 +129,10 @@ def state_of(objects: list[ClusterObject], problems: tuple[Problem, ...] = ()) -
         found = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))
         by_object[found] = (*by_object.get(found, ()), problem)
     return ClusterState(
-        ingresses={one.key: one for one in objects if isinstance(one, Ingress)},
-        ingress_classes={one.key.name: one for one in objects if isinstance(one, IngressClass)},
+        {
+            Kind.INGRESS: {one.key: one for one in objects if isinstance(one, Ingress)},
+            Kind.INGRESS_CLASS: {one.key: one for one in objects if isinstance(one, IngressClass)},
+        },
         services={one.key: one for one in objects if isinstance(one, Service)},
         slices=slices,
         secrets={one.key: one for one in objects if isinstance(one, Secret)},

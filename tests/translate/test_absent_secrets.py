@@ -6,10 +6,11 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_rights import forbidden_problem
-from ingress.model.objects import Ingress, IngressTLS, Kind, ObjectKey
+from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from ingress.translate.translate import translate
 
 KEY = ObjectKey("shop", "tls")
@@ -28,7 +29,8 @@ class AbsentSecretTests(SynchronousTestCase):
         tls = () if named else (IngressTLS(("a.example",), "tls"),)
         ingress = Ingress(ObjectKey("shop", "web"), class_name="nginx", tls=tls, annotations=named)
         state = ClusterState(
-            ingresses={ingress.key: ingress}, problems_of={(Kind.SECRET, KEY): of_secret} if of_secret else {}
+            {Kind.INGRESS: {ingress.key: ingress}},
+            problems_of={(Kind.SECRET, KEY): of_secret} if of_secret else {},
         )
         problems = translate(state, options, NOW).problems
         return {one.reason.value: one.message for one in problems if one.kind == "Ingress"}

@@ -6,9 +6,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import Ingress, IngressRule, IngressTLS, ObjectKey, Secret
+from ingress.model.objects import ObjectKey, Secret
 from ingress.translate.certificates import TLSReading, load, read_tls
-from ingress.translate.rules import read_ingress
+from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
+from ingress.translate.readers.ingress.rules import read_ingress
 from tests.translate.golden import NOW, generated
 
 MANY = 300

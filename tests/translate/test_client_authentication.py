@@ -9,20 +9,18 @@ from ingress.admin.views import problems_as_json, routes_as_json
 from ingress.annotations.client_check import ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
-from ingress.model.objects import (
-    ClusterObject,
+from ingress.model.objects import ClusterObject, ObjectKey, Secret
+from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
+from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
     IngressPath,
     IngressRule,
-    ObjectKey,
-    Secret,
     ServicePortReference,
 )
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
-from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
-from ingress.translate.options import TranslateOptions
-from ingress.translate.references import secret_needs
+from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority, revoke

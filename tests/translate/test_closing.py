@@ -9,18 +9,18 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.regexes import RegexMissing
-from ingress.model.objects import (
-    Ingress,
-    IngressBackend,
-    IngressPath,
-    IngressRule,
-    ObjectKey,
-    ServicePortReference,
-)
+from ingress.model.objects import ObjectKey
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Match
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    ServicePortReference,
+)
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.translate.golden import state_of

@@ -7,9 +7,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import Ingress, ObjectKey
+from ingress.model.objects import ObjectKey
+from ingress.translate.claims import ParsedObject
 from ingress.translate.handshake_settings import host_handshake_settings
-from ingress.translate.rules import ParsedObject, read_ingress
+from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.rules import read_ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 ONE, TWO = "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ClusterObject, IngressTLS, ObjectKey, Secret
+from ingress.model.objects import ClusterObject, ObjectKey, Secret
 from ingress.routing.table import RouteTable
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import IngressTLS
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 from tests.translate.golden import state_of

@@ -17,12 +17,6 @@ from ingress.model.objects import (
     Batch,
     ClusterObject,
     EndpointSlice,
-    Ingress,
-    IngressBackend,
-    IngressClass,
-    IngressPath,
-    IngressRule,
-    IngressTLS,
     Kind,
     ObjectId,
     ObjectKey,
@@ -30,13 +24,21 @@ from ingress.model.objects import (
     Secret,
     Service,
     ServicePort,
-    ServicePortReference,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressClass,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    ServicePortReference,
+)
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

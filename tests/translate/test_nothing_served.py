@@ -2,20 +2,26 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import Ingress, IngressClass, ObjectKey
+from ingress.model.objects import Kind, ObjectKey
 from ingress.model.state import ClusterState
-from ingress.translate.nothing_served import why_nothing_is_served
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 
 
 def state(*classes: str | None, seen: dict[str, str] | None = None) -> ClusterState:
     """Return a state with an Ingress of each of *classes*, and IngressClasses with their controllers."""
     keys = [ObjectKey("demo", f"i{number}") for number in range(len(classes))]
     return ClusterState(
-        ingresses={key: Ingress(key, class_name=name) for key, name in zip(keys, classes, strict=True)},
-        ingress_classes={
-            name: IngressClass(ObjectKey("", name), controller) for name, controller in (seen or {}).items()
-        },
+        {
+            Kind.INGRESS: {
+                key: Ingress(key, class_name=name) for key, name in zip(keys, classes, strict=True)
+            },
+            Kind.INGRESS_CLASS: {
+                ObjectKey("", name): IngressClass(ObjectKey("", name), controller)
+                for name, controller in (seen or {}).items()
+            },
+        }
     )
 
 
@@ -47,7 +53,8 @@ class WhyNothingTests(SynchronousTestCase):
         key = ObjectKey("demo", "a")
         old = Ingress(key, annotations={"kubernetes.io/ingress.class": "haproxy"})
         self.assertIn(
-            'class "haproxy"', why_nothing_is_served(ClusterState(ingresses={key: old}), TranslateOptions())
+            'class "haproxy"',
+            why_nothing_is_served(ClusterState({Kind.INGRESS: {key: old}}), TranslateOptions()),
         )
 
     def test_many_classes(self) -> None:

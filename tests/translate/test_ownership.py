@@ -3,17 +3,16 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.model.objects import (
+from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.translate.claims import ParsedObject
+from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
+from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
     IngressRule,
-    Kind,
-    ObjectKey,
-    Owner,
     ServicePortReference,
 )
-from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
-from ingress.translate.rules import ParsedObject, read_ingress
+from ingress.translate.readers.ingress.rules import read_ingress
 
 READER = AnnotationReader("nginx.ingress.kubernetes.io")
 BACKEND = IngressBackend("web", ServicePortReference(number=80))

@@ -9,32 +9,35 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
+    Kind,
+    ObjectKey,
+    Secret,
+    Service,
+    ServicePort,
+    SlicePort,
+)
+from ingress.model.problems import Reason
+from ingress.model.strict_transport import STRICT_TRANSPORT
+from ingress.translate.backends import HTTP2_IN_THE_CLEAR
+from ingress.translate.claims import INVALID_KIND
+from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import wildcard_of
+from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
     IngressClass,
     IngressPath,
     IngressRule,
     IngressTLS,
-    Kind,
-    ObjectKey,
-    Secret,
-    Service,
-    ServicePort,
     ServicePortReference,
-    SlicePort,
 )
-from ingress.model.problems import Reason
-from ingress.model.strict_transport import STRICT_TRANSPORT
-from ingress.translate.backends import HTTP2_IN_THE_CLEAR
-from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
-from ingress.translate.options import TranslateOptions
-from ingress.translate.ownership import wildcard_of
-from ingress.translate.rules import INVALID_KIND
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import make_authority
@@ -443,7 +446,7 @@ class TranslateProperties(SynchronousTestCase):
                 ),
                 "stringData": data.draw(shaped({"tls.crt": texts, "tls.key": texts})),
             }
-            _, projection = project(kind, raw, PREFIX)
+            _, projection = project(KINDS[kind], raw, PREFIX)
             if projection.value is not None:
                 objects.append(projection.value)
         snapshot = translate(state_of(objects), options, NOW)

@@ -9,21 +9,23 @@ from ingress.model.backends import Endpoint, ManualEndpoint
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
-    Ingress,
-    IngressBackend,
-    IngressPath,
-    IngressRule,
     Kind,
     ObjectKey,
     Projection,
     Service,
     ServicePort,
-    ServicePortReference,
     SlicePort,
 )
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    ServicePortReference,
+)
 from ingress.translate.self_check import differences
 from tests.translate.test_incremental import Follower, batch
 

@@ -8,23 +8,25 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.objects import (
     EndpointSlice,
-    Ingress,
-    IngressBackend,
-    IngressPath,
-    IngressRule,
     Kind,
     ObjectKey,
     Projection,
     Secret,
     Service,
     ServicePort,
-    ServicePortReference,
     SlicePort,
 )
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.model.upstream_tls import UpstreamTls
 from ingress.translate.options import TranslateOptions
-from ingress.translate.references import secret_needs
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    ServicePortReference,
+)
+from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.certificates import issue, make_authority

@@ -35,7 +35,7 @@ class Refusal:
         first_seconds: float,
     ) -> None:
         self._kind = kind
-        self._key = ObjectKey(namespace, kind.value)
+        self._key = ObjectKey(namespace, kind)
         self._clock = clock
         self._backoff = Backoff(
             clock, random, first_seconds=first_seconds, ceiling_seconds=_LONGEST_SECONDS / 2
@@ -69,9 +69,7 @@ class Refusal:
             return {}
         self._told = sort
         message = f"the API server refuses it, so that what is known grows old: {error}"
-        problem = Problem(
-            Kind.WATCH.value, self._key.namespace, self._key.name, Reason.WATCH_REFUSED, message
-        )
+        problem = Problem(Kind.WATCH, self._key.namespace, self._key.name, Reason.WATCH_REFUSED, message)
         return {(Kind.WATCH, self._key): Projection(None, (problem,))}
 
     def answered(self) -> Batch:

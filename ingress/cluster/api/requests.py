@@ -6,7 +6,7 @@ for the streaming list.
 
 from collections.abc import Callable
 
-from ingress.cluster.kinds import KindRead
+from ingress.translate.readers.reader import KindRead
 
 # Small enough that decoding a page does not hold up the other threads, as 500 and more do.
 PAGE_OBJECTS = 250

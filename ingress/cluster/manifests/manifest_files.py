@@ -7,12 +7,14 @@ like an object of ours and is not becomes a problem of the file, with its line.
 
 from attrs import evolve, frozen
 
+from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.documents import Document, DocumentError, read_json, read_yaml
-from ingress.cluster.projecting.fields import RawObject, is_object, shape_of
-from ingress.cluster.projecting.project import SERVICE_NAME_LABEL, kind_of, project
+from ingress.cluster.projecting.project import SERVICE_NAME_LABEL, project
+from ingress.fields import RawObject, is_object, shape_of
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.translate.readers.reader import KindRead
 
 DEFAULT_NAMESPACE = "default"
 """Where an object of a manifest belongs that names no namespace, as for ``kubectl apply``."""
@@ -21,8 +23,6 @@ MAX_LIST_DEPTH = 8
 """How deep lists of objects may stand in lists."""
 
 _SECRET_KEYS = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
-_OUR_KINDS = frozenset(kind.value for kind in Kind if kind not in (Kind.MANIFEST, Kind.WATCH))
-_OUR_GROUPS = frozenset(("", "extensions", "networking.k8s.io", "discovery.k8s.io"))
 
 
 @frozen
@@ -52,23 +52,27 @@ def broken_content(source_name: str, message: str) -> ManifestContent:
     return ManifestContent((), (_problem(source_name, message, Reason.MALFORMED_MANIFEST),), True)
 
 
-def read_manifest(content: bytes, source_name: str, annotations_prefix: str) -> ManifestContent:
+def read_manifest(
+    content: bytes, source_name: str, annotations_prefix: str, kinds: ObjectKinds = KINDS
+) -> ManifestContent:
     """Read the bytes of a manifest file, UTF-8 text; never raises."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return broken_content(source_name, f"line {line}: is not UTF-8 text")
-    return read_manifest_text(text, source_name, annotations_prefix)
+    return read_manifest_text(text, source_name, annotations_prefix, kinds)
 
 
-def read_manifest_text(text: str, source_name: str, annotations_prefix: str) -> ManifestContent:
+def read_manifest_text(
+    text: str, source_name: str, annotations_prefix: str, kinds: ObjectKinds = KINDS
+) -> ManifestContent:
     """Read the text of a manifest file, YAML or JSON; *source_name* is for messages.  Never raises."""
     try:
         documents = _documents(text, source_name)
     except DocumentError as error:
         return broken_content(source_name, f"line {error.line}: {error.reason}{_template_hint(text)}")
-    reading = _Reading(source_name, annotations_prefix)
+    reading = _Reading(source_name, annotations_prefix, kinds)
     for document in documents:
         reading.document(document)
     return ManifestContent(tuple(reading.objects), tuple(reading.problems))
@@ -94,24 +98,25 @@ def _template_hint(text: str) -> str:
     return f"; line {line} holds {{{{: a template must be rendered first, as with 'helm template'"
 
 
-def _project(kind: Kind, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
+def _project(read: KindRead, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
     """Project an object; of a Secret all keys that anybody might need, for nobody has said yet which."""
-    key, projection = project(kind, raw, annotations_prefix, _SECRET_KEYS)
+    key, projection = project(read, raw, annotations_prefix, _SECRET_KEYS)
     if isinstance(projection.value, Secret):
         projection = evolve(projection, value=evolve(projection.value, asked=TLS_KEYS))
     return key, projection
 
 
 def _problem(source_name: str, message: str, reason: Reason, field: str = "") -> Problem:
-    return Problem(Kind.MANIFEST.value, "", source_name, reason, message, field)
+    return Problem(Kind.MANIFEST, "", source_name, reason, message, field)
 
 
 class _Reading:
     """Gathers the objects and problems of one file."""
 
-    def __init__(self, source_name: str, annotations_prefix: str) -> None:
+    def __init__(self, source_name: str, annotations_prefix: str, kinds: ObjectKinds) -> None:
         self._source_name = source_name
         self._annotations_prefix = annotations_prefix
+        self._kinds = kinds
         self.objects: list[ManifestObject] = []
         self.problems: list[Problem] = []
 
@@ -137,14 +142,14 @@ class _Reading:
         if not isinstance(version, str) or not isinstance(kind_name, str):
             self._report(line, "is no Kubernetes object: apiVersion and kind must both be there, as text")
             return
-        kind = kind_of(version, kind_name)
-        if kind is not None:
-            self._projected(kind, raw, line)
+        read = self._kinds.written_as(version, kind_name)
+        if read is not None:
+            self._projected(read, raw, line)
         elif kind_name.endswith("List"):
             entry_kind = kind_name.removesuffix("List")
-            if (version, kind_name) == ("v1", "List") or kind_of(version, entry_kind) is not None:
+            if (version, kind_name) == ("v1", "List") or self._kinds.written_as(version, entry_kind):
                 self._list(raw, version, entry_kind, document, depth)
-        elif kind_name in _OUR_KINDS and version.rpartition("/")[0] in _OUR_GROUPS:
+        elif kind_name in self._kinds and version.rpartition("/")[0] in self._kinds.groups:
             self._report(
                 line, f"apiVersion {version!r} has no kind {kind_name} that can be read", "apiVersion"
             )
@@ -162,17 +167,18 @@ class _Reading:
         for entry in entries:
             if entry_kind and is_object(entry) and "kind" not in entry and "apiVersion" not in entry:
                 # The objects of a typed list leave out what the list says for all of them.
-                kind = kind_of(version, entry_kind)
-                if kind is not None:
-                    self._projected(kind, {**entry, "apiVersion": version}, document.line_of(entry))
+                read = self._kinds.written_as(version, entry_kind)
+                if read is not None:
+                    self._projected(read, {**entry, "apiVersion": version}, document.line_of(entry))
                     continue
             self._object(entry, document, depth + 1)
 
-    def _projected(self, kind: Kind, raw: RawObject, line: int) -> None:
+    def _projected(self, read: KindRead, raw: RawObject, line: int) -> None:
+        kind = read.kind
         metadata = raw.get("metadata")
         if is_object(metadata) and metadata.get("namespace") in (None, ""):
             raw = {**raw, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
-        key, projection = _project(kind, raw, self._annotations_prefix)
+        key, projection = _project(read, raw, self._annotations_prefix)
         if key is None:
             for problem in projection.problems:
                 name = f" {problem.name}" if problem.name else ""
@@ -182,6 +188,6 @@ class _Reading:
         if kind is Kind.ENDPOINT_SLICE and projection.value is None and not projection.problems:
             message = f"has no label {SERVICE_NAME_LABEL}, so it belongs to no Service"
             reason = Reason.MALFORMED_OBJECT
-            problem = Problem(kind.value, key.namespace, key.name, reason, message, "metadata.labels")
+            problem = Problem(kind, key.namespace, key.name, reason, message, "metadata.labels")
             projection = evolve(projection, problems=(problem,))
         self.objects.append(ManifestObject((kind, key), projection, line))

@@ -133,4 +133,4 @@ class Listing:
 
 
 def _path_problem(path: str, message: str) -> Problem:
-    return Problem(Kind.MANIFEST.value, "", display_name(path), Reason.MALFORMED_MANIFEST, message)
+    return Problem(Kind.MANIFEST, "", display_name(path), Reason.MALFORMED_MANIFEST, message)

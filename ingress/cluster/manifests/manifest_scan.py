@@ -23,6 +23,7 @@ from hashlib import blake2b
 
 from attrs import Factory, evolve, frozen
 
+from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.manifest_files import (
     ManifestContent,
     ManifestObject,
@@ -77,6 +78,7 @@ def scan(
     annotations_prefix: str,
     namespaces: Collection[str] = (),
     is_wanted: Callable[[], bool] = lambda: True,
+    kinds: ObjectKinds = KINDS,
 ) -> ManifestScan:
     """Look at *paths*, files and directories, and return what is known now.
 
@@ -92,10 +94,10 @@ def scan(
         if not is_wanted():
             break
         if previous is None:
-            file = _read(path, ManifestFile(seen=signature, restless_scans=1), annotations_prefix)
+            file = _read(path, ManifestFile(seen=signature, restless_scans=1), annotations_prefix, kinds)
             files[path] = evolve(file, seen=signature, restless_scans=1)
         else:
-            files[path] = _next(path, known.get(path, _UNKNOWN), signature, annotations_prefix)
+            files[path] = _next(path, known.get(path, _UNKNOWN), signature, annotations_prefix, kinds)
     for path, file in known.items():
         if path not in files:
             left = file if listing.hides(path) else _missing(file)
@@ -127,7 +129,9 @@ def changes(before: ManifestScan | None, after: ManifestScan) -> Batch:
 _UNKNOWN = ManifestFile()
 
 
-def _next(path: str, file: ManifestFile, signature: Signature, annotations_prefix: str) -> ManifestFile:
+def _next(
+    path: str, file: ManifestFile, signature: Signature, annotations_prefix: str, kinds: ObjectKinds
+) -> ManifestFile:
     """Return what is known of a file that is there, after one more look."""
     if not file.restless_scans:
         if file.signature == signature:
@@ -135,7 +139,7 @@ def _next(path: str, file: ManifestFile, signature: Signature, annotations_prefi
         return evolve(file, seen=signature, restless_scans=1)
     if file.seen != signature and file.restless_scans < MAX_RESTLESS_SCANS:
         return evolve(file, seen=signature, restless_scans=file.restless_scans + 1)
-    return _read(path, file, annotations_prefix)
+    return _read(path, file, annotations_prefix, kinds)
 
 
 def _missing(file: ManifestFile) -> ManifestFile | None:
@@ -145,7 +149,7 @@ def _missing(file: ManifestFile) -> ManifestFile | None:
     return evolve(file, seen=None, restless_scans=1)
 
 
-def _read(path: str, file: ManifestFile, annotations_prefix: str) -> ManifestFile:
+def _read(path: str, file: ManifestFile, annotations_prefix: str, kinds: ObjectKinds) -> ManifestFile:
     """Return *file* at rest with the content that *path* has now."""
     name = display_name(path)
     try:
@@ -163,7 +167,7 @@ def _read(path: str, file: ManifestFile, annotations_prefix: str) -> ManifestFil
     if len(content) > MAX_FILE_BYTES:
         new = broken_content(name, f"is larger than {MAX_FILE_BYTES // 2**20} MiB")
     else:
-        new = read_manifest(content, name, annotations_prefix)
+        new = read_manifest(content, name, annotations_prefix, kinds)
     return _replaced(file, new, signature, digest)
 
 
@@ -217,7 +221,7 @@ def _objects(
                 objects[found.id] = found.projection
                 continue
             message = f"stands in {places[found.id]}, which is used, and again in {place}"
-            problem = Problem(kind.value, key.namespace, key.name, Reason.DUPLICATE_OBJECT, message)
+            problem = Problem(kind, key.namespace, key.name, Reason.DUPLICATE_OBJECT, message)
             first = objects[found.id]
             objects[found.id] = evolve(first, problems=(*first.problems, problem))
     for name, problems in of_manifests.items():

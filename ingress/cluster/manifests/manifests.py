@@ -21,6 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.cluster.delta_queue import DeltaQueue
+from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.manifest_listing import SUFFIXES, display_name, unusable_path
 from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
 from ingress.cluster.source import Sink
@@ -47,7 +48,7 @@ class ManifestSource:
     """Follows the manifests in *paths*, files and directories; a ``Source``.
 
     *namespaces* limits the objects kept; none given means all.  *call_from_thread* and
-    *clock* are the reactor's.
+    *clock* are the reactor's.  *kinds* are those that are read.
     """
 
     _log = Logger()
@@ -60,6 +61,7 @@ class ManifestSource:
         call_from_thread: Callable[[Callable[[], None]], object],
         clock: IReactorTime,
         *,
+        kinds: ObjectKinds = KINDS,
         scan_interval_seconds: float = SCAN_INTERVAL_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
@@ -67,6 +69,7 @@ class ManifestSource:
         # A daemon changes its directory, and the paths must go on meaning the same.
         self._paths = tuple(os.path.abspath(path) for path in paths)
         self._annotations_prefix = annotations_prefix
+        self._kinds = kinds
         self._namespaces = frozenset(namespaces)
         self._call_from_thread = call_from_thread
         self._clock = clock
@@ -122,7 +125,14 @@ class ManifestSource:
         while not self._stopping.is_set():
             pause = self._scan_interval_seconds
             try:
-                found = scan(self._paths, known, self._annotations_prefix, self._namespaces, self._is_wanted)
+                found = scan(
+                    self._paths,
+                    known,
+                    self._annotations_prefix,
+                    self._namespaces,
+                    self._is_wanted,
+                    self._kinds,
+                )
             except Exception:
                 self._tell_fault(Failure())
                 pause = FAULT_PAUSE_SECONDS

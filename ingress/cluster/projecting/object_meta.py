@@ -6,29 +6,22 @@ programs, not by the owner of the object.
 Sources: ``ObjectMeta`` with its ``managedFields`` (``FieldsV1``), ``LoadBalancerStatus``, ``metav1.Condition``.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 from sys import intern
 
-from ingress.cluster.projecting.fields import RawObject, is_object
+from ingress.fields import RawObject, is_object
 from ingress.model.object_meta import NO_META, Address, Condition, ObjectMeta, SeenConditions
 from ingress.model.objects import Kind
 from ingress.model.writes import StatusField
-from ingress.translate.reports import REPORTED_KINDS
 
 # As many as a status may sensibly hold; a longer one is compared by its beginning.
 _MOST_ADDRESSES = 256
 _MOST_CONDITIONS = 64
 
-_FIELDS: Mapping[Kind, StatusField] = {reported.kind: reported.field for reported in REPORTED_KINDS}
 
-
-def meta_of(
-    kind: Kind, raw: RawObject, metadata: RawObject, fields: Mapping[Kind, StatusField] = _FIELDS
-) -> ObjectMeta:
-    """Return the metadata of *raw*, an object of *kind*; *fields* says what of a status is ours to write."""
+def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField | None = None) -> ObjectMeta:
+    """Return the metadata of *raw*, an object of *kind*; *field* says what of its status is ours to write."""
     uid = _text(metadata, "uid")
-    field = fields.get(kind)
     if field is StatusField.ADDRESSES:
         addresses = _addresses(raw)
         return ObjectMeta(uid, addresses, (), _writer(metadata, field) if addresses else "")

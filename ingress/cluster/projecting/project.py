@@ -7,8 +7,9 @@ host, a path or a port makes sense is for ``ingress.translate`` to judge.
 
 It runs in the sources' threads and touches nothing but its arguments.
 
-Sources: ``networking.k8s.io/v1``, ``discovery.k8s.io/v1`` and core ``v1``, and the
-``v1beta1`` versions of the first two.
+Route objects, and what these are judged by, have projectors of their own (``ingress.translate.readers``).
+
+Sources: core ``v1``, ``discovery.k8s.io/v1``, and its ``v1beta1`` version.
 """
 
 import binascii
@@ -16,13 +17,11 @@ import re
 from functools import lru_cache
 from sys import intern
 
-from ingress.cluster.projecting.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.cluster.projecting.object_meta import meta_of
-from ingress.cluster.projecting.project_ingress import project_ingress
+from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
-    IngressClass,
     Kind,
     ObjectKey,
     Projection,
@@ -33,9 +32,9 @@ from ingress.model.objects import (
 )
 from ingress.model.problems import Reason
 from ingress.model.secrets import TLS_KEYS
+from ingress.translate.readers.reader import KindRead
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
-DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
 
 _CONDITIONS = ("ready", "serving", "terminating")
 _FLAGS = frozenset((bool, type(None)))
@@ -43,38 +42,20 @@ _FLAGS = frozenset((bool, type(None)))
 MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 """The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
 
-_KINDS = {
-    ("networking.k8s.io/v1", "Ingress"): Kind.INGRESS,
-    ("networking.k8s.io/v1beta1", "Ingress"): Kind.INGRESS,
-    ("extensions/v1beta1", "Ingress"): Kind.INGRESS,
-    ("networking.k8s.io/v1", "IngressClass"): Kind.INGRESS_CLASS,
-    ("networking.k8s.io/v1beta1", "IngressClass"): Kind.INGRESS_CLASS,
-    ("discovery.k8s.io/v1", "EndpointSlice"): Kind.ENDPOINT_SLICE,
-    ("discovery.k8s.io/v1beta1", "EndpointSlice"): Kind.ENDPOINT_SLICE,
-    ("v1", "Service"): Kind.SERVICE,
-    ("v1", "Secret"): Kind.SECRET,
-}
-_DEPRECATED = frozenset(version for version, _ in _KINDS if version.endswith("beta1"))
-
 # What can stand in a key without ambiguity.  The API is stricter (lower case, no
 # underscores); a manifest that it would refuse can still be tried out.
 _MOST_CHARACTERS = 253
 _OBJECT_NAME = re.compile(rf"[-A-Za-z0-9._]{{1,{_MOST_CHARACTERS}}}")
 
 
-def kind_of(api_version: str, kind: str) -> Kind | None:
-    """Return the kind that *api_version* and *kind* of an object name, None if it is not read."""
-    return _KINDS.get((api_version, kind))
-
-
 def project(
-    kind: Kind,
+    read: KindRead,
     raw: object,
     annotations_prefix: str,
     secret_keys: frozenset[str] = TLS_KEYS,
     known_as: ObjectKey | None = None,
 ) -> tuple[ObjectKey | None, Projection]:
-    """Project *raw*, an object of *kind*; never raises.
+    """Project *raw*, an object of the kind of *read*; never raises.
 
     Of a Secret, only the content of *secret_keys* is kept.  *known_as* is the key that the caller keeps
     already: if it is that of the object, no other is made.
@@ -83,34 +64,28 @@ def project(
     present version.  The key is None when the object does not say its name, or its
     namespace if its kind has namespaces.
     """
+    kind = read.kind
     reader = FieldReader(kind, ObjectKey("", ""))
     metadata = _metadata(raw, reader)
     if metadata is None or not is_object(raw):
         return None, Projection(None, tuple(reader.problems))
-    key = _key(metadata, reader)
+    key = _key(metadata, reader, is_namespaced=read.namespaced)
     if key is None:
         return None, Projection(None, tuple(reader.problems))
     reader.key = key = known_as if key == known_as else key
-    version = raw.get("apiVersion")
-    old = isinstance(version, str) and version in _DEPRECATED
+    old = raw.get("apiVersion") in read.old_versions
     if old:
-        group = "discovery.k8s.io" if kind is Kind.ENDPOINT_SLICE else "networking.k8s.io"
-        message = f"{version} is an old version that clusters no longer serve; write {group}/v1"
+        message = (
+            f"{raw['apiVersion']} is an old version that clusters no longer serve; write {read.api_version}"
+        )
         reader.report("apiVersion", message, Reason.DEPRECATED_VERSION)
-    value: ClusterObject | None = None
-    if kind is Kind.INGRESS:
-        value = project_ingress(raw, metadata, reader, annotations_prefix, old)
-    elif kind is Kind.SERVICE:
-        value = _service(raw, reader)
-    elif kind is Kind.ENDPOINT_SLICE:
-        value = _endpoint_slice(raw, metadata, reader)
-    elif kind is Kind.SECRET:
-        value = _secret(raw, reader, secret_keys)
-    elif kind is Kind.INGRESS_CLASS:
-        value = _ingress_class(raw, metadata, reader)
+    value: ClusterObject | None
+    if kind is Kind.SECRET:
+        value = project_secret(raw, metadata, reader, annotations_prefix, old, keys=secret_keys)
     else:
-        reader.report("kind", f"{kind} is not a kind of cluster objects")
-    return key, Projection(value, tuple(reader.problems), meta_of(kind, raw, metadata))
+        value = read.project(raw, metadata, reader, annotations_prefix, old)
+    field = None if read.reported is None else read.reported.field
+    return key, Projection(value, tuple(reader.problems), meta_of(kind, raw, metadata, field))
 
 
 def _metadata(raw: object, reader: FieldReader) -> RawObject | None:
@@ -120,10 +95,10 @@ def _metadata(raw: object, reader: FieldReader) -> RawObject | None:
     return None
 
 
-def _key(metadata: RawObject, reader: FieldReader) -> ObjectKey | None:
+def _key(metadata: RawObject, reader: FieldReader, *, is_namespaced: bool) -> ObjectKey | None:
     """Return the key of the object; the problem of a bad one names what can be named."""
     name = _name(metadata, "name", reader)
-    if reader.kind is Kind.INGRESS_CLASS:
+    if not is_namespaced:
         return None if name is None else ObjectKey("", name)
     namespace = metadata.get("namespace")
     if type(namespace) is not str or len(namespace) > _MOST_CHARACTERS or not _is_name(namespace):
@@ -156,20 +131,10 @@ def _name(metadata: RawObject, field: str, reader: FieldReader) -> str | None:
     return name
 
 
-def _ingress_class(raw: RawObject, metadata: RawObject, reader: FieldReader) -> IngressClass:
-    # A class whose controller cannot be read is kept: nobody serves it, and it is no
-    # missing class, which would be judged by its name alone.
-    spec = reader.mapping(raw, "spec", "") or {}
-    controller = reader.text(spec, "controller", "spec") or ""
-    annotations = reader.mapping(metadata, "annotations", "metadata") or {}
-    is_default = annotations.get(DEFAULT_CLASS_ANNOTATION)
-    if is_default is not None and not isinstance(is_default, str):
-        field = f"metadata.annotations[{DEFAULT_CLASS_ANNOTATION}]"
-        reader.report(field, "must be text; write the value in quotes", Reason.INVALID_ANNOTATION)
-    return IngressClass(reader.key, controller, is_default == "true")
-
-
-def _service(raw: RawObject, reader: FieldReader) -> Service | None:
+def project_service(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> Service | None:
+    """Project a Service."""
     spec = reader.mapping(raw, "spec", "")
     if spec is None:
         return None
@@ -212,7 +177,9 @@ def _slice_ports(*ports: SlicePort) -> tuple[SlicePort, ...]:
     return ports
 
 
-def _endpoint_slice(raw: RawObject, metadata: RawObject, reader: FieldReader) -> EndpointSlice | None:
+def project_endpoint_slice(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> EndpointSlice | None:
     """Project a slice; None, without a problem, for one that belongs to no Service."""
     labels = reader.mapping(metadata, "labels", "metadata")
     service = labels and reader.word(labels, SERVICE_NAME_LABEL, "metadata.labels")
@@ -281,7 +248,16 @@ def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, b
     return addresses[0], False, bool(conditions.get("serving") and conditions.get("terminating"))
 
 
-def _secret(raw: RawObject, reader: FieldReader, keys: frozenset[str]) -> Secret:
+def project_secret(
+    raw: RawObject,
+    metadata: RawObject,
+    reader: FieldReader,
+    annotations_prefix: str,
+    old: bool,
+    /,
+    keys: frozenset[str] = TLS_KEYS,
+) -> Secret:
+    """Project a Secret; of its content only *keys* are kept."""
     content: dict[str, bytes] = {}
     encoded = reader.mapping(raw, "data", "") or {}
     plain = reader.mapping(raw, "stringData", "") or {}

@@ -33,7 +33,6 @@ from ingress.cluster.api.api_status import BROKEN
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
-from ingress.cluster.kinds import KindRead
 from ingress.cluster.projecting.project import project
 from ingress.cluster.secrets.retry_line import RetryLine
 from ingress.cluster.secrets.secret_rights import forbidden_problem
@@ -41,6 +40,7 @@ from ingress.cluster.secrets.watched_secrets import WatchedSecrets
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey, Projection
+from ingress.translate.readers.reader import KindRead
 
 log = Logger()
 
@@ -379,7 +379,7 @@ class SecretReader:
             finally:
                 response.close()
             with self._decoding:
-                found, projection = project(self._read.kind, json.loads(body), "", request.keys)
+                found, projection = project(self._read, json.loads(body), "", request.keys)
         except KubernetesError as error:
             if error.status == 404:
                 return None

@@ -1,27 +1,28 @@
 """Which Secrets are needed now, kept up to date change by change.  Pure.
 
-A Secret is needed when the operator refers to it, or an Ingress that is ours does.  Whether an
-Ingress is ours depends on IngressClasses, too, so nothing is judged before all of both kinds
-were seen (``begin``): what another controller's Ingress refers to must not even be read.
+A Secret is needed when the operator refers to it, or a route object that is ours does.  Whether an
+object is ours depends on others (an Ingress on its IngressClass), too, so nothing is judged before all
+of these kinds were seen (``begin``): what another controller's Ingress refers to must not even be read.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Hashable, Iterable, Set
 
 from attrs import frozen
 
-from ingress.model.objects import Batch, Ingress, IngressClass, Kind, ObjectKey
+from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.secrets import SecretNeeds
 from ingress.model.state import ClusterState
-from ingress.translate.classes import CLASS_ANNOTATION, judge_class
 from ingress.translate.options import TranslateOptions
-from ingress.translate.references import needs_of_options, secret_needs
+from ingress.translate.readers.reader import Reader, Readers, RouteKind
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.references import needs_of_options
 
 
 @frozen
 class NeedChanges:
     """What is different: *needed* anew or with other keys, *dropped*, or *touched* alone.
 
-    Touched are those needed as before, of which an Ingress that refers to them changed.
+    Touched are those needed as before, of which an object that refers to them changed.
     """
 
     needed: SecretNeeds
@@ -30,19 +31,20 @@ class NeedChanges:
 
 
 class SecretReferences:
-    """Follows Ingresses and IngressClasses."""
+    """Follows the objects of *kinds*, and those that they are judged by."""
 
-    def __init__(self, options: TranslateOptions) -> None:
+    def __init__(self, options: TranslateOptions, kinds: Iterable[RouteKind] = ROUTE_KINDS) -> None:
         self._options = options
+        self._readers = Readers(kinds, options)
         self._has_begun = False
-        self._classes: dict[str, IngressClass] = {}
-        # The Ingresses that refer to any Secret, ours or not.
-        self._ingresses: dict[ObjectKey, Ingress] = {}
-        # What each needs that is ours, and the same by Secret; the operator has the key None.
-        self._needs: dict[ObjectKey | None, SecretNeeds] = {}
-        self._users: dict[ObjectKey, dict[ObjectKey | None, frozenset[str]]] = {}
-        # By the two ways to name a class: whether such an Ingress is ours.
-        self._verdicts: dict[tuple[str | None, str | None], bool] = {}
+        # Those that objects are judged by; and the route objects that refer to any Secret, ours or not.
+        self._judges: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
+        self._objects: dict[ObjectId, ClusterObject] = {}
+        # What each needs that is ours, and the same by Secret; the operator has the id None.
+        self._needs: dict[ObjectId | None, SecretNeeds] = {}
+        self._users: dict[ObjectKey, dict[ObjectId | None, frozenset[str]]] = {}
+        # By kind and what of an object decides: whether such an object is ours.
+        self._verdicts: dict[tuple[Kind, Hashable], bool] = {}
 
     def __len__(self) -> int:
         """How many Secrets are needed."""
@@ -59,52 +61,55 @@ class SecretReferences:
     def begin(self) -> NeedChanges:
         """Judge from now on; return everything that is needed."""
         self._has_begun = True
-        return self._judge([None, *self._ingresses])
+        return self._judge([None, *self._objects])
 
     def changed(self, batch: Batch) -> NeedChanges:
         """Take *batch*; return what is different now."""
-        stale: dict[ObjectKey | None, None] = {}
-        classes_changed = False
-        for (kind, key), projection in batch.items():
+        stale: dict[ObjectId | None, None] = {}
+        judges_changed = False
+        for object_id, projection in batch.items():
+            kind, key = object_id
             value = projection.value if projection is not None else None
-            if kind is Kind.INGRESS:
-                assert value is None or isinstance(value, Ingress)
-                if self._put(key, value):
-                    stale[key] = None
-            elif kind is Kind.INGRESS_CLASS:
-                assert value is None or isinstance(value, IngressClass)
-                self._put_class(key.name, value)
-                classes_changed = True
-        if classes_changed and self._has_begun:
-            stale.update(dict.fromkeys(self._reclassed()))
+            reader = self._readers.get(kind)
+            if reader is not None:
+                if self._put(object_id, value, reader):
+                    stale[object_id] = None
+            elif self._readers.judged_by(kind):
+                self._put_judge(kind, key, value)
+                judges_changed = True
+        if judges_changed and self._has_begun:
+            stale.update(dict.fromkeys(self._judged_anew()))
         if not (stale and self._has_begun):
             return NeedChanges({}, frozenset(), frozenset())
         return self._judge(stale)
 
-    def _put(self, key: ObjectKey, ingress: Ingress | None) -> bool:
-        """Keep *ingress*; return whether anything about its references may be different."""
-        before = self._ingresses.get(key)
-        if ingress is None or not secret_needs(ingress, self._options):
-            return self._ingresses.pop(key, None) is not None
-        self._ingresses[key] = ingress
-        return before != ingress
+    def _put(self, object_id: ObjectId, value: ClusterObject | None, reader: Reader) -> bool:
+        """Keep *value*; return whether anything about its references may be different."""
+        before = self._objects.get(object_id)
+        if value is None or not reader.secret_needs(value):
+            return self._objects.pop(object_id, None) is not None
+        self._objects[object_id] = value
+        return before != value
 
-    def _put_class(self, name: str, ingress_class: IngressClass | None) -> None:
-        if ingress_class is None:
-            self._classes.pop(name, None)
+    def _put_judge(self, kind: Kind, key: ObjectKey, value: ClusterObject | None) -> None:
+        some = self._judges.setdefault(kind, {})
+        if value is None:
+            some.pop(key, None)
         else:
-            self._classes[name] = ingress_class
+            some[key] = value
 
-    def _reclassed(self) -> list[ObjectKey]:
-        """Judge all anew; return the Ingresses that came to be ours, or ceased to be."""
+    def _judged_anew(self) -> list[ObjectId]:
+        """Judge all anew; return the objects that came to be ours, or ceased to be."""
         before, self._verdicts = self._verdicts, {}
-        return [
-            key
-            for key, ingress in self._ingresses.items()
-            if before.get(_class_names(ingress)) != self._is_ours(ingress)
-        ]
+        found = []
+        for object_id, value in self._objects.items():
+            kind = object_id[0]
+            reader = self._readers[kind]
+            if before.get((kind, reader.class_of(value))) != self._is_ours(kind, value, reader):
+                found.append(object_id)
+        return found
 
-    def _judge(self, users: Iterable[ObjectKey | None]) -> NeedChanges:
+    def _judge(self, users: Iterable[ObjectId | None]) -> NeedChanges:
         """Find out anew what *users* need."""
         before: dict[ObjectKey, frozenset[str]] = {}
         for user in users:
@@ -132,20 +137,19 @@ class SecretReferences:
                 touched.add(secret)
         return NeedChanges(needed, dropped, touched)
 
-    def _needs_of(self, user: ObjectKey | None) -> SecretNeeds:
+    def _needs_of(self, user: ObjectId | None) -> SecretNeeds:
         if user is None:
             return needs_of_options(self._options)
-        ingress = self._ingresses.get(user)
-        return secret_needs(ingress, self._options) if ingress is not None and self._is_ours(ingress) else {}
+        value = self._objects.get(user)
+        if value is None:
+            return {}
+        reader = self._readers[user[0]]
+        return reader.secret_needs(value) if self._is_ours(user[0], value, reader) else {}
 
-    def _is_ours(self, ingress: Ingress) -> bool:
-        names = _class_names(ingress)
-        verdict = self._verdicts.get(names)
+    def _is_ours(self, kind: Kind, value: ClusterObject, reader: Reader) -> bool:
+        judged_as = (kind, reader.class_of(value))
+        verdict = self._verdicts.get(judged_as)
         if verdict is None:
-            state = ClusterState(ingress_classes=self._classes)
-            verdict = self._verdicts[names] = judge_class(ingress, state, self._options).is_ours
+            verdict = reader.judge(value, ClusterState(objects=self._judges)).is_ours
+            self._verdicts[judged_as] = verdict
         return verdict
-
-
-def _class_names(ingress: Ingress) -> tuple[str | None, str | None]:
-    return ingress.class_name, ingress.annotations.get(CLASS_ANNOTATION)

@@ -63,7 +63,7 @@ def rights_awaited(
 def forbidden_problem(key: ObjectKey) -> Problem:
     """Return what the operator is told of a Secret that may not be read; what was read of it before counts on."""
     message = f"no right to get secrets in namespace {key.namespace}, to which an Ingress or an option refers"
-    return Problem(Kind.SECRET.value, key.namespace, key.name, Reason.SECRET_FORBIDDEN, message)
+    return Problem(Kind.SECRET, key.namespace, key.name, Reason.SECRET_FORBIDDEN, message)
 
 
 def _secrets(keys: list[ObjectKey]) -> str:

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from twisted.logger import Logger
 
-from ingress.cluster.kinds import KindRead
 from ingress.cluster.projecting.project import project
 from ingress.cluster.watching.known_versions import KnownVersions
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.objects import ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import TLS_KEYS
+from ingress.translate.readers.reader import KindRead
 
 log = Logger()
 
@@ -38,6 +38,7 @@ class ObjectChanges:
         self, name: str, read: KindRead, annotations_prefix: str, selection: Selection | None = None
     ) -> None:
         self._name = name
+        self._read = read
         self._kind = read.kind
         self._annotations_prefix = annotations_prefix
         self._selection = selection
@@ -74,7 +75,7 @@ class ObjectChanges:
 
     def _projection(self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]) -> Projection:
         try:
-            return project(self._kind, event.raw, self._annotations_prefix, secret_keys, key)[1]
+            return project(self._read, event.raw, self._annotations_prefix, secret_keys, key)[1]
         except Exception as error:
             # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
             log.critical(

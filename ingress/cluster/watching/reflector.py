@@ -35,7 +35,6 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.pause import Pause
 from ingress.cluster.api.refusal import Refusal
 from ingress.cluster.api.requests import ListWatchRequests, Query
-from ingress.cluster.kinds import KindRead
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
 from ingress.cluster.watching.watch_events import (
     Bookmark,
@@ -50,6 +49,7 @@ from ingress.cluster.watching.watch_events import (
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import ReflectorCounts
 from ingress.model.objects import Batch
+from ingress.translate.readers.reader import KindRead
 
 log = Logger()
 

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, read_manifest, read_manifest_text
-from ingress.model.objects import Ingress, Kind, ObjectId, ObjectKey, Secret
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 PARTS = (

@@ -4,6 +4,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.projecting.project import project
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
@@ -30,7 +31,8 @@ def raw(*entries: object, managers: object = None, **metadata: Any) -> dict[str,
 
 
 def meta(obj: dict[str, Any], kind: Kind = Kind.INGRESS) -> ObjectMeta:
-    return meta_of(kind, obj, obj["metadata"])
+    reported = KINDS[kind].reported
+    return meta_of(kind, obj, obj["metadata"], None if reported is None else reported.field)
 
 
 class ObjectMetaTests(SynchronousTestCase):
@@ -92,13 +94,13 @@ class ProjectionTests(SynchronousTestCase):
 
     def test_apart_from_the_value(self) -> None:
         """Two versions of an object that differ in their standing are equal projections."""
-        one = project(Kind.INGRESS, raw({"ip": "192.0.2.1"}), "p")[1]
-        other = project(Kind.INGRESS, raw({"ip": "192.0.2.2"}), "p")[1]
+        one = project(KINDS[Kind.INGRESS], raw({"ip": "192.0.2.1"}), "p")[1]
+        other = project(KINDS[Kind.INGRESS], raw({"ip": "192.0.2.2"}), "p")[1]
         self.assertEqual(one, other)
         self.assertEqual(other.meta.addresses, (Address("192.0.2.2"),))
 
     def test_of_what_cannot_be_used(self) -> None:
         """An object without a usable value has metadata all the same: there is a problem to report."""
-        projection = project(Kind.INGRESS, raw(), "p")[1]
+        projection = project(KINDS[Kind.INGRESS], raw(), "p")[1]
         self.assertIsNone(projection.value)
         self.assertEqual(projection.meta.uid, "u-1")

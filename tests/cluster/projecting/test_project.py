@@ -8,25 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.projecting.project import kind_of, project
+from ingress.cluster.kinds import KINDS
+from ingress.cluster.projecting.project import project
 from ingress.model.objects import (
     EndpointSlice,
-    Ingress,
-    IngressBackend,
-    IngressClass,
-    IngressPath,
-    IngressRule,
-    IngressTLS,
     Kind,
     ObjectKey,
     Projection,
     Secret,
     Service,
     ServicePort,
-    ServicePortReference,
     SlicePort,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressClass,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    ServicePortReference,
+)
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -119,7 +122,7 @@ def good(kind: Kind) -> dict[str, Any]:
 
 def projected(kind: Kind, raw: object) -> Projection:
     """The projection alone."""
-    return project(kind, raw, PREFIX)[1]
+    return project(KINDS[kind], raw, PREFIX)[1]
 
 
 def faults(projection: Projection) -> dict[str, str]:
@@ -139,7 +142,7 @@ class IngressTests(SynchronousTestCase):
 
     def test_whole(self) -> None:
         """Everything that routing needs is kept as written, and nothing else."""
-        key, projection = project(Kind.INGRESS, good(Kind.INGRESS), PREFIX)
+        key, projection = project(KINDS[Kind.INGRESS], good(Kind.INGRESS), PREFIX)
         self.assertEqual(key, ObjectKey("web", "shop"))
         cart = IngressBackend("cart", ServicePortReference(name="http"))
         bucket = IngressBackend(resource_kind="Bucket.k8s.example.com", resource_name="b")
@@ -180,7 +183,7 @@ class IngressTests(SynchronousTestCase):
         for spec in specs:
             raw = good(Kind.INGRESS)
             raw["spec"] = spec
-            key, projection = project(Kind.INGRESS, raw, PREFIX)
+            key, projection = project(KINDS[Kind.INGRESS], raw, PREFIX)
             self.assertEqual(key, ObjectKey("web", "shop"))
             self.assertIsNone(projection.value)
             self.assertEqual([problem.field for problem in projection.problems], ["spec"])
@@ -306,7 +309,7 @@ class IngressTests(SynchronousTestCase):
     def test_other_prefix(self) -> None:
         """The annotations kept follow the prefix asked for."""
         raw = good(Kind.INGRESS)
-        value = project(Kind.INGRESS, raw, "example.com")[1].value
+        value = project(KINDS[Kind.INGRESS], raw, "example.com")[1].value
         assert isinstance(value, Ingress)
         self.assertEqual(value.annotations, {"example.com/other": "x", "kubernetes.io/ingress.class": "old"})
 
@@ -399,7 +402,7 @@ class KeyTests(SynchronousTestCase):
         """What is no object at all gives a problem and no key."""
         values: tuple[object, ...] = (None, [], "x", 5, True, 1.5)
         for raw in values:
-            key, projection = project(Kind.SERVICE, raw, PREFIX)
+            key, projection = project(KINDS[Kind.SERVICE], raw, PREFIX)
             self.assertIsNone(key)
             self.assertIsNone(projection.value)
             self.assertEqual([problem.kind for problem in projection.problems], ["Service"])
@@ -410,21 +413,21 @@ class KeyTests(SynchronousTestCase):
             for value in (None, "", 5, ["x"], "a\x00b", "a b", "a/b", "x" * 254, "\ud800"):
                 raw = good(Kind.SERVICE)
                 raw["metadata"][field] = value
-                key, projection = project(Kind.SERVICE, raw, PREFIX)
+                key, projection = project(KINDS[Kind.SERVICE], raw, PREFIX)
                 self.assertIsNone(key)
                 self.assertIsNone(projection.value)
                 self.assertEqual([problem.field for problem in projection.problems], [f"metadata.{field}"])
                 self.assertEqual(projection.problems[0].reason, Reason.MALFORMED_OBJECT)
 
     def test_no_kind_of_the_cluster(self) -> None:
-        """Manifests are no cluster objects, and are not projected."""
-        key, projection = project(Kind.MANIFEST, good(Kind.SERVICE), PREFIX)
-        self.assertEqual((key, projection.value), (ObjectKey("web", "cart"), None))
-        self.assertEqual(list(faults(projection)), ["kind"])
+        """Manifests and watches are no cluster objects, so that none is projected as one."""
+        self.assertNotIn(Kind.MANIFEST, KINDS)
+        self.assertNotIn(Kind.WATCH, KINDS)
+        self.assertIsNone(KINDS.written_as("v1", "Watch"))
 
     def test_bad_metadata(self) -> None:
         """Metadata of another type is named."""
-        key, projection = project(Kind.SERVICE, {"metadata": []}, PREFIX)
+        key, projection = project(KINDS[Kind.SERVICE], {"metadata": []}, PREFIX)
         self.assertIsNone(key)
         self.assertEqual(faults(projection), {"metadata": "must be an object, but is a list"})
 
@@ -432,22 +435,26 @@ class KeyTests(SynchronousTestCase):
         """An IngressClass has no namespace, whatever its metadata say."""
         raw = good(Kind.INGRESS_CLASS)
         raw["metadata"]["namespace"] = "web"
-        key, projection = project(Kind.INGRESS_CLASS, raw, PREFIX)
+        key, projection = project(KINDS[Kind.INGRESS_CLASS], raw, PREFIX)
         self.assertEqual(key, ObjectKey("", "nginx"))
         expected = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingress-nginx", is_default=True)
         self.assertEqual(projection, Projection(expected))
 
     def test_kinds(self) -> None:
         """The kinds that are read are known by version and name, and no others."""
-        self.assertIs(kind_of("networking.k8s.io/v1", "Ingress"), Kind.INGRESS)
-        self.assertIs(kind_of("extensions/v1beta1", "Ingress"), Kind.INGRESS)
-        self.assertIs(kind_of("networking.k8s.io/v1beta1", "IngressClass"), Kind.INGRESS_CLASS)
-        self.assertIs(kind_of("discovery.k8s.io/v1beta1", "EndpointSlice"), Kind.ENDPOINT_SLICE)
-        self.assertIs(kind_of("v1", "Service"), Kind.SERVICE)
-        self.assertIs(kind_of("v1", "Secret"), Kind.SECRET)
-        self.assertIsNone(kind_of("serving.knative.dev/v1", "Service"))
-        self.assertIsNone(kind_of("apps/v1", "Deployment"))
-        self.assertIsNone(kind_of("v1", "Manifest"))
+        self.assertIs(KINDS.written_as("networking.k8s.io/v1", "Ingress"), KINDS[Kind.INGRESS])
+        self.assertIs(KINDS.written_as("extensions/v1beta1", "Ingress"), KINDS[Kind.INGRESS])
+        self.assertIs(
+            KINDS.written_as("networking.k8s.io/v1beta1", "IngressClass"), KINDS[Kind.INGRESS_CLASS]
+        )
+        self.assertIs(
+            KINDS.written_as("discovery.k8s.io/v1beta1", "EndpointSlice"), KINDS[Kind.ENDPOINT_SLICE]
+        )
+        self.assertIs(KINDS.written_as("v1", "Service"), KINDS[Kind.SERVICE])
+        self.assertIs(KINDS.written_as("v1", "Secret"), KINDS[Kind.SECRET])
+        self.assertIsNone(KINDS.written_as("serving.knative.dev/v1", "Service"))
+        self.assertIsNone(KINDS.written_as("apps/v1", "Deployment"))
+        self.assertIsNone(KINDS.written_as("v1", "Manifest"))
 
 
 class IngressClassTests(SynchronousTestCase):
@@ -697,7 +704,7 @@ class TotalityTests(SynchronousTestCase):
 
     def check(self, kind: Kind, raw: object) -> None:
         """Project *raw*; what comes out can be shown, and nothing is lost in silence."""
-        key, projection = project(kind, raw, PREFIX)
+        key, projection = project(KINDS[kind], raw, PREFIX)
         for problem in projection.problems:
             str(problem).encode()
             self.assertTrue(problem.message)
@@ -709,7 +716,7 @@ class TotalityTests(SynchronousTestCase):
             repr(projection.value).encode()
 
     @settings(deadline=None, max_examples=200, derandomize=True)
-    @given(st.sampled_from(sorted(Kind)), json_values)
+    @given(st.sampled_from(sorted(KINDS)), json_values)
     def test_any_value(self, kind: Kind, raw: object) -> None:
         """Any JSON value is projected."""
         self.check(kind, raw)

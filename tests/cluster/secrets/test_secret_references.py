@@ -4,9 +4,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_references import NeedChanges, SecretReferences
-from ingress.model.objects import Ingress, IngressClass, IngressTLS, Kind, ObjectId, ObjectKey, Projection
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass, IngressTLS
 
 NOTHING = NeedChanges({}, set(), set())
 

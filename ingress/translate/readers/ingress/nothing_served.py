@@ -4,9 +4,11 @@ from collections import Counter
 from typing import Final
 
 from ingress.annotations.values import quoted
+from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState
-from ingress.translate.classes import class_named, judge_class
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.classes import class_named, judge_class
+from ingress.translate.readers.ingress.objects import classes_of, ingresses_of
 
 _CLASSES_NAMED: Final = 5
 
@@ -16,14 +18,15 @@ def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str
 
     The text goes on after a colon.  Looks at every Ingress.
     """
-    if not state.ingresses:
+    ingresses = ingresses_of(state)
+    if not ingresses:
         where = (
             "the manifests hold" if options.from_manifests else "the cluster, or what is watched of it, has"
         )
         return f"{where} no Ingresses"
     counts: Counter[str] = Counter()
     ours = 0
-    for ingress in state.ingresses.values():
+    for ingress in ingresses.values():
         if judge_class(ingress, state, options).is_ours:
             ours += 1
         else:
@@ -49,6 +52,6 @@ def _ingresses(count: int) -> str:
 
 
 def _class(name: str, state: ClusterState) -> str:
-    seen = state.ingress_classes.get(name)
+    seen = classes_of(state).get(ObjectKey("", name))
     whose = "" if seen is None else f" (of the controller {quoted(seen.controller)})"
     return f"class {quoted(name)}{whose}"

@@ -16,26 +16,16 @@ two classes are the default; here such an Ingress is left alone and reported, un
 all of them are ours, for then nothing depends on which it is.
 """
 
-from attrs import frozen
-
 from ingress.annotations.values import quoted
-from ingress.model.objects import Ingress, IngressClass
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
-
-CLASS_ANNOTATION = "kubernetes.io/ingress.class"
-
-
-@frozen
-class ClassVerdict:
-    """Whether an Ingress is ours, and what about its class deserves a word."""
-
-    is_ours: bool
-    problems: tuple[Problem, ...] = ()
+from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, IngressClass, classes_of
+from ingress.translate.readers.reader import Verdict
 
 
-def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> ClassVerdict:
+def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
     """Decide whether *ingress* is ours.
 
     When field and annotation disagree the field is used.  That is reported, unless
@@ -45,17 +35,17 @@ def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions
     by_annotation = ingress.annotations.get(CLASS_ANNOTATION, "")
     if not by_field:
         if by_annotation:
-            return ClassVerdict(_names_ours(by_annotation, state, options))
+            return Verdict(_names_ours(by_annotation, state, options))
         return _judge_classless(ingress, state, options)
     is_ours = _names_ours(by_field, state, options)
     if by_annotation in ("", by_field) or not (is_ours or _names_ours(by_annotation, state, options)):
-        return ClassVerdict(is_ours)
+        return Verdict(is_ours)
     consequence = "served" if is_ours else "not served"
     message = (
         f"ingressClassName says {quoted(by_field)}, the annotation {CLASS_ANNOTATION} says"
         f" {quoted(by_annotation)}; the field is used, so the Ingress is {consequence}"
     )
-    return ClassVerdict(is_ours, (_conflict(ingress, "spec.ingressClassName", message),))
+    return Verdict(is_ours, (_conflict(ingress, "spec.ingressClassName", message),))
 
 
 def class_named(ingress: Ingress) -> str:
@@ -63,8 +53,13 @@ def class_named(ingress: Ingress) -> str:
     return ingress.class_name or ingress.annotations.get(CLASS_ANNOTATION, "")
 
 
+def class_names(ingress: Ingress) -> tuple[str | None, str | None]:
+    """Return the two ways in which *ingress* may name a class: the field, and the annotation."""
+    return ingress.class_name, ingress.annotations.get(CLASS_ANNOTATION)
+
+
 def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
-    seen = state.ingress_classes.get(name)
+    seen = classes_of(state).get(ObjectKey("", name))
     return name == options.ingress_class if seen is None else _is_ours(seen, options)
 
 
@@ -72,19 +67,18 @@ def _is_ours(ingress_class: IngressClass, options: TranslateOptions) -> bool:
     return ingress_class.controller == options.controller_class
 
 
-def _judge_classless(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> ClassVerdict:
+def _judge_classless(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
     if options.from_manifests:
-        defaults = {name: one for name, one in state.ingress_classes.items() if one.is_default}
+        defaults = {one.key.name: one for one in classes_of(state).values() if one.is_default}
         ours = [one for one in defaults.values() if _is_ours(one, options)]
         if defaults and len(ours) in (0, len(defaults)):
-            return ClassVerdict(bool(ours))
+            return Verdict(bool(ours))
         if defaults:
             names = ", ".join(sorted(defaults))
             message = f"it has no class, and {names} are all the default class; the Ingress is not served"
-            return ClassVerdict(False, (_conflict(ingress, "spec.ingressClassName", message),))
-    return ClassVerdict(options.watch_without_class)
+            return Verdict(False, (_conflict(ingress, "spec.ingressClassName", message),))
+    return Verdict(options.watch_without_class)
 
 
 def _conflict(ingress: Ingress, field: str, message: str) -> Problem:
-    key = ingress.key
-    return Problem("Ingress", key.namespace, key.name, Reason.CLASS_CONFLICT, message, field)
+    return ingress.owner.problem(Reason.CLASS_CONFLICT, message, field)

@@ -1,4 +1,4 @@
-"""The projection of an Ingress, in its present and its old (``v1beta1``) spelling.
+"""The projection of an Ingress and of an IngressClass, in the present and the old (``v1beta1``) spelling.
 
 How small a part a malformed field costs is decided by one rule: what is lost must
 never widen what is left.  A rule whose host cannot be read is dropped, for without
@@ -7,7 +7,7 @@ rule with ``http``; a backend that cannot be read leaves its path in place, so t
 no shorter path serves in its stead; and an Ingress whose class cannot be read is
 nobody's.
 
-Source: ``networking.k8s.io/v1`` and ``v1beta1``, ``IngressSpec``.
+Source: ``networking.k8s.io/v1`` and ``v1beta1``, ``IngressSpec`` and ``IngressClassSpec``.
 """
 
 import re
@@ -16,18 +16,20 @@ from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
 
-from ingress.cluster.projecting.fields import FieldReader, RawObject, path_of
-from ingress.model.objects import (
+from ingress.fields import FieldReader, RawObject, path_of
+from ingress.model.problems import Reason
+from ingress.translate.readers.ingress.objects import (
+    CLASS_ANNOTATION,
     Ingress,
     IngressBackend,
+    IngressClass,
     IngressPath,
     IngressRule,
     IngressTLS,
     ServicePortReference,
 )
-from ingress.model.problems import Reason
 
-CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
 
 MAX_ANNOTATION_CHARACTERS = 64 * 1024
 """The API allows 256 KiB for all annotations of an object; no single one needs a quarter of that."""
@@ -43,7 +45,7 @@ _ingress_backend = lru_cache(maxsize=1024)(IngressBackend)
 
 
 def project_ingress(
-    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
 ) -> Ingress | None:
     """Project an Ingress; *old* says that it is written as ``v1beta1``."""
     spec = reader.mapping(raw, "spec", "")
@@ -68,6 +70,22 @@ def project_ingress(
         rules=_rules(spec, reader, old),
         tls=_tls(spec, reader),
     )
+
+
+def project_ingress_class(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> IngressClass:
+    """Project an IngressClass."""
+    # A class whose controller cannot be read is kept: nobody serves it, and it is no
+    # missing class, which would be judged by its name alone.
+    spec = reader.mapping(raw, "spec", "") or {}
+    controller = reader.text(spec, "controller", "spec") or ""
+    annotations = reader.mapping(metadata, "annotations", "metadata") or {}
+    is_default = annotations.get(DEFAULT_CLASS_ANNOTATION)
+    if is_default is not None and not isinstance(is_default, str):
+        field = f"metadata.annotations[{DEFAULT_CLASS_ANNOTATION}]"
+        reader.report(field, "must be text; write the value in quotes", Reason.INVALID_ANNOTATION)
+    return IngressClass(reader.key, controller, is_default == "true")
 
 
 def _created(metadata: RawObject, reader: FieldReader) -> str:

@@ -61,7 +61,7 @@ class FieldReader:
     def report(self, field: str, message: str, reason: Reason = Reason.MALFORMED_OBJECT) -> None:
         """Note that *field* is lost, and why."""
         key = self.key
-        self.problems.append(Problem(self.kind.value, key.namespace, key.name, reason, message, field))
+        self.problems.append(Problem(self.kind, key.namespace, key.name, reason, message, field))
 
     def wrong_shape(self, field: str, wanted: str, value: object) -> None:
         """Note that *field* holds another JSON type than the API says."""

@@ -1,0 +1,129 @@
+"""What a route object asks for, whatever its kind: the form in which its reader hands it over.
+
+Paths of hosts, a default backend, certificates, settings; each checked by itself.  What several
+objects ask for is brought together by ``ingress.translate.deciding``, which knows nothing of their kinds.
+"""
+
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+
+from attrs import field, frozen
+
+from ingress.annotations.annotations import AnnotationSettings
+from ingress.model.backends import BackendReference
+from ingress.model.objects import ObjectKey, Owner
+from ingress.model.problems import Problem
+from ingress.routing.beginnings import Beginnings, regex_beginnings
+from ingress.routing.route import Match
+from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
+
+ROOT = "/"
+DEFAULT_BACKEND_FIELD = "spec.defaultBackend"
+SERVICE_KIND = "Service"
+INVALID_KIND = "Invalid"
+"""The kind of a reference that stands where an object names nothing usable."""
+
+
+@frozen(weakref_slot=False)
+class Claim:
+    """A host and a path that an object asks for: by a rule, or for its default backend."""
+
+    owner: Owner
+    host: str
+    path: str
+    match: Match
+    backend: BackendReference
+    field: str
+    """Where the owner says so: ``spec.rules[0].http.paths[0]`` or ``spec.defaultBackend``."""
+    backend_field: str
+    regex: "RegexPath | None" = None
+    """Where *path* would mean something else as a regular expression."""
+    beginnings: Beginnings | None = None
+    """What is closed, where that is so and the path is not compared as it is written."""
+
+
+@frozen(weakref_slot=False)
+class RegexPath:
+    """What becomes of a path with the signs of a regular expression where it is compared as it is written."""
+
+    path: str
+    fault: str | None
+    """Why no request could match it then."""
+    is_likely: bool
+    """Whether it was hardly meant to be compared so."""
+
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """What every match of the expression begins with."""
+        return regex_beginnings(self.path)
+
+
+@frozen(weakref_slot=False)
+class CertificateRequest:
+    """Hosts for which an object asks for TLS, with the certificate in *secret*.
+
+    Without *hosts* they are those of the object's rules; without *secret* it is the default certificate.
+    The fields say where the object asks.
+    """
+
+    hosts: tuple[str, ...]
+    """As they were written."""
+    secret: ObjectKey | None
+    field: str
+    hosts_field: str
+    secret_field: str
+
+
+@frozen(weakref_slot=False)
+class ParsedObject:
+    """Everything that one object asks for, as far as it makes sense by itself.
+
+    This is the form that translation knows, whatever the kind of the object.
+    """
+
+    owner: Owner
+    source: object = field(eq=False, repr=False)
+    """What was read; the same one need not be read again."""
+    claims: tuple[Claim, ...]
+    hosts: tuple[str, ...]
+    """The valid hosts of its rules, each once, in order; empty text for all hosts."""
+    default_backend: BackendReference | None
+    settings: AnnotationSettings
+    problems: tuple[Problem, ...]
+    has_rules: bool = True
+    """Whether it has anything but a default backend."""
+    certificates: tuple[CertificateRequest, ...] = ()
+    rules_field: str = "spec.rules"
+    """Where the object names its hosts."""
+    protocols: ProtocolReading = NOTHING_ASKED
+    has_regexes: bool = False
+    """Whether any of *claims* has a path that would mean something else as a regular expression."""
+    related: Hashable = field(default=None, eq=False, repr=False)
+    """What of other objects it was read by; by another one it has to be read again."""
+
+    def read_expressions(self) -> Iterator[None]:
+        """Read what may be regular expressions, one a step, before hosts are decided about, each of which is one step."""
+        if self.has_regexes:
+            for claim in self.claims:
+                if claim.regex is not None:
+                    _ = claim.regex.beginnings
+                    yield
+
+    def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
+        """Yield every backend that it names, used or not, with its field; a field may come twice."""
+        for claim in self.claims:
+            yield claim.backend_field, claim.backend
+        if self.default_backend is not None:
+            yield DEFAULT_BACKEND_FIELD, self.default_backend
+
+
+def claims_to(parsed: ParsedObject, host: str) -> Iterator[Claim]:
+    """Yield the claims of *parsed* to *host*."""
+    if len(parsed.hosts) == 1:
+        return iter(parsed.claims if host in parsed.hosts else ())
+    return (claim for claim in parsed.claims if claim.host == host)
+
+
+def invalid_reference(owner: Owner, name: str = "") -> BackendReference:
+    """Return the reference that stands where *owner* names nothing usable; it answers 503."""
+    return BackendReference(owner.key.namespace, name, kind=INVALID_KIND)

@@ -1,0 +1,48 @@
+"""The reader of Ingresses."""
+
+from collections.abc import Hashable
+
+from ingress.model.objects import ClusterObject
+from ingress.model.secrets import SecretNeeds
+from ingress.model.state import ClusterState
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions, annotation_reader
+from ingress.translate.readers.ingress.classes import class_names, judge_class
+from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
+from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.rules import read_ingress
+from ingress.translate.readers.ingress.secret_references import secret_needs
+from ingress.translate.readers.reader import Verdict
+
+
+class IngressReader:
+    """Reads Ingresses: class, rules, default backend, ``tls`` and annotations."""
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._options = options
+        self._annotations = annotation_reader(options)
+        self._has_default = options.default_backend_service is not None
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """Decide by the class whether *value* is ours."""
+        assert isinstance(value, Ingress)
+        return judge_class(value, state, self._options)
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Return how *value* names its class."""
+        assert isinstance(value, Ingress)
+        return class_names(value)
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return what *value* asks for."""
+        assert isinstance(value, Ingress)
+        return read_ingress(value, self._annotations, has_global_default=self._has_default)
+
+    def secret_needs(self, value: ClusterObject, /) -> SecretNeeds:
+        """Return the Secrets that *value* refers to."""
+        assert isinstance(value, Ingress)
+        return secret_needs(value, self._options)
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """Say what kept all Ingresses from having a route."""
+        return why_nothing_is_served(state, self._options)

@@ -1,0 +1,156 @@
+"""What makes a kind of route objects known: how it is read from a cluster, and what its objects ask for.
+
+A kind is a folder and a row (``RouteKind``) in ``ingress.translate.readers.route_kinds``.  Its row says how
+objects are asked for and written (``KindRead``), what is kept of them (a *projector*), and who turns
+that into claims (a *reader*).  Sources, store, translation and reports take all they know of the kind from there.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Protocol
+
+from attrs import frozen
+
+from ingress.fields import FieldReader, RawObject
+from ingress.model.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.secrets import SecretNeeds
+from ingress.model.state import ClusterState
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.reports import ReportedKind
+
+
+class Projector(Protocol):
+    """Keeps of a raw object what matters here; runs in threads, touches nothing but its arguments, never raises."""
+
+    def __call__(
+        self, raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+    ) -> ClusterObject | None:
+        """Project *raw*, the object *reader*.key, whose *metadata* was found; None for what cannot be used.
+
+        Problems are told to *reader*.  *old* says that it is written in an old version.
+        """
+
+
+@frozen
+class KindRead:
+    """How one kind is read.
+
+    *group* is empty for the core group.  *optional* kinds do not hold back the first sync
+    when the API server forbids them.  *field_selector* narrows what is listed and watched;
+    empty means everything.  *verbs* are those of the Kubernetes authorization rules.
+    """
+
+    kind: Kind
+    group: str
+    version: str
+    plural: str
+    project: Projector
+    namespaced: bool = True
+    optional: bool = False
+    field_selector: str = ""
+    verbs: tuple[str, ...] = ("list", "watch")
+    old_versions: tuple[str, ...] = ()
+    """Values of ``apiVersion`` in which manifests may have the kind, though clusters do not serve them any more."""
+    reported: ReportedKind | None = None
+    """How objects say what became of them; None where their status is not ours to write."""
+
+    @property
+    def api_version(self) -> str:
+        """What objects say as ``apiVersion``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "") -> str:
+        """The collection's path, of one *namespace* or (empty) of the whole cluster."""
+        root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
+
+    def object_path(self, key: ObjectKey) -> str:
+        """The path of one object."""
+        return f"{self.path(key.namespace)}/{key.name}"
+
+    def scopes(self, namespaces: tuple[str, ...]) -> tuple[str, ...]:
+        """The namespaces to ask in, one request each; the empty one means the whole cluster."""
+        return namespaces if self.namespaced and namespaces else ("",)
+
+
+@frozen
+class Verdict:
+    """Whether an object is ours to serve, and what about that deserves a word."""
+
+    is_ours: bool
+    problems: tuple[Problem, ...] = ()
+    related: Hashable = None
+    """What of other objects the reading goes by: the object is read again when it is another."""
+
+
+class Reader(Protocol):
+    """Reads the objects of one kind.  Pure and total: the same state gives the same, and nothing raises."""
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """Decide whether *value* is ours, by the kinds of ``RouteKind.judged_by`` in *state*."""
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Return what of *value* decides that: objects in which it is equal are all ours, or none is."""
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return what *value*, which is ours, asks for; *related* is that of the verdict."""
+
+    def secret_needs(self, value: ClusterObject, /) -> SecretNeeds:
+        """Return the Secrets that *value* refers to, should it be ours; asked before any Secret is read."""
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """Say what kept all objects of the kind in *state* from having a route; the text goes on after a colon."""
+
+
+@frozen
+class RouteKind:
+    """A kind of route objects: a row of ``ROUTE_KINDS``."""
+
+    read: KindRead
+    reader: Callable[[TranslateOptions], Reader]
+    judged_by: tuple[KindRead, ...] = ()
+    """The kinds of objects that decide which objects are ours."""
+
+    @property
+    def kind(self) -> Kind:
+        """The name of the kind."""
+        return self.read.kind
+
+
+class Readers:
+    """The readers of all *kinds*, as *options* want them."""
+
+    def __init__(self, kinds: Iterable[RouteKind], options: TranslateOptions) -> None:
+        self._readers: dict[Kind, Reader] = {}
+        self._judged: dict[Kind, tuple[Kind, ...]] = {}
+        for row in kinds:
+            self._readers[row.kind] = row.reader(options)
+            for judge in row.judged_by:
+                self._judged[judge.kind] = (*self._judged.get(judge.kind, ()), row.kind)
+
+    def get(self, kind: Kind) -> Reader | None:
+        """Return the reader of *kind*, None for what is no kind of route objects."""
+        return self._readers.get(kind)
+
+    def __getitem__(self, kind: Kind) -> Reader:
+        return self._readers[kind]
+
+    def judged_by(self, kind: Kind) -> tuple[Kind, ...]:
+        """Return the kinds of route objects of which objects of *kind* decide whether they are ours."""
+        return self._judged.get(kind, ())
+
+    def decides(self, kind: Kind) -> bool:
+        """Whether objects of *kind* say what is to be served, by themselves or of others."""
+        return kind in self._readers or kind in self._judged
+
+    def __iter__(self) -> Iterator[tuple[Kind, Reader]]:
+        return iter(self._readers.items())
+
+    def count(self, state: ClusterState) -> dict[Kind, int]:
+        """Return how many route objects of each kind *state* has, ours or not."""
+        return {kind: len(state.of(kind)) for kind in self._readers}
+
+    def why_nothing(self, state: ClusterState) -> str:
+        """Say what kept all route objects of *state* from having a route; the text goes on after a colon."""
+        return "; ".join(reader.why_nothing(state) for reader in self._readers.values())

@@ -1,0 +1,12 @@
+"""The list of readers: every kind of route objects that this controller serves."""
+
+from ingress.translate.readers.ingress.kind import INGRESS
+from ingress.translate.readers.reader import RouteKind
+from ingress.translate.reports import ReportedKind
+
+ROUTE_KINDS: tuple[RouteKind, ...] = (INGRESS,)
+
+REPORTED_KINDS: tuple[ReportedKind, ...] = tuple(
+    row.read.reported for row in ROUTE_KINDS if row.read.reported is not None
+)
+"""Those whose status is ours to write."""
