@@ -6,6 +6,7 @@ values that it needs, never the whole.  What a room needs as a whole is a value 
 
 from attrs import Factory, frozen
 
+from ingress.annotations.operator_filters import OperatorFilter
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
 from ingress.translate.options import SECRET_SELECTOR, TranslateOptions
@@ -54,6 +55,9 @@ class Settings:
     """Run the data path on sockets of its own where the system has epoll."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
+
+    filters: tuple[OperatorFilter, ...] = ()
+    """What stands before all requests, of packages that the operator installed."""
 
     translate: TranslateOptions = Factory(TranslateOptions)
     serving: ServingSettings = Factory(ServingSettings)

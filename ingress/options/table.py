@@ -5,6 +5,7 @@ that its *to* names, and the place where that acts: see ``docs/how-to-add.md``.
 """
 
 from ingress.options import values as v
+from ingress.options.installed_filters import read_allowed_filter, read_filter
 from ingress.options.option import Option
 
 # fmt: off
@@ -99,6 +100,12 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Say nothing about subdomains in Strict-Transport-Security."),
         Option(name="hsts-preload", to="translate.strict_transport.preload",
                help="Allow browser vendors to build the hosts into their lists; hard to undo."),
+    )),
+    ("Filters of your own", (
+        Option(name="filter", value="NAME[=ARGUMENTS]", read=read_filter, to="filters", repeatable=True,
+               help="Filter of an installed package, for all requests; several stand in the order of their phases, and then as given."),
+        Option(name="allow-filter", value="NAME", read=read_allowed_filter, to="translate.allowed_filters", repeatable=True,
+               help="Filter of an installed package that Ingresses may ask for, with arguments of theirs, by the annotation filters."),
     )),
     ("HTTP/2", (
         Option(name="no-http2", to="http2", sets=False, excludes=("http2-prior-knowledge",),

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import fields, has
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.operator_filters import operator_filter
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
@@ -16,6 +17,8 @@ from ingress.options.option import DEFAULTS, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings
 from ingress.tap import Options
+from tests.annotations.test_operator_filters import SAYS
+from tests.options.test_installed_filters import install
 
 FILE = __file__
 
@@ -59,6 +62,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "hsts-max-age": ("7", "translate.strict_transport.max_age_seconds", 7),
     "no-hsts-subdomains": (None, "translate.strict_transport.includes_subdomains", False),
     "hsts-preload": (None, "translate.strict_transport.preload", True),
+    "filter": ("says=x", "filters", (operator_filter(SAYS, "x"),)),
+    "allow-filter": ("says", "translate.allowed_filters", (SAYS,)),
     "no-http2": (None, "http2", False),
     "http2-prior-knowledge": (None, "http2_prior_knowledge", True),
     "client-header-timeout": ("1", "serving.limits.head_seconds", 1.0),
@@ -115,6 +120,10 @@ def settings_of(*arguments: str) -> Settings:
 
 class TableTests(SynchronousTestCase):
     """The rows, each by itself."""
+
+    def setUp(self) -> None:
+        """Have a package that brings a filter."""
+        install(self, says="tests.annotations.test_operator_filters:says")
 
     def test_meanings(self) -> None:
         """Every option that there ever was is taken, and decides the field that it decided, and no other."""
