@@ -8,6 +8,7 @@ and has parts, each of which answers one question::
          Connection (connection): settings, credit, and the ends of its streams
                ├── has a FrameReader (frame_reader): which frames are these bytes?
                ├── has a BlockDecoder (block_decoder): what does a field block mean?
+               ├── has an Incoming (incoming): what may the peer send?
                ├── has an Outgoing (outgoing): what may be sent, and who is next?
                ├── has a Budget (budget): may the peer cost us that?
                └── has many Streams (stream): each its windows, and what of it waits; they hold Outgoing, too

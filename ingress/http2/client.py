@@ -22,7 +22,7 @@ from ingress.http2.block_decoder import (
     BlockDecoder,
 )
 from ingress.http2.budget import Budget
-from ingress.http2.connection import CONNECTION_WINDOW, Connection
+from ingress.http2.connection import Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
 from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
@@ -35,6 +35,7 @@ from ingress.http2.frames import (
     settings_frame,
     window_update,
 )
+from ingress.http2.incoming import CONNECTION_WINDOW, Incoming
 from ingress.http2.outgoing import MAX_SURPLUS, Outgoing
 from ingress.http2.response_fields import (
     ResponseField,
@@ -160,16 +161,15 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
         """*most_streams* is what the peer is taken to allow until it says so."""
         # A stream of ours that is reset is a request that has failed, and what follows is decided there.
         budget = Budget(seconds, _FRAME_SHARE, reset_share=0.0)
+        # An endpoint is read on whatever it takes, since it may wait for us in the same way.
+        outgoing = Outgoing(budget, MAX_UNTAKEN)
         super().__init__(
             FrameReader(budget),
             BlockDecoder(read_response_field),
-            # An endpoint is read on whatever it takes, since it may wait for us in the same way.
-            Outgoing(budget, MAX_UNTAKEN),
+            Incoming(outgoing, FIRST_WINDOW, ANSWER_WINDOW, CONNECTION_WINDOW // 2),
+            outgoing,
             budget,
-            CONNECTION_WINDOW // 2,
         )
-        self.first_credit = FIRST_WINDOW
-        self.stream_credit = ANSWER_WINDOW
         self.most_streams = most_streams
         """How many streams the peer lets us have at once."""
         self.is_leaving = False
@@ -200,7 +200,7 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self.credit = CONNECTION_WINDOW
+        self.incoming.credit = CONNECTION_WINDOW
         self.outgoing.write(GREETING)
 
     def begin(self, stream: S, block: bytes, piece: bytes, ended: bool) -> None:
@@ -276,9 +276,6 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
 
     def stream_sent(self, stream: Stream) -> None:
         """All of a request was sent; its answer is still to come, or it would be over."""
-
-    def give_back(self, count: int) -> None:
-        """Nothing: there is credit again as soon as half of it is used up."""
 
     def is_idle(self, stream_id: int) -> bool:
         """Whether we have not begun this stream; nobody begins even ones, for we take no pushes."""

@@ -4,8 +4,8 @@ Sans-IO: ``receive`` is given what came, and what is to be sent goes to ``outgoi
 its methods.  What a peer does wrong ends the stream or the connection as RFC 9113 section 5.4 says: after a
 connection fault nothing is read any more, and GOAWAY is the last that is sent.
 
-It has a *reader*, which makes frames of bytes, *blocks*, which know what field blocks mean, *outgoing*, by which its
-streams send, and a *budget* for what the peer may cost.
+It has a *reader*, which makes frames of bytes, *blocks*, which know what field blocks mean, an *incoming* side, the
+peer's credit, an *outgoing* one, by which its streams send, and a *budget* for what the peer may cost.
 """
 
 from abc import abstractmethod
@@ -32,22 +32,17 @@ from ingress.http2.frames import (
     RST_STREAM,
     SETTINGS_ACK,
     USUAL_TABLE_SIZE,
-    USUAL_WINDOW,
     WINDOW_UPDATE,
     goaway_frame,
     ping_frame,
     reset_frame,
     unpack_number,
     unpack_setting,
-    window_update,
 )
+from ingress.http2.incoming import CONNECTION_WINDOW, Incoming
 from ingress.http2.outgoing import Outgoing
 from ingress.http2.stream import Stream
 
-STREAM_WINDOW: Final = 256 * 1024
-"""What a peer may send on one stream before any of it is taken."""
-CONNECTION_WINDOW: Final = 1024 * 1024
-"""The same for all streams together."""
 MAX_SETTINGS: Final = 32
 _MAX_REMEMBERED_RESETS: Final = 512
 _NO_TABLE: Final = b"\x20"
@@ -62,17 +57,13 @@ class Connection(Generic[S, F, M]):
 
     __slots__ = (
         "_announced_table_size",
-        "_least_credit",
         "_reset_ids",
         "blocks",
         "budget",
-        "credit",
-        "first_credit",
+        "incoming",
         "last_id",
         "outgoing",
-        "owed",
         "reader",
-        "stream_credit",
         "streams",
     )
 
@@ -80,25 +71,18 @@ class Connection(Generic[S, F, M]):
         self,
         reader: FrameReader,
         blocks: BlockDecoder[F, M],
+        incoming: Incoming,
         outgoing: Outgoing,
         budget: Budget,
-        least_credit: int = 0,
     ) -> None:
-        """As soon as there is less than *least_credit* it is made whole again, whoever takes what came, and when."""
         self.reader = reader
         self.blocks = blocks
+        self.incoming = incoming
         self.outgoing = outgoing
         self.budget = budget
         self.streams: dict[int, S] = {}
         self.last_id = 0
         """The highest stream that was begun, by whoever begins streams."""
-        self.first_credit = self.stream_credit = STREAM_WINDOW
-        """What we let the peer send on a new stream, and ahead on one that is being taken."""
-        self.credit = USUAL_WINDOW
-        """Bytes of bodies that the peer may send."""
-        self.owed = 0
-        """Bytes that were taken, and for which there is no new credit yet."""
-        self._least_credit = least_credit
         self._announced_table_size = USUAL_TABLE_SIZE
         self._reset_ids: dict[int, None] = {}
         """Streams that we ended: what the peer sent before it knew is no fault of its."""
@@ -150,8 +134,9 @@ class Connection(Generic[S, F, M]):
             reader.read(received, self)
         except ConnectionFault as fault:
             self._fail_after_all(fault)
-        if self.credit < self._least_credit and not reader.is_closed:
-            self.grant(CONNECTION_WINDOW - self.credit)
+        incoming = self.incoming
+        if incoming.credit < incoming.least and not reader.is_closed:
+            incoming.grant(CONNECTION_WINDOW - incoming.credit)
 
     def _fail_after_all(self, fault: ConnectionFault) -> None:
         """End the connection for *fault*, or for one in what was gathered and came before."""
@@ -172,8 +157,9 @@ class Connection(Generic[S, F, M]):
 
     def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
         """A piece of a body came, which was *length* bytes with its padding."""
-        self.credit -= length
-        if self.credit < 0:
+        incoming = self.incoming
+        incoming.credit -= length
+        if incoming.credit < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the connection's window")
         try:
             self._take_data(stream_id, piece, length, ended)
@@ -184,17 +170,17 @@ class Connection(Generic[S, F, M]):
         stream = self.streams.get(stream_id)
         size = len(piece)
         if stream is None or stream.remote_ended:
-            self.give_back(length)
+            self.incoming.give_back(length)
             self.stray(stream_id, stream)
             return
         stream.credit -= length
         if stream.credit < 0:
-            self.give_back(length)
+            self.incoming.give_back(length)
             raise StreamFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the stream's window")
         if stream.body_left >= 0:
             stream.body_left -= size
             if stream.body_left < 0 or (ended and stream.body_left):
-                self.give_back(length)
+                self.incoming.give_back(length)
                 raise StreamFault(ErrorCode.PROTOCOL_ERROR, "body and content-length differ")
         stream.remote_ended = ended
         # Should the stream end while it takes this, what it holds is given back with it.
@@ -204,24 +190,6 @@ class Connection(Generic[S, F, M]):
         stream.received(piece, ended)
         if not stream.is_paused and stream.held:
             stream.resume()
-
-    def give_back(self, count: int) -> None:
-        """Return credit of the connection for *count* bytes that were taken, or dropped."""
-        self.owed += count
-        if self.owed >= self.credit:
-            # Half of what is not held: streams that nobody takes anything of leave the others the rest.
-            self.grant(self.owed)
-            self.owed = 0
-
-    @property
-    def is_out_of_credit(self) -> bool:
-        """Whether the peer may send nothing of any body, for all that it sent so far is still held."""
-        return self.credit <= 0
-
-    def grant(self, count: int) -> None:
-        """Let the peer send *count* bytes more on the connection."""
-        self.credit += count
-        self.outgoing.write(window_update(0, count))
 
     # The ends of streams
 
@@ -267,7 +235,7 @@ class Connection(Generic[S, F, M]):
         held = stream.held
         if held:
             stream.held = 0
-            self.give_back(held)
+            self.incoming.give_back(held)
         self.stream_closed(known)
 
     def _rst_stream(self, stream_id: int, payload: bytes) -> None:

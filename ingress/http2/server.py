@@ -19,7 +19,7 @@ from ingress.http.request_head import HeadError, RequestHead
 from ingress.http.work import REQUEST_WORK
 from ingress.http2.block_decoder import BlockDecoder
 from ingress.http2.budget import Budget
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, Connection
+from ingress.http2.connection import Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed
 from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import (
@@ -35,6 +35,7 @@ from ingress.http2.frames import (
     settings_frame,
     window_update,
 )
+from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW, Incoming
 from ingress.http2.outgoing import Outgoing
 from ingress.http2.request_fields import (
     RequestField,
@@ -78,8 +79,13 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def __init__(self, seconds: Callable[[], float]) -> None:
         """*seconds* is a clock; a coarse one will do."""
         budget = Budget(seconds)
+        outgoing = Outgoing(budget)
         super().__init__(
-            FrameReader(budget, PREFACE), BlockDecoder(read_request_field), Outgoing(budget), budget
+            FrameReader(budget, PREFACE),
+            BlockDecoder(read_request_field),
+            Incoming(outgoing),
+            outgoing,
+            budget,
         )
         self.leaving = Leaving.OPEN
         self.requests = 0
@@ -105,7 +111,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
 
     def greet(self) -> None:
         """Say our settings; to be called first."""
-        self.credit = CONNECTION_WINDOW
+        self.incoming.credit = CONNECTION_WINDOW
         self.outgoing.write(GREETING)
 
     def leave(self) -> None:

@@ -22,6 +22,7 @@ from ingress.http2.frames import (
     pack_head,
     window_update,
 )
+from ingress.http2.incoming import Incoming
 from ingress.http2.outgoing import Outgoing
 
 _SMALL: Final = 1024
@@ -33,12 +34,8 @@ _NOTHING: deque[memoryview] = deque()
 class StreamConnection(Protocol):
     """What a stream asks of its connection."""
 
+    incoming: Incoming
     outgoing: Outgoing
-    first_credit: int
-    stream_credit: int
-
-    def give_back(self, count: int) -> None:
-        """Return credit of the connection for *count* bytes that were taken."""
 
     def stream_sent(self, stream: "Stream") -> None:
         """All of *stream* was sent."""
@@ -80,7 +77,7 @@ class Stream:
         self.id = stream_id
         self.window = outgoing.initial_window
         """Bytes that may be sent; may be negative (section 6.9.2)."""
-        self.credit = connection.first_credit
+        self.credit = connection.incoming.first
         """Bytes that the peer may send; we never take back what we have allowed."""
         self.held = 0
         """Bytes that came and were not taken yet."""
@@ -129,16 +126,16 @@ class Stream:
 
     def give_back(self, count: int) -> None:
         """Return credit for *count* bytes that were taken."""
-        connection = self.connection
+        incoming = self.connection.incoming
         if not self.remote_ended:
             self.owed += count
             ahead = self.credit + self.held + self.owed
             if self.owed * 2 >= ahead:
-                increment = self.owed + connection.stream_credit - ahead
+                increment = self.owed + incoming.ahead - ahead
                 self.credit += increment
-                connection.outgoing.write(window_update(self.id, increment))
+                self.outgoing.write(window_update(self.id, increment))
                 self.owed = 0
-        connection.give_back(count)
+        incoming.give_back(count)
 
     # Sending
 

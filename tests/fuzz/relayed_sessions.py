@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ingress.http2.connection import CONNECTION_WINDOW
+from ingress.http2.incoming import CONNECTION_WINDOW
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.upstream.h2_session import UpstreamSession
@@ -152,8 +152,8 @@ class Relaying(Playing):
             if session.reader.is_closed:
                 continue
             need(
-                CONNECTION_WINDOW // 2 <= session.credit <= CONNECTION_WINDOW,
-                f"upstream, credit of {session.credit}",
+                CONNECTION_WINDOW // 2 <= session.incoming.credit <= CONNECTION_WINDOW,
+                f"upstream, credit of {session.incoming.credit}",
             )
             waiting = sum(stream.unsent for stream in session.streams.values())
             need(

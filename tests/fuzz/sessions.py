@@ -13,7 +13,7 @@ from random import Random
 
 from attrs import define, field, frozen
 
-from ingress.http2.connection import CONNECTION_WINDOW
+from ingress.http2.incoming import CONNECTION_WINDOW
 from tests.corpus.judge import WrongError
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import (
@@ -381,7 +381,7 @@ class Playing:
                 f"{waiting} bytes wait, and {session.outgoing.waiting} are counted",
             )
             held = sum(stream.held for stream in session.streams.values())
-            credit = session.credit + session.owed + held
+            credit = session.incoming.credit + session.incoming.owed + held
             need(credit == CONNECTION_WINDOW, f"credit of {credit} is left in all")
 
     def _told(self) -> Told:

@@ -7,6 +7,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.connection import Connection
+from ingress.http2.incoming import Incoming
 from ingress.http2.stream import Stream
 from tests.corpus.judge import WrongError
 from tests.fakes.http2_frames import PREFACE, block, headers, request_fields, settings
@@ -82,7 +83,7 @@ class FindingTests(SynchronousTestCase):
 
     def test_lost_credit(self) -> None:
         """Credit that is not given back."""
-        self.patch(Connection, "give_back", lambda connection, count: None)
+        self.patch(Incoming, "give_back", lambda incoming, count: None)
         self.find()
 
     def test_wrong_window(self) -> None:

@@ -7,9 +7,9 @@ from ingress.http2.client import (
     FIRST_WINDOW,
     MAX_INTERIM,
 )
-from ingress.http2.connection import CONNECTION_WINDOW
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
+from ingress.http2.incoming import CONNECTION_WINDOW
 from tests.fakes.http2_frames import (
     DATA,
     ENABLE_PUSH,

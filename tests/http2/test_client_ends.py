@@ -8,9 +8,9 @@ from ingress.http2.client import (
     ANSWER_WINDOW,
     FIRST_WINDOW,
 )
-from ingress.http2.connection import CONNECTION_WINDOW
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
+from ingress.http2.incoming import CONNECTION_WINDOW
 from tests.fakes.http2_frames import (
     DATA,
     ENABLE_PUSH,

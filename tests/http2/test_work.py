@@ -7,7 +7,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http.request_head import RequestHead
 from ingress.http.work import FRAME_WORK, PIECE_WORK, REQUEST_WORK, TURN_WORK
 from ingress.http2.budget import FAULT_COST, PURSE
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
     CONTINUATION,
@@ -23,6 +22,7 @@ from ingress.http2.frames import (
     settings_frame,
     window_update,
 )
+from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.http2.server import ServerConnection
 from ingress.http2.stream import Stream
 from tests.fakes.http2_frames import block, literal, request_fields
@@ -193,7 +193,9 @@ class WorkTests(SynchronousTestCase):
         self.connection.receive(frame(DATA, PADDED, 1, b"\x09x" + bytes(9)) * 100)
         self.assertEqual(stream.held, 100)
         self.assertEqual(STREAM_WINDOW - stream.credit - stream.owed, 100)
-        self.assertEqual(CONNECTION_WINDOW - self.connection.credit - self.connection.owed, 100)
+        self.assertEqual(
+            CONNECTION_WINDOW - self.connection.incoming.credit - self.connection.incoming.owed, 100
+        )
         self.assertEqual(stream.pieces, [b"x" * 100])
         stream.resume()
         self.assertEqual(STREAM_WINDOW - stream.credit - stream.owed, 0)

@@ -50,10 +50,6 @@ class StreamSession(StreamConnection, Protocol):
     reader: FrameReader
     streams: "dict[int, DownstreamStream]"
 
-    @property
-    def is_out_of_credit(self) -> bool:
-        """Whether the peer may send nothing of any body."""
-
     def leave(self) -> None:
         """Take no more requests than those that are on their way."""
 
@@ -160,7 +156,7 @@ class DownstreamStream(Stream):
     def _drop(self, ended: bool) -> None:
         """Something came of a request that is answered: the connection gets credit for it, the stream none."""
         held, self.held = self.held, 0
-        self.connection.give_back(held)
+        self.connection.incoming.give_back(held)
         if ended:
             self.connection.stream_sent(self)
 
@@ -345,7 +341,7 @@ class DownstreamStream(Stream):
         if exchange is None or pace is None or self.remote_ended:
             return
         session = self._session
-        if self.is_paused or session.turns.reads_later or session.is_out_of_credit:
+        if self.is_paused or session.turns.reads_later or session.incoming.is_used_up:
             pace.restart_window(now)
         elif exchange.rest_seconds is not None:
             # A conversation may rest for longer, and be as slow as it likes; whoever speaks keeps it alive.

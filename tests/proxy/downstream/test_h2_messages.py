@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.proxy.contract.transport import REFUSED
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import (
@@ -312,7 +312,7 @@ class AnswerTests(MessageCase):
             self.assertEqual(self.client.of(WINDOW_UPDATE, stream), [])
         session = self.stage.session
         self.assertEqual(session.streams, {})
-        self.assertEqual(session.credit + session.owed, CONNECTION_WINDOW)
+        self.assertEqual(session.incoming.credit + session.incoming.owed, CONNECTION_WINDOW)
 
     def test_own_replies(self) -> None:
         """Our own replies have the form of any other, and harm no other stream."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha1
 
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
 from tests.fakes.http2_frames import (
     CANCEL,
@@ -159,4 +159,4 @@ class WebSocketTests(MessageCase):
         self.client.look()
         self.assertEqual([each.code for each in self.client.of(RST_STREAM, 1)], [FLOW_CONTROL_ERROR])
         session = self.stage.session
-        self.assertEqual(session.credit + session.owed, CONNECTION_WINDOW)
+        self.assertEqual(session.incoming.credit + session.incoming.owed, CONNECTION_WINDOW)

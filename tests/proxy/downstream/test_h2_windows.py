@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW
+from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     CANCEL,
@@ -83,7 +83,7 @@ class UploadTests(SessionCase):
         self.stall()
         for stream in range(1, 2 * count, 2):
             client.send(client.request(stream, ended=False, method=b"POST"))
-            client.send(*frames_of(stream, min(STREAM_WINDOW, self.stage.session.credit)))
+            client.send(*frames_of(stream, min(STREAM_WINDOW, self.stage.session.incoming.credit)))
         self.stage.connector.window = None
 
     def test_beside_stalled(self) -> None:
@@ -109,7 +109,7 @@ class UploadTests(SessionCase):
         """Who may send nothing, since all credit of the connection is held, is not blamed for it."""
         client = self.stage.client()
         self.begin_stalled(client, 10)
-        self.assertTrue(self.stage.session.is_out_of_credit)
+        self.assertTrue(self.stage.session.incoming.is_used_up)
         client.send(client.request(21, ended=False, method=b"POST"))
         self.stage.reactor.pass_time(50)
         client.look()
