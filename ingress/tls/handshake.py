@@ -19,6 +19,13 @@ from ingress.tls.peer_keys import is_taken
 
 _CHAIN_TOO_LONG = 22
 """``X509_V_ERR_CERT_CHAIN_TOO_LONG``."""
+_BEFORE_HELLO = b"before SSL initialization"
+"""How OpenSSL calls the state in which no hello has come."""
+
+
+def awaits_hello(connection: SSL.Connection) -> bool:
+    """Whether no whole hello has come on *connection*."""
+    return connection.get_state_string() == _BEFORE_HELLO
 
 
 class Handshake:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from twisted.internet.interfaces import IHalfCloseableProtocol
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
+from ingress.proxy.contract.transport import Transport
 from ingress.proxy.dispatch.site import ProxySite, SessionRules
 
 
-@implementer(IHalfCloseableProtocol)
-class KeepingSession(Protocol):
+class KeepingSession:
     """One connection; *received* is what came, *lost* how often its end was told."""
 
-    transport: Any
+    transport: Transport
+    half_closes = True
     is_mute = is_silent = False
 
     def __init__(self, site: ProxySite, secure: bool) -> None:
@@ -28,10 +25,15 @@ class KeepingSession(Protocol):
         self.ends = 0
         self.lost = 0
 
-    def connectionMade(self) -> None:
-        self.transport.registerProducer(self, True)
+    def makeConnection(self, transport: Transport) -> None:
+        """Begin."""
+        self.transport = transport
+
+    def handshakeCompleted(self) -> None:
+        """It was before."""
 
     def dataReceived(self, received: bytes) -> None:
+        """Keep what has come."""
         if received == b"a bug":
             raise RuntimeError("a bug")
         self.received += received
@@ -39,20 +41,16 @@ class KeepingSession(Protocol):
     def readConnectionLost(self) -> None:
         """The peer sends no more."""
         self.ends += 1
-        self.transport.unregisterProducer()
         self.transport.loseConnection()
 
-    def writeConnectionLost(self) -> None:
-        """Never: our side is not shut down by itself."""
-
     def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Count the end."""
         self.lost += 1
         self.site.connections.closed(self, self.secure)
 
     def drain(self) -> None:
         """Close."""
         self.is_draining = True
-        self.transport.unregisterProducer()
         self.transport.loseConnection()
 
     def abort(self) -> None:
@@ -73,9 +71,6 @@ class KeepingSession(Protocol):
     def resumeProducing(self) -> None:
         """There is room again."""
         self.is_full = False
-
-    def stopProducing(self) -> None:
-        """The transport is gone."""
 
 
 class Sessions:

@@ -21,13 +21,14 @@ from twisted.internet import interfaces
 from twisted.internet.address import IPv4Address
 from twisted.internet.main import CONNECTION_LOST
 from twisted.internet.posixbase import _DisconnectSelectableMixin
-from twisted.internet.protocol import Protocol
 from twisted.internet.task import Clock
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ingress.proxy.contract.transport import Receiver, Transport
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.proxy.transport.twisted_transports import DirectServer
 
 UNBOUNDED = 1 << 60
@@ -42,10 +43,10 @@ class Peer:
     how its side ended.  ``window`` is how many more bytes the peer takes.
     """
 
-    def __init__(self, reactor: MemoryReactor, protocol: Protocol, number: int) -> None:
+    def __init__(self, reactor: MemoryReactor, receiver: Receiver, number: int) -> None:
         self._reactor = reactor
         self._number = number
-        self.protocol = protocol
+        self.protocol = receiver
         self.window = UNBOUNDED
         self._received = bytearray()
         self.largest_write = 0
@@ -66,6 +67,12 @@ class Peer:
 
     def __repr__(self) -> str:
         return f"<Peer of {self.protocol!r}>"
+
+    @property
+    def transport(self) -> Transport:
+        """What the receiver has."""
+        transport: Transport = cast(Any, self.protocol).transport
+        return transport
 
     # What the peer does
 
@@ -291,21 +298,22 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
 
     def connect(
         self,
-        protocol: Protocol,
+        receiver: Receiver,
         host: str = "198.51.100.7",
         port: int = 40000,
         window: int | None = None,
     ) -> Peer:
-        """Connect *protocol* to a new peer, which takes *window* bytes at first, and return the peer."""
+        """Connect *receiver* to a new peer, which takes *window* bytes at first, and return the peer."""
         number = len(self._epoll.peers)
-        peer = self._epoll.peers[number] = Peer(self, protocol, number)
+        peer = self._epoll.peers[number] = Peer(self, receiver, number)
         if window is not None:
             peer.window = window
         if self._epoll_set is not None:
             address = IPv4Address("TCP", host, port)
-            StreamTransport(self._epoll_set, cast(socket.socket, peer), protocol, address).start()
+            StreamTransport(self._epoll_set, cast(socket.socket, peer), receiver, address).start()
             self.settle()
             return peer
+        protocol = TwistedProtocol(receiver)
         transport = DirectServer(
             cast(socket.socket, peer), protocol, (host, port), cast(Any, None), 1, cast(Any, self)
         )

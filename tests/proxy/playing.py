@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
@@ -21,6 +20,7 @@ from ingress.model.policy import Policy
 from ingress.model.records import Record
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.access_log import AccessLog
@@ -53,7 +53,7 @@ class FakeConnector:
         """Endpoints that cannot be reached, and why."""
         self.is_slow = False
         """Whether connections wait in ``waiting`` until the test decides."""
-        self.waiting: list[tuple[Endpoint, Protocol, Callable[[str], None]]] = []
+        self.waiting: list[tuple[Endpoint, Receiver, Callable[[str], None]]] = []
         self.peers: list[Peer] = []
         """The upstream peers, in the order in which they were connected to."""
         self.asked: list[Endpoint] = []
@@ -65,7 +65,7 @@ class FakeConnector:
     def connect(
         self,
         endpoint: Endpoint,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         seconds: float = 5.0,
     ) -> None:
@@ -73,17 +73,17 @@ class FakeConnector:
         self.asked.append(endpoint)
         self.seconds = seconds
         if self.is_slow:
-            self.waiting.append((endpoint, protocol, failed))
+            self.waiting.append((endpoint, receiver, failed))
         elif endpoint in self.unreachable:
             failed(self.unreachable[endpoint])
         else:
-            self._make(endpoint, protocol)
+            self._make(endpoint, receiver)
 
     def let_through(self) -> None:
         """Make the connections that wait."""
         waiting, self.waiting = self.waiting, []
-        for endpoint, protocol, _ in waiting:
-            self._make(endpoint, protocol)
+        for endpoint, receiver, _ in waiting:
+            self._make(endpoint, receiver)
 
     def refuse(self, why: str) -> None:
         """Fail the connections that wait."""
@@ -91,8 +91,8 @@ class FakeConnector:
         for _, _, failed in waiting:
             failed(why)
 
-    def _make(self, endpoint: Endpoint, protocol: Protocol) -> None:
-        self.peers.append(self._reactor.connect(protocol, endpoint.address, endpoint.port, self.window))
+    def _make(self, endpoint: Endpoint, receiver: Receiver) -> None:
+        self.peers.append(self._reactor.connect(receiver, endpoint.address, endpoint.port, self.window))
 
 
 class CountingMetrics(Metrics):
@@ -183,7 +183,7 @@ class Stage:
 
     def open(self, secure: bool = False, window: int | None = None) -> Peer:
         """Open a downstream connection."""
-        return self.reactor.connect(ChannelFactory(self.site, secure).buildProtocol(None), window=window)
+        return self.reactor.connect(ChannelFactory(self.site, secure).build(), window=window)
 
     def log_lines(self) -> list[bytes]:
         """Return the lines of the access log so far."""

@@ -3,8 +3,6 @@
 A channel of a TLS listener has a ``Security``, any other has none.
 """
 
-from OpenSSL import SSL
-
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.proxy.contract.transport import Transport
@@ -26,7 +24,7 @@ class Security:
         """Whether requests for *host*, in its normal form, belong on this connection."""
         if host == self._host and names is self._names:
             return True
-        connection = self._connection()
+        connection = self._transport.tls
         handshake = None if connection is None else handshake_of(connection)
         server_name, asked = None, None
         if handshake is not None:
@@ -40,10 +38,5 @@ class Security:
 
     def evidence(self) -> ClientEvidence:
         """Return what the client proved about itself."""
-        connection = self._connection()
+        connection = self._transport.tls
         return NO_EVIDENCE if connection is None else evidence_of(connection)
-
-    def _connection(self) -> SSL.Connection | None:
-        get_handle = getattr(self._transport, "getHandle", None)
-        found = None if get_handle is None else get_handle()
-        return found if isinstance(found, SSL.Connection) else None

@@ -1,43 +1,191 @@
-"""What the data path asks of whatever carries its bytes, be it the epoll set or Twisted's transports.
+"""A connection, as both sides of an exchange see it: what they ask of its transport, and what they are told.
 
-``Transport`` is what all have; the functions ask for what some have besides, and say what holds where they do not.
+A transport belongs to a network (``ingress.proxy.transport``) and carries bytes; a ``Receiver`` is what it
+carries them for, such as a channel or a connection to upstream.  Each knows the other by the Protocols here alone.  The epoll
+set's transports are ``Transport`` themselves and call their receivers directly; for one of Twisted's, both are played by
+``ingress.proxy.transport.twisted_protocol.TwistedConnection``.
 """
 
-import fcntl
-import socket
-import sys
-import termios
 from collections.abc import Callable
 from typing import Protocol
 
 from attrs import frozen
 from OpenSSL import SSL
-from twisted.internet import address
 from twisted.internet.abstract import isIPAddress, isIPv6Address
+from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
+from twisted.python.failure import Failure
 
-_TCP_CLOSE, _TCP_CLOSE_WAIT = 7, 8
-"""Of Linux: the connection is gone; the peer has ended its side, and we have not."""
+REFUSED = "connection refused"
+TIMED_OUT = "connect timed out"
+"""The reason that becomes a 504; every other one becomes a 502."""
 
 
-_BEFORE_HELLO = b"before SSL initialization"
+class Receiver(Protocol):
+    """What is told of a connection: bytes that came, its ends, and how full it is.
+
+    The names are those of Twisted's ``IProtocol``, ``IHalfCloseableProtocol``, ``IHandshakeListener`` and
+    ``IPushProducer``.  What a receiver raises ends its connection, and no other.
+    """
+
+    half_closes: bool
+    """Whether it goes on when the peer alone has ended its side; may change while the connection lasts."""
+
+    def makeConnection(self, transport: "Transport", /) -> None:
+        """The connection is *transport* from now on; called once, before anything else."""
+
+    def handshakeCompleted(self) -> None:
+        """The handshake of a TLS connection that was accepted is over, and ``transport.tls`` knows how it went."""
+
+    def dataReceived(self, octets: bytes, /) -> None:
+        """*octets* have come, at least one."""
+
+    def readConnectionLost(self) -> None:
+        """The peer has ended its side; told only of a receiver that ``half_closes``."""
+
+    def connectionLost(self, reason: Failure, /) -> None:
+        """The connection is gone, in order only if *reason* is ``ConnectionDone``; nothing is told after this."""
+
+    def pauseProducing(self) -> None:
+        """Much waits to be sent.  Some transports say so again with each write."""
+
+    def resumeProducing(self) -> None:
+        """Little waits any more; not told once we have ended our side."""
+
+
+class Nobody:
+    """The receiver of a connection that is over: a transport that knew its own would be a cycle with it."""
+
+    __slots__ = ()
+
+    half_closes = False
+
+    def makeConnection(self, transport: "Transport", /) -> None:
+        """Never: it has ended."""
+
+    def handshakeCompleted(self) -> None:
+        """Of no interest."""
+
+    def dataReceived(self, octets: bytes, /) -> None:
+        """Of no interest."""
+
+    def readConnectionLost(self) -> None:
+        """Of no interest."""
+
+    def connectionLost(self, reason: Failure, /) -> None:
+        """Known."""
+
+    def pauseProducing(self) -> None:
+        """Nothing is sent."""
+
+    def resumeProducing(self) -> None:
+        """Nothing is sent."""
+
+
+NOBODY = Nobody()
+
+
+class Delivery(Protocol):
+    """Looks at one connection from now on, also past its end; must be closed."""
+
+    def took_nothing(self) -> bool:
+        """Whether the peer has taken nothing since; False where that is not known."""
+
+    def close(self) -> None:
+        """Let go of the connection, which ends only then."""
+
+
+def took_nothing_of(delivery: Delivery | None) -> bool:
+    """Look no more; return whether it is known that nothing was taken."""
+    if delivery is None:
+        return False
+    took_nothing = delivery.took_nothing()
+    delivery.close()
+    return took_nothing
 
 
 class Transport(Protocol):
-    """What the data path asks of a transport; Twisted's plain and TLS ones have it all."""
+    """What is asked of a connection.
 
-    def write(self, octets: bytes, /) -> None: ...
-    def loseConnection(self) -> None: ...
-    def loseWriteConnection(self) -> None: ...
-    def abortConnection(self) -> None: ...
-    def pauseProducing(self) -> None: ...
-    def resumeProducing(self) -> None: ...
-    def registerProducer(self, producer: object, streaming: bool) -> None: ...
-    def unregisterProducer(self) -> None: ...
-    def setTcpNoDelay(self, enabled: bool) -> None: ...
-    def setTcpKeepAlive(self, enabled: bool) -> None: ...
-    def getPeer(self) -> IAddress: ...
-    def getHost(self) -> IAddress: ...
+    Once it is over, all methods do nothing; Twisted's TLS alone raises ``AttributeError`` from some.
+    """
+
+    def deliver_to(self, receiver: Receiver, /) -> None:
+        """Tell *receiver* whatever happens from now on; who follows another one calls its ``makeConnection`` itself."""
+
+    # Sending
+
+    def write(self, octets: bytes, /) -> None:
+        """Send *octets* behind what was written before, as soon as the peer takes them."""
+
+    def gather_writes(self) -> None:
+        """Send what is written in one turn at once, if possible: for who writes a little for many, and can wait."""
+
+    def call_in_batch(self, call: Callable[[], None], /) -> None:
+        """Call, and send together what is written meanwhile, here or on other connections, if possible."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait for the peer: a number that changes with whatever is taken of them, and 0 only for none."""
+
+    def loseConnection(self) -> None:
+        """Send what waits, then close."""
+
+    def loseWriteConnection(self) -> None:
+        """Send what waits, then end our side only; over TLS, nothing."""
+
+    def abortConnection(self) -> None:
+        """Close at once, with a reset."""
+
+    # Receiving
+
+    def pauseProducing(self) -> None:
+        """Read nothing for now."""
+
+    def resumeProducing(self) -> None:
+        """Read again."""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the peer has ended its side, be what it said before that read or not, or is gone."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has come that was not read yet, neither bytes nor an end."""
+
+    @property
+    def has_said_nothing(self) -> bool:
+        """Whether not a byte has come, for a receiver that has got none; over TLS, part of a hello is nothing."""
+
+    # In the kernel
+
+    def splice_from(self, copy: "KernelCopy", /) -> bool:
+        """Begin *copy*, to here; False, and nothing happens, if the two transports cannot."""
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether the kernel moves what comes here, and waits for whom it is to go to."""
+
+    def watch_delivery(self) -> Delivery | None:
+        """Begin to look whether the peer takes what is sent from now on; None where that cannot be known."""
+
+    # The socket
+
+    @property
+    def tls(self) -> SSL.Connection | None:
+        """OpenSSL's side of it; None without TLS, and perhaps once it is over."""
+
+    def setTcpNoDelay(self, enabled: bool, /) -> None:
+        """Set TCP_NODELAY."""
+
+    def setTcpKeepAlive(self, enabled: bool, /) -> None:
+        """Set SO_KEEPALIVE."""
+
+    def getPeer(self) -> IAddress:
+        """The address of the other side, or the one that a PROXY header has for it."""
+
+    def getHost(self) -> IAddress:
+        """Our own address, or the one that a PROXY header has for it."""
 
 
 @frozen
@@ -56,154 +204,12 @@ class KernelCopy:
     to_end: bool = False
 
 
-def splice(target: Transport, copy: KernelCopy) -> bool:
-    """Begin *copy* to *target*; False, and nothing happens, if these transports cannot."""
-    splice_from = getattr(target, "splice_from", None)
-    return splice_from is not None and bool(splice_from(copy))
-
-
-def deliver_to(transport: object, protocol: object, instead_of: object) -> None:
-    """Have *transport* tell *protocol* what comes and when it ends, and *instead_of* nothing any more."""
-    # A transport that wraps another one, such as that of TLS over Twisted's, calls its protocol so.
-    wraps = getattr(transport, "wrappedProtocol", None) is instead_of
-    setattr(transport, "wrappedProtocol" if wraps else "protocol", protocol)
-
-
-def in_kernel(sock: object) -> int:
-    """Return how many bytes the kernel has for the peer of *sock* that the peer did not acknowledge.
-
-    A socket with much room tells of it in large steps only, and between two of them a slow peer may take
-    its time.
-    """
-    if not isinstance(sock, socket.socket) or sock.fileno() < 0:
-        return 0
-    try:
-        return int.from_bytes(fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-    except OSError:
-        return 0  # This system does not tell.
-
-
-def has_ended(sock: socket.socket) -> bool:
-    """Whether the peer of *sock* has ended its side, be what it said before that read or not, or the connection."""
-    try:
-        if sys.platform == "linux":
-            # The first octet of ``struct tcp_info`` is the state of the connection.
-            return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in (_TCP_CLOSE, _TCP_CLOSE_WAIT)
-        return not sock.recv(1, socket.MSG_PEEK)
-    except OSError:
-        return False
-
-
-def has_left(transport: object) -> bool:
-    """Whether the peer of *transport* has ended its side, which a transport does not tell while it does not read."""
-    own = getattr(transport, "has_left", None)
-    if own is not None:
-        return bool(own)
-    # Twisted's own: a layer of TLS above another transport, or a transport.
-    below = getattr(transport, "transport", None)
-    if below is not None:
-        return has_left(below)
-    sock = getattr(transport, "socket", None)
-    return sock is not None and has_ended(sock)
-
-
-def unsent(transport: object) -> int:
-    """Return how many bytes wait for the peer of *transport*: a number that changes with whatever is taken of them."""
-    own = getattr(transport, "unsent", None)
-    if isinstance(own, int):
-        return own
-    # Twisted's own: a layer of TLS above another transport, or a transport.
-    waiting = sum(map(len, getattr(transport, "_appSendBuffer", ())))
-    below = getattr(transport, "transport", None)
-    if below is not None:
-        return waiting + unsent(below)
-    buffered = len(getattr(transport, "dataBuffer", b"")) - getattr(transport, "offset", 0)
-    waiting += buffered + int(getattr(transport, "_tempDataLen", 0))
-    return waiting + in_kernel(getattr(transport, "socket", None)) if waiting else 0
-
-
-def in_batch(transport: object, call: Callable[[], None]) -> None:
-    """Call, and have what is written meanwhile sent together, if *transport* knows how."""
-    call_in_batch = getattr(transport, "call_in_batch", None)
-    if call_in_batch is None:
-        call()
-    else:
-        call_in_batch(call)
-
-
-def _socket_of(transport: object) -> socket.socket | None:
-    """Return the socket below *transport*, which may be a layer of TLS above another one."""
-    below = transport
-    while below is not None:
-        sock = getattr(below, "socket", None)
-        if isinstance(sock, socket.socket):
-            return sock
-        below = getattr(below, "transport", None)
-    return None
-
-
-def has_said_nothing(transport: object) -> bool:
-    """Whether not a byte has come from the peer of *transport*, of which nobody has read one either.
-
-    Of TLS, what is read before the ClientHello is whole counts as nothing.
-    """
-    handle = getattr(transport, "getHandle", None)
-    connection = handle() if handle is not None else None
-    if isinstance(connection, SSL.Connection) and connection.get_state_string() != _BEFORE_HELLO:
-        return False
-    quiet = getattr(transport, "is_quiet", None)
-    if quiet is not None:
-        return bool(quiet)
-    sock = _socket_of(transport)
-    try:
-        return sock is None or not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-
-
-class Delivery(Protocol):
-    """Looks at one connection from now on, also past its end; must be closed."""
-
-    def took_nothing(self) -> bool:
-        """Whether the peer has taken nothing since; False where that is not known."""
-
-    def close(self) -> None:
-        """Let go of the connection, which ends only then."""
-
-
-def watch_delivery(transport: object) -> Delivery | None:
-    """Begin to look whether the peer of *transport* takes what is sent from now on; None where that cannot be known."""
-    watch = getattr(transport, "watch_delivery", None)
-    delivery: Delivery | None = None if watch is None else watch()
-    return delivery
-
-
-def took_nothing_of(delivery: Delivery | None) -> bool:
-    """Look no more; return whether it is known that nothing was taken."""
-    if delivery is None:
-        return False
-    took_nothing = delivery.took_nothing()
-    delivery.close()
-    return took_nothing
-
-
-def gather_writes(transport: object) -> None:
-    """Have *transport* send as seldom as it can, if it knows how: for a connection with many exchanges."""
-    gather = getattr(transport, "gather_writes", None)
-    if gather is not None:
-        gather()
-
-
-def is_held_up(source: object) -> bool:
-    """Whether the kernel moves what comes to *source*, and waits for whom it is to go to."""
-    return bool(getattr(source, "is_held_up", False))
-
-
-REFUSED = "connection refused"
-TIMED_OUT = "connect timed out"
-"""The reason that becomes a 504; every other one becomes a 502."""
+def peer_address(of: IAddress) -> bytes:
+    """Return the host of a transport's address, IPv4 in its own notation even on an IPv6 socket."""
+    if isinstance(of, IPv4Address | IPv6Address):
+        host = of.host
+        return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
+    return b"unknown"
 
 
 def is_ip_address(host: str) -> bool:
@@ -211,9 +217,6 @@ def is_ip_address(host: str) -> bool:
     return isIPAddress(host) or isIPv6Address(host)
 
 
-def peer_address(of: IAddress) -> bytes:
-    """Return the host of a transport's address, IPv4 in its own notation even on an IPv6 socket."""
-    if isinstance(of, address.IPv4Address | address.IPv6Address):
-        host = of.host
-        return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
-    return b"unknown"
+def port_of(address: IAddress) -> int:
+    """Return the TCP port of a transport's address; 0 where it has none."""
+    return address.port if isinstance(address, IPv4Address | IPv6Address) else 0

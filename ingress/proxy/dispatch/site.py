@@ -5,7 +5,7 @@ A site only wires: it does nothing by itself.
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
@@ -16,6 +16,7 @@ from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.limits import Limits
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.mounted import MountedResource
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.access_log import AccessLog
@@ -27,17 +28,12 @@ from ingress.proxy.transport.open_connections import OpenConnections
 from ingress.proxy.upstream.pool import UpstreamPool
 
 
-class Session(Connection, Protocol):
-    """What takes the place of a channel: to the transport a protocol, to the site a connection.
+class Session(Connection, Receiver, Protocol):
+    """What takes the place of a channel: to the transport a receiver, to the site a connection.
 
     It is among the open connections when it begins, and says that it is ``closed`` at its end.
+    What was received so far comes behind ``makeConnection``, from the first byte of the preface on.
     """
-
-    def makeConnection(self, transport: Any, /) -> None:
-        """Begin; what was received so far comes afterwards."""
-
-    def dataReceived(self, octets: bytes, /) -> None:
-        """Take what has come, from the first byte of the preface on."""
 
 
 class ProxySite:

@@ -15,7 +15,7 @@ from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import RequestSink
-from ingress.proxy.contract.transport import KernelCopy, Transport, splice
+from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.request_body import RequestBody
 
@@ -96,7 +96,7 @@ class AnsweringConnection(Protocol):
             self._is_copying = False
             copy.ended()
 
-        if self._framing is not Framing.LENGTH or not splice(self.transport, evolve(copy, ended=ended)):
+        if self._framing is not Framing.LENGTH or not self.transport.splice_from(evolve(copy, ended=ended)):
             return False
         self._is_copying = True
         if self._body is not None:

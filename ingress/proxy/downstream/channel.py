@@ -7,10 +7,8 @@ bytes of it; then reading pauses.  The answer to a request that cannot be read i
 the end of the connection, for where the next request would begin is then unknown.
 """
 
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ingress.http.body import BodyError
 from ingress.http.forwarding import Origin, origin_of_peer
@@ -23,7 +21,7 @@ from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, LINGER_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import KernelCopy, peer_address
+from ingress.proxy.contract.transport import KernelCopy, peer_address, port_of
 from ingress.proxy.downstream.channel_state import (
     CLOSED,
     EXCHANGE,
@@ -43,10 +41,10 @@ _NOBODY = Origin(b"", b"http", 0, b"")
 _NOWHERE = (b"", b"")
 
 
-@implementer(IHalfCloseableProtocol, IPushProducer)
 class DownstreamChannel(PatientConnection):
     """The downstream half of exchanges, speaking HTTP/1.1."""
 
+    half_closes = True
     _origin = _NOBODY
     _is_proxied = False
     """Whether the peer is a proxy of ours, which says who the client is."""
@@ -64,9 +62,8 @@ class DownstreamChannel(PatientConnection):
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
-        self.transport.registerProducer(self, True)
         peer = peer_address(self.transport.getPeer())
-        port = getattr(self.transport.getHost(), "port", 0)
+        port = port_of(self.transport.getHost())
         self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
         self._is_proxied = peer in self._site.trusted_proxies
         # The first head must come as quickly as any; only between requests may a peer rest.
@@ -76,6 +73,9 @@ class DownstreamChannel(PatientConnection):
         if self._secure:
             self.security = Security(self.transport)
         self._site.connections.opened(self, self._secure)
+
+    def handshakeCompleted(self) -> None:
+        """What was agreed on is of interest to who speaks HTTP/2 alone."""
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._deadlines.forget(self)
@@ -104,9 +104,6 @@ class DownstreamChannel(PatientConnection):
             self._exchange.request_broken(400, "request body breaks off")
         elif not self._limits.allow_half_close:
             self._leave()
-
-    def writeConnectionLost(self) -> None:
-        """Our side of the connection is shut down, as a lingering close asks."""
 
     def drain(self) -> None:
         """Take no further request: close now when at rest, after the answer otherwise."""
@@ -334,7 +331,6 @@ class DownstreamChannel(PatientConnection):
         self._update_reading()
         if not self._secure:
             self.is_full = False
-            self.transport.unregisterProducer()
             self.transport.loseWriteConnection()
 
     def pause_request(self) -> None:
@@ -375,7 +371,7 @@ class DownstreamChannel(PatientConnection):
             else:
                 self.transport.pauseProducing()
 
-    # IPushProducer: the transport tells how full it is.
+    # The transport tells how full it is.
 
     @never_raises
     def pauseProducing(self) -> None:
@@ -395,6 +391,3 @@ class DownstreamChannel(PatientConnection):
         self._update_reading()
         if self.state is HEAD and (self._buffer or self._half_closed):
             self._advance()
-
-    def stopProducing(self) -> None:
-        """The transport is gone; ``connectionLost`` says so too."""

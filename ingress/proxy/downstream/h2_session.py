@@ -27,14 +27,7 @@ from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SE
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import (
-    Transport,
-    gather_writes,
-    has_left,
-    in_batch,
-    peer_address,
-    unsent,
-)
+from ingress.proxy.contract.transport import Transport, peer_address, port_of
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.h2_backlog import SendBacklog
@@ -49,7 +42,7 @@ _NOWHERE = (b"", b"")
 
 
 class DownstreamSession(ServerConnection[DownstreamStream]):
-    """One connection of a client, with its streams; to its transport a protocol, and a producer."""
+    """One connection of a client, with its streams; to its transport a receiver."""
 
     __slots__ = (
         "_amid_after",
@@ -77,6 +70,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
     )
 
     transport: Transport
+    half_closes = False
     _origin: Origin
     is_silent = False
     """Its preface was said, or agreed on."""
@@ -113,11 +107,10 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
     def makeConnection(self, transport: Transport) -> None:
         """Begin on *transport*, with what was received so far still to come."""
         self.transport = transport
-        gather_writes(transport)
+        transport.gather_writes()
         self.outgoing.write = transport.write
-        transport.registerProducer(self, True)
         peer = peer_address(transport.getPeer())
-        port = getattr(transport.getHost(), "port", 0)
+        port = port_of(transport.getHost())
         self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
         self._is_proxied = peer in self._site.trusted_proxies
         if self._secure:
@@ -149,6 +142,12 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
                 self.deadline = min(self.deadline, self.deadlines.now + self.limits.head_seconds)
         except Exception:
             self.raised()
+
+    def handshakeCompleted(self) -> None:
+        """It was before: HTTP/2 was agreed on in it."""
+
+    def readConnectionLost(self) -> None:
+        """Never: the end of one side is the end."""
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The connection is gone."""
@@ -296,7 +295,6 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
             self._progress = Progress()
             self._ends_at = self.deadlines.now + LINGER_SECONDS
             self.deadline = self.deadlines.now
-            self.transport.unregisterProducer()
             self.transport.loseConnection()
 
     def raised(self) -> None:
@@ -312,18 +310,18 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
     @property
     def is_for_nobody(self) -> bool:
         """Whether the client has left: nobody waits for answers to what it said last."""
-        return has_left(self.transport)
+        return self.transport.has_left
 
     def take_turn(self) -> None:
         """Read on, in a turn of its own."""
-        in_batch(self.transport, self.read_on)
+        self.transport.call_in_batch(self.read_on)
 
     @never_raises
     def read_on(self) -> None:
         """Read on, if there is nothing against it."""
         self.turns.read_on(self)
 
-    # IPushProducer: the transport tells how full it is.
+    # The transport tells how full it is.
 
     @never_raises
     def pauseProducing(self) -> None:
@@ -344,19 +342,16 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
             self._resting_since = now = self.deadlines.now
             self.deadline = now + MEMO_SECONDS
 
-    def stopProducing(self) -> None:
-        """The transport is gone; ``connectionLost`` says so too."""
-
     # Time
 
     @never_raises
     def expire(self) -> None:
         """Called by the deadlines: look at who keeps us waiting."""
         now = self.deadlines.now
-        waiting = unsent(self.transport) or int(self.outgoing.is_full)
+        waiting = self.transport.unsent or int(self.outgoing.is_full)
         progress = self._progress
         is_stuck = progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds)
-        if is_stuck or (self.turns.reads_later and has_left(self.transport)):
+        if is_stuck or (self.turns.reads_later and self.transport.has_left):
             self.deadline = NEVER
             self.transport.abortConnection()
         elif self._is_closing:

@@ -12,13 +12,8 @@ another protocol.  What a session is, is no matter of this module, nor is its pr
 those first bytes.  ``Upgrade: h2c`` is not honored: RFC 9113 has done away with it.
 """
 
-from OpenSSL import SSL
-from twisted.internet.interfaces import IHandshakeListener
-from zope.interface import implementer
-
 from ingress.http2.frames import PREFACE
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import deliver_to
 from ingress.proxy.dispatch.site import Session, SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.channel_state import CLOSED
@@ -45,8 +40,7 @@ class _ForegoingChannel(DownstreamChannel):
         self.state = CLOSED
         session = site.sessions.new_session(site, self._secure)
         self._deadlines.forget(self)
-        transport.unregisterProducer()
-        deliver_to(transport, session, self)
+        transport.deliver_to(session)
         site.connections.replaced(self, session)
         session.makeConnection(transport)
         if site.connections.is_ending:
@@ -55,15 +49,14 @@ class _ForegoingChannel(DownstreamChannel):
         return session
 
 
-@implementer(IHandshakeListener)
 class NegotiatingChannel(_ForegoingChannel):
     """The channel of a TLS connection, which may agree on HTTP/2."""
 
     @never_raises
     def handshakeCompleted(self) -> None:
         """Step aside if HTTP/2 was agreed on; nothing was received so far."""
-        connection: SSL.Connection = self.transport.getHandle()  # type: ignore[attr-defined]
-        if self.state is not CLOSED and connection.get_alpn_proto_negotiated() == HTTP_2:
+        tls = self.transport.tls
+        if self.state is not CLOSED and tls is not None and tls.get_alpn_proto_negotiated() == HTTP_2:
             self._step_aside()
 
 

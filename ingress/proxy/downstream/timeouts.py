@@ -15,7 +15,6 @@ from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import LINGER_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.contract.transport import has_left, has_said_nothing, in_batch, is_held_up, unsent
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.answering import AnsweringConnection
 from ingress.proxy.downstream.channel_state import CLOSED, EXCHANGE, HEAD, LINGERING
@@ -85,7 +84,7 @@ class PatientConnection(AnsweringConnection):
 
     @never_raises
     def _take_turn(self) -> None:
-        in_batch(self.transport, self._go_on)
+        self.transport.call_in_batch(self._go_on)
 
     @never_raises
     def _go_on(self) -> None:
@@ -113,10 +112,9 @@ class PatientConnection(AnsweringConnection):
             self.state = CLOSED
             self.deadline = self._linger_until = self._deadlines.now + LINGER_SECONDS
             self.is_full = False
-            if unsent(self.transport):
+            if self.transport.unsent:
                 self._has_to_arrive = True
                 self._watch_sending()
-            self.transport.unregisterProducer()
             self.transport.loseConnection()
 
     @property
@@ -129,7 +127,7 @@ class PatientConnection(AnsweringConnection):
         """Whether not a byte has come."""
         if self._requests or self._buffer or self.state is not HEAD:
             return False
-        return has_said_nothing(self.transport)
+        return self.transport.has_said_nothing
 
     def make_way(self) -> None:
         """Close, since others have more to say; what was begun of a head is given up."""
@@ -200,7 +198,7 @@ class PatientConnection(AnsweringConnection):
 
     def _has_left(self) -> bool:
         """Whether the peer, which is not being read, has ended its side, and is not one that may and stay."""
-        return (self._secure or not self._limits.allow_half_close) and has_left(self.transport)
+        return (self._secure or not self._limits.allow_half_close) and self.transport.has_left
 
     def _leave(self) -> None:
         """End the exchange, for the peer has left: nobody waits for the answer, nor for those to what it sent ahead."""
@@ -214,7 +212,7 @@ class PatientConnection(AnsweringConnection):
 
         Upstream has a deadline of its own.
         """
-        if self._request_paused or is_held_up(self.transport):
+        if self._request_paused or self.transport.is_held_up:
             body.restart_window(now)
             return True
         return (self._is_bringing or self._is_copying) and not body.is_overdue(now)
@@ -227,7 +225,7 @@ class PatientConnection(AnsweringConnection):
     def _waits_for_peer(self) -> bool:
         """Look at how what is sent is taken, and see to the next look; False if nothing waits.  Cuts who is stuck."""
         now = self._deadlines.now
-        waiting = unsent(self.transport) or int(self.is_full)
+        waiting = self.transport.unsent or int(self.is_full)
         if not waiting:
             return False
         self.deadline = now

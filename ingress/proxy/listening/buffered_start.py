@@ -9,12 +9,13 @@ from typing import Any
 
 from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IProtocolFactory
 from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
+from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.contract.transport import deliver_to
 from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStarts
 from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 
 
 class ConnectionStartFactory(ServerFactory):
@@ -114,7 +115,7 @@ class _KeptStart(ConnectionStart):
     def pass_through(self, tunnel: PassthroughTunnel) -> None:
         """Give the connection to *tunnel*, which sends what is kept once it may."""
         tunnel.first = self._kept
-        self._give(tunnel.downstream)
+        self._give(TwistedProtocol(tunnel.downstream))
 
     def close(self) -> None:
         """Close at once."""
@@ -126,6 +127,10 @@ class _KeptStart(ConnectionStart):
         transport.getPeer = partial(_same, self.peer)
         if self.local is not None:
             transport.getHost = partial(_same, self.local)
-        deliver_to(transport, following, self._protocol)
+        # A transport that wraps another one, as Twisted's for ``haproxy:`` does, calls its protocol so.
+        if isinstance(transport, ProtocolWrapper):
+            transport.wrappedProtocol = following
+        else:
+            transport.protocol = following
         self._protocol.leave()
         following.makeConnection(transport)

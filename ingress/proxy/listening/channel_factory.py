@@ -6,6 +6,7 @@ from twisted.internet.protocol import ServerFactory
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.negotiating import channel_class
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 
 
 class ChannelFactory(ServerFactory):
@@ -22,5 +23,5 @@ class ChannelFactory(ServerFactory):
         """Make the channel of one connection."""
         return self._channel(self._site, self._secure)
 
-    def buildProtocol(self, addr: IAddress | None) -> DownstreamChannel:
-        return self.build()
+    def buildProtocol(self, addr: IAddress | None) -> TwistedProtocol:
+        return TwistedProtocol(self.build())

@@ -17,14 +17,13 @@ from collections.abc import Callable
 from attrs import frozen
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
-from twisted.internet.protocol import Protocol
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
-from ingress.proxy.contract.transport import peer_address
+from ingress.proxy.contract.transport import Receiver, peer_address
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.passthrough import PassthroughTunnel
 from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError
@@ -32,8 +31,8 @@ from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloEr
 MAX_CONNECTION_START_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
 """What must be looked at to decide, whatever it is."""
 
-Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
-"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
+Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
+"""Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 
 @frozen

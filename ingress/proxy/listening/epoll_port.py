@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IAddress, IListeningPort
-from twisted.internet.protocol import Protocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.connection_starts import ConnectionStarts
 from ingress.proxy.listening.peeked_start import PeekedStart
 from ingress.proxy.transport.accepting import MAX_ACCEPTS, AcceptPause
@@ -27,7 +27,7 @@ MakeConnection = Callable[[socket.socket], SSL.Connection]
 
 @implementer(IListeningPort)
 class EpollPort:
-    """Accepts connections and gives each a protocol; with *secure*, over TLS."""
+    """Accepts connections and gives each a receiver; with *secure*, over TLS."""
 
     log = Logger()
 
@@ -35,7 +35,7 @@ class EpollPort:
         self,
         epoll_set: EpollSet,
         sock: socket.socket,
-        build: Callable[[], Protocol],
+        build: Callable[[], Receiver],
         secure: MakeConnection | None,
         connection_starts: ConnectionStarts | None = None,
     ) -> None:

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
-from twisted.internet.protocol import Protocol, ServerFactory
+from twisted.internet.protocol import ServerFactory
 from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.process.yielding import YieldToTraffic
-from ingress.proxy.contract.transport import is_ip_address
+from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.buffered_start import ConnectionStartFactory
 from ingress.proxy.listening.channel_factory import ChannelFactory
@@ -69,18 +69,18 @@ class TwistedNetwork:
     def connect(
         self,
         endpoint: Endpoint,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         seconds: float = CONNECT_SECONDS,
     ) -> None:
-        """Connect *protocol* to *endpoint* within *seconds*, or call *failed* once with the reason."""
+        """Connect *receiver* to *endpoint* within *seconds*, or call *failed* once with the reason."""
         link_settings = endpoint.link_settings
         if is_ip_address(endpoint.address) and (link_settings is None or not link_settings.is_external):
-            self.dial(endpoint, endpoint.address, protocol, failed, seconds)
+            self.dial(endpoint, endpoint.address, receiver, failed, seconds)
             return
 
         def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
-            self.dial(endpoint, address, protocol, failed, seconds)
+            self.dial(endpoint, address, receiver, failed, seconds)
 
         NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self._rules).start()
 
@@ -88,12 +88,12 @@ class TwistedNetwork:
         self,
         endpoint: Endpoint,
         address: str,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         seconds: float,
     ) -> None:
-        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
-        self._connector.connect(endpoint, address, protocol, failed, seconds)
+        """Connect *receiver* to *endpoint* by this IP *address* of it, within *seconds*."""
+        self._connector.connect(endpoint, address, receiver, failed, seconds)
 
     async def listen(
         self,
@@ -144,13 +144,13 @@ class EpollNetwork(TwistedNetwork):
         self,
         endpoint: Endpoint,
         address: str,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         seconds: float,
     ) -> None:
-        """Connect *protocol* to *endpoint* by this IP *address* of it, within *seconds*."""
+        """Connect *receiver* to *endpoint* by this IP *address* of it, within *seconds*."""
         EpollConnecting(
-            self._epoll_set, endpoint, address, protocol, failed, seconds, self._upstream_contexts
+            self._epoll_set, endpoint, address, receiver, failed, seconds, self._upstream_contexts
         )
 
     async def listen(
@@ -181,7 +181,7 @@ class _EpollListening:
         self,
         reactor: Any,
         epoll_set: EpollSet,
-        build: Callable[[], Protocol],
+        build: Callable[[], Receiver],
         secure: Any,
         connection_starts: ConnectionStarts | None,
     ) -> None:

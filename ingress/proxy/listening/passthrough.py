@@ -20,10 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
 from ingress.model.records import AttemptRecord, Record
@@ -37,7 +34,7 @@ from ingress.proxy.contract.limits import (
     MAX_ATTEMPTS,
     TUNNEL_SPLICE_BYTES,
 )
-from ingress.proxy.contract.transport import KernelCopy, Transport, peer_address, splice
+from ingress.proxy.contract.transport import KernelCopy, Receiver, Transport, peer_address
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
@@ -49,6 +46,10 @@ if TYPE_CHECKING:
 _RETRIES = RetryRule(max_tries=MAX_ATTEMPTS)
 _ENDLESS = 1 << 62
 """Bytes, more than ever come."""
+
+
+def _never() -> None:
+    """What an endless copy does once all of it was moved."""
 
 
 class State(Enum):
@@ -63,14 +64,14 @@ class State(Enum):
 class PassthroughTunnel:
     """One connection of a client, and the one to an endpoint that was made for it.
 
-    *downstream* is the protocol to give to the client's connection; *first* is what was read
+    *downstream* is the receiver to give to the client's connection; *first* is what was read
     of that already.
     """
 
     def __init__(
         self,
         site: "ProxySite",
-        connect: Callable[[Endpoint, Protocol, Callable[[str], None], float], None],
+        connect: Callable[[Endpoint, Receiver, Callable[[str], None], float], None],
         route: Route,
         rotation: Rotation,
         server_name: bytes,
@@ -276,11 +277,11 @@ class PassthroughTunnel:
         site.connections.closed(self, True)
 
 
-@implementer(IHalfCloseableProtocol, IPushProducer)
-class TunnelEnd(Protocol):
+class TunnelEnd:
     """One of the two connections of a tunnel; *received* counts what came from its peer."""
 
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    half_closes = True
+    transport: Transport
 
     def __init__(self, tunnel: PassthroughTunnel) -> None:
         self.is_open = False
@@ -292,14 +293,19 @@ class TunnelEnd(Protocol):
     def __repr__(self) -> str:
         return f"<TunnelEnd of {self._tunnel!r}>"
 
-    def connectionMade(self) -> None:
+    def makeConnection(self, transport: Transport) -> None:
+        """The connection is there."""
+        self.transport = transport
         self.is_open = True
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
-        self.transport.registerProducer(self, True)
         self._tunnel.connected(self)
 
+    def handshakeCompleted(self) -> None:
+        """Never: TLS is between others."""
+
     def dataReceived(self, received: bytes) -> None:
+        """Pass on what has come."""
         self.received += len(received)
         tunnel = self._tunnel
         other = tunnel.other(self)
@@ -312,10 +318,7 @@ class TunnelEnd(Protocol):
 
     def _splice(self, other: "TunnelEnd") -> None:
         """Have the kernel move what still comes, if the transports can."""
-        splice(
-            other.transport,
-            KernelCopy(self.transport, _ENDLESS, self._moved, self.stopProducing, to_end=True),
-        )
+        other.transport.splice_from(KernelCopy(self.transport, _ENDLESS, self._moved, _never, to_end=True))
 
     def _moved(self, count: int) -> None:
         self.received += count
@@ -325,24 +328,20 @@ class TunnelEnd(Protocol):
         """The peer sends no more."""
         self._tunnel.read_ended(self)
 
-    def writeConnectionLost(self) -> None:
-        """Our side is shut down, as was asked."""
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
+    def connectionLost(self, reason: Failure) -> None:
+        """The connection is gone."""
         self.is_open = False
         self._tunnel.lost(self, reason.check(ConnectionDone) is not None)
 
     def end(self) -> None:
         """End our side once everything is sent."""
-        self.transport.unregisterProducer()
         self.transport.loseWriteConnection()
 
     def close(self) -> None:
         """Close once everything is sent."""
-        self.transport.unregisterProducer()
         self.transport.loseConnection()
 
-    # IPushProducer: the transport tells how full it is.
+    # The transport tells how full it is.
 
     def pauseProducing(self) -> None:
         """The peer of this end is slow: the other one must wait."""
@@ -355,9 +354,6 @@ class TunnelEnd(Protocol):
         other = self._tunnel.other(self)
         if other.is_open and not other.has_ended:
             other.transport.resumeProducing()
-
-    def stopProducing(self) -> None:
-        """The transport is gone; ``connectionLost`` says so too."""
 
 
 _NO_END = TunnelEnd(None)  # type: ignore[arg-type]  # it is never asked

@@ -13,7 +13,8 @@ from twisted.internet.protocol import ClientFactory, Protocol
 from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.proxy.transport.twisted_transports import DirectClient
 from ingress.proxy.transport.upstream_handshake import UpstreamHandshake, secure_factory
 from ingress.tls.upstream import UpstreamContexts
@@ -72,14 +73,14 @@ class Connector:
         self,
         endpoint: Endpoint,
         address: str,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         seconds: float,
     ) -> None:
-        """Connect *protocol* to *endpoint* by its IP *address* within *seconds*, or call *failed* once with why not."""
+        """Connect *receiver* to *endpoint* by its IP *address* within *seconds*, or call *failed* once with why not."""
         factory: ClientFactory
         if endpoint.link_settings is None or endpoint.link_settings.tls is None:
-            factory = _OneConnection(protocol, failed)
+            factory = _OneConnection(TwistedProtocol(receiver), failed)
         else:
             try:
                 connection = self._contexts.begin(endpoint)
@@ -87,7 +88,7 @@ class Connector:
                 failed(str(error))
                 return
             gate = UpstreamHandshake(
-                endpoint, protocol, failed, self._contexts, connection, self._reactor, seconds
+                endpoint, receiver, failed, self._contexts, connection, self._reactor, seconds
             )
             factory = secure_factory(_OneConnection(gate, gate.give_up), connection, self._reactor)
         if isinstance(self._reactor, PosixReactorBase):

@@ -22,8 +22,9 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.contract.transport import TIMED_OUT
+from ingress.proxy.contract.transport import TIMED_OUT, Receiver
 from ingress.proxy.transport.tls_layer import TLSLayer
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.tls.upstream import UpstreamContexts
 
 
@@ -60,14 +61,14 @@ class _Begun:
 
 @implementer(IHandshakeListener)
 class UpstreamHandshake(Protocol):
-    """Holds *protocol* back until the connection to *endpoint* may be used, for *seconds* at most."""
+    """Holds *receiver* back until the connection to *endpoint* may be used, for *seconds* at most."""
 
     transport: Any
 
     def __init__(
         self,
         endpoint: Endpoint,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         contexts: UpstreamContexts,
         connection: SSL.Connection,
@@ -75,14 +76,14 @@ class UpstreamHandshake(Protocol):
         seconds: float,
     ) -> None:
         self._endpoint = endpoint
-        self._protocol = protocol
+        self._receiver = receiver
         self._failed: Callable[[str], None] | None = failed
         self._contexts = contexts
         self._connection = connection
         self._timeout: IDelayedCall | None = clock.callLater(seconds, self._timed_out)
 
     def __repr__(self) -> str:
-        return f"<Gate before {self._protocol!r}>"
+        return f"<UpstreamHandshake before {self._receiver!r}>"
 
     def give_up(self, why: str) -> None:
         """Tell once that there will be no connection."""
@@ -119,9 +120,10 @@ class UpstreamHandshake(Protocol):
             return
         self._stop_waiting()
         self._failed = None
-        transport.wrappedProtocol = self._protocol
+        protocol = TwistedProtocol(self._receiver)
+        transport.wrappedProtocol = protocol
         transport.keep_session = lambda: self._contexts.keep_session(self._endpoint, self._connection)
-        self._protocol.makeConnection(transport)
+        protocol.makeConnection(transport)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._failed is not None:

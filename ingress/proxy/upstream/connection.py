@@ -13,11 +13,9 @@ while downstream does not take its answer.
 
 from attrs import evolve
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IHalfCloseableProtocol
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import alsoProvides
 
 from ingress.http.body import (
     BodyError,
@@ -45,17 +43,7 @@ from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BY
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink
-from ingress.proxy.contract.transport import (
-    Delivery,
-    KernelCopy,
-    Transport,
-    in_batch,
-    is_held_up,
-    splice,
-    took_nothing_of,
-    unsent,
-    watch_delivery,
-)
+from ingress.proxy.contract.transport import Delivery, KernelCopy, Transport, took_nothing_of
 from ingress.proxy.upstream.keeping import IdleKeeper
 from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
@@ -63,12 +51,12 @@ from ingress.tls.upstream import words_of_error
 log = Logger()
 
 
-class UpstreamConnection(Protocol):
-    """The upstream half of an exchange, speaking HTTP/1.1; transports and deadlines call it."""
+class UpstreamConnection:
+    """The upstream half of an exchange, speaking HTTP/1.1; to its transport a receiver."""
 
     may_decline = False
     may_rest = False
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    transport: Transport
 
     def __init__(self, endpoint: Endpoint, keeper: "IdleKeeper[UpstreamConnection]") -> None:
         self.endpoint = endpoint
@@ -119,7 +107,7 @@ class UpstreamConnection(Protocol):
     @property
     def is_quiet(self) -> bool:
         """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
-        return bool(getattr(self.transport, "is_quiet", True))
+        return self.transport.is_quiet
 
     def open(self, reuse: bool) -> "UpstreamConnection":
         """Return itself, which is new, for one exchange to begin."""
@@ -156,7 +144,7 @@ class UpstreamConnection(Protocol):
             self._is_copying = self._is_full = False
             copy.ended()
 
-        if self._chunked_request or not splice(self.transport, evolve(copy, ended=ended)):
+        if self._chunked_request or not self.transport.splice_from(evolve(copy, ended=ended)):
             return False
         self._is_copying = True
         self._watch_sending()
@@ -208,21 +196,21 @@ class UpstreamConnection(Protocol):
             self._await_upstream()
             self.exchange.upstream_drained()
 
-    def stopProducing(self) -> None:
-        """The transport is gone; ``connectionLost`` says so too."""
-
     def watch_delivery(self) -> None:
         """Find out about the next request whether upstream takes anything of it, where that can be known."""
-        self._delivery = watch_delivery(self.transport)
+        self._delivery = self.transport.watch_delivery()
 
     # Receiving
 
+    def handshakeCompleted(self) -> None:
+        """It was before this is a connection."""
+
     @never_raises
-    def connectionMade(self) -> None:
+    def makeConnection(self, transport: Transport) -> None:
         """Take note that the connection is made."""
-        self.transport.setTcpNoDelay(True)
-        self.transport.setTcpKeepAlive(True)
-        self.transport.registerProducer(self, True)
+        self.transport = transport
+        transport.setTcpNoDelay(True)
+        transport.setTcpKeepAlive(True)
         self._deadlines.watch(self)
         self._keeper.connected(self)
 
@@ -349,7 +337,7 @@ class UpstreamConnection(Protocol):
 
     @never_raises
     def _take_turn(self) -> None:
-        in_batch(self.transport, self._go_on)
+        self.transport.call_in_batch(self._go_on)
 
     @never_raises
     def _go_on(self) -> None:
@@ -372,7 +360,6 @@ class UpstreamConnection(Protocol):
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
         self.half_closes = True
-        alsoProvides(self, IHalfCloseableProtocol)
         self._await_upstream()
         self._buffer = b""
         exchange.upstream_switched(head, first)
@@ -439,7 +426,7 @@ class UpstreamConnection(Protocol):
             self.close_idle()
         elif self._is_full:
             assert self._progress is not None
-            waiting = unsent(self.transport) or int(not self._is_copying)
+            waiting = self.transport.unsent or int(not self._is_copying)
             if self._progress.is_stuck(waiting, now, self._timeouts.send_seconds):
                 self._stop_waiting("upstream took nothing of the request for too long")
             else:
@@ -447,7 +434,7 @@ class UpstreamConnection(Protocol):
         elif self._is_half_over:
             # One side has ended, and the other had its time: what is still to be sent may go.
             self.exchange.downstream_lost()
-        elif is_held_up(self.transport):
+        elif self.transport.is_held_up:
             # The kernel moves the answer, and waits for downstream.
             self.deadline = now + self._timeouts.read_seconds
         else:
@@ -478,7 +465,6 @@ class UpstreamConnection(Protocol):
         """Close once everything is sent; a peer that does not take it has a while to do so."""
         self._closing = True
         self.deadline = self._deadlines.now + LINGER_SECONDS
-        self.transport.unregisterProducer()
         self.transport.loseConnection()
 
     def close_idle(self) -> None:
@@ -519,9 +505,6 @@ class UpstreamConnection(Protocol):
         self.close()
         if exchange is not None:
             self._tell_lost(exchange, "connection closed", Fault.BROKEN)
-
-    def writeConnectionLost(self) -> None:
-        """Our side of a tunnel has ended, as we asked."""
 
     @never_raises
     def connectionLost(self, reason: Failure = connectionDone) -> None:

@@ -11,7 +11,7 @@ States::
 """
 
 from twisted.internet.error import ConnectionDone
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -22,9 +22,8 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Transport, gather_writes, in_batch
+from ingress.proxy.contract.transport import Delivery, Transport
 from ingress.proxy.contract.turns import Turns
-from ingress.proxy.transport.epoll.delivery import Delivery
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.keeping import SessionKeeper
 from ingress.routing.health import liveness_of
@@ -36,10 +35,11 @@ _FIRST = b"\0"
 """How SETTINGS begin."""
 
 
-class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
-    """One connection to *endpoint*, with its streams; to its transport a protocol, and a producer."""
+class UpstreamSession(ClientConnection[UpstreamStream]):
+    """One connection to *endpoint*, with its streams; to its transport a receiver."""
 
-    transport: Transport  # type: ignore[assignment]  # Twisted says ITransport or None
+    transport: Transport
+    half_closes = False
 
     def __init__(self, endpoint: Endpoint, pool: SessionKeeper["UpstreamSession"], most_streams: int) -> None:
         """*most_streams* is what the endpoint is taken to allow at once until it says so."""
@@ -75,14 +75,12 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
     @property
     def is_quiet(self) -> bool:
         """Whether the endpoint has said nothing since, not even goodbye, as far as is known."""
-        return bool(getattr(self.transport, "is_quiet", True))
+        return self.transport.is_quiet
 
     def watch_delivery(self) -> None:
         """Find out about the next request whether the endpoint takes anything of it, where that can be known."""
-        watch = getattr(self.transport, "watch_delivery", None)
-        if watch is not None:
-            self._forget_delivery()
-            self._delivery = watch()
+        self._forget_delivery()
+        self._delivery = self.transport.watch_delivery()
 
     def _forget_delivery(self) -> bool:
         """Look no more after what is delivered; returns whether it is known that nothing was."""
@@ -96,12 +94,12 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
     # The connection
 
     @never_raises
-    def connectionMade(self) -> None:
-        transport = self.transport
+    def makeConnection(self, transport: Transport) -> None:
+        """Begin."""
+        self.transport = transport
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
-        transport.registerProducer(self, True)
-        gather_writes(transport)
+        transport.gather_writes()
         self.outgoing.write = transport.write
         self._heard_at = self.deadlines.now
         self.greet()
@@ -140,7 +138,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
 
     def take_turn(self) -> None:
         """Read on, in a turn of its own."""
-        in_batch(self.transport, self.read_on)
+        self.transport.call_in_batch(self.read_on)
 
     @never_raises
     def read_on(self) -> None:
@@ -154,6 +152,12 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         news, self.news = self.news, []
         for stream in news:
             stream.deliver()
+
+    def handshakeCompleted(self) -> None:
+        """It was before this is a connection."""
+
+    def readConnectionLost(self) -> None:
+        """Never: the end of one side is the end."""
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._pool.discard(self)
@@ -254,14 +258,13 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
             self.reader.close()
             self.deadline = self.deadlines.now + LINGER_SECONDS
             self._pool.discard(self)
-            self.transport.unregisterProducer()
             self.transport.loseConnection()
 
     def abort(self) -> None:
         """End the connection at once; the exchanges are told when it is lost."""
         self.transport.abortConnection()
 
-    # IPushProducer: the transport tells how full it is.
+    # The transport tells how full it is.
 
     @never_raises
     def pauseProducing(self) -> None:
@@ -273,9 +276,6 @@ class UpstreamSession(ClientConnection[UpstreamStream], Protocol):
         """The transport's buffer has room again."""
         self.outgoing.send_on()
         self.read_on()
-
-    def stopProducing(self) -> None:
-        """The transport is gone; ``connectionLost`` says so too."""
 
     # Time
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection
 from functools import partial
 from weakref import WeakValueDictionary
 
-from twisted.internet.protocol import Protocol
-
 from ingress.http2.client import ASSUMED_STREAMS
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
@@ -27,6 +25,7 @@ from ingress.proxy.contract.limits import (
     UPSTREAM_IDLE_SECONDS,
 )
 from ingress.proxy.contract.sides import AnswerSink
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.health import Liveness
@@ -34,8 +33,8 @@ from ingress.routing.health import Liveness
 MAX_DISTRUSTED = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
 
-Connect = Callable[[Endpoint, Protocol, Callable[[str], None], float], None]
-"""Connects a protocol to an endpoint within so many seconds, or calls back once with the reason why not."""
+Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
+"""Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 Connection = UpstreamConnection | UpstreamSession
 

@@ -8,7 +8,6 @@ from typing import Any
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.response_head import MAX_RESPONSE_HEAD
 from ingress.proxy.contract.limits import MAX_AHEAD, MAX_HELD
-from ingress.proxy.contract.transport import unsent
 from ingress.proxy.transport.epoll.stream import HIGH_WATER
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, ProxyCase
@@ -80,9 +79,9 @@ class BufferTests(ProxyCase):
         for head, piece in ((PUT, bytes(100_000)), (PUT_CHUNKED, CHUNKS * 20)):
             down = self.stage.open()
             down.say(head)
-            transport = self.upstream().protocol.transport
+            transport = self.upstream().transport
             most = max(self.high_water, MAX_HELD) + self.read + self._framing
-            self.pour(down, piece, lambda: unsent(transport), most)  # noqa: B023 - it is called at once
+            self.pour(down, piece, lambda: transport.unsent, most)  # noqa: B023 - it is called at once
             down.reset()
 
     def test_downstream_full(self) -> None:
@@ -91,9 +90,9 @@ class BufferTests(ProxyCase):
             down = self.stage.open(window=WINDOW)
             down.say(GET)
             self.upstream().say(head)
-            transport = down.protocol.transport
+            transport = down.transport
             most = self.high_water + self.read + self._framing
-            self.pour(self.upstream(), piece, lambda: unsent(transport), most)  # noqa: B023 - it is called at once
+            self.pour(self.upstream(), piece, lambda: transport.unsent, most)  # noqa: B023 - it is called at once
             self.assertGreater(self.upstream().unread, MEGABYTES // 2)
             down.reset()
 
@@ -104,8 +103,8 @@ class BufferTests(ProxyCase):
         down.say(UPGRADE)
         upstream = self.upstream()
         upstream.say(SWITCH)
-        for peer, transport in ((upstream, down.protocol.transport), (down, upstream.protocol.transport)):
-            self.pour(peer, bytes(100_000), lambda: unsent(transport), self.high_water + self.read)  # noqa: B023 - as above
+        for peer, transport in ((upstream, down.transport), (down, upstream.transport)):
+            self.pour(peer, bytes(100_000), lambda: transport.unsent, self.high_water + self.read)  # noqa: B023 - as above
             self.assertGreater(peer.unread, MEGABYTES // 2)
 
     def test_chunk_lines(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ingress.proxy.contract.transport import unsent
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import (
     CANCEL,
@@ -30,7 +29,7 @@ class UnreadTests(SessionCase):
 
     def unread(self) -> int:
         """Return what waits for the client."""
-        return unsent(self.stage.session.transport)
+        return self.stage.session.transport.unsent
 
     def ask(self, client: Http2Client, count: int, authority: bytes = b"shop.test") -> None:
         """Ask so often, a hundred at a time, for answers without a body."""

@@ -8,7 +8,6 @@ from attrs import evolve
 
 from ingress.model.limits import AskedTimeouts, Limits, Timeouts
 from ingress.proxy.contract.limits import MAX_HELD
-from ingress.proxy.downstream import answering
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 1000000\r\n\r\n"
@@ -62,7 +61,7 @@ class DownstreamTests(ProxyCase):
         down = self.stage.open()
         down.say(POST)
         self.reactor.pass_time(2)
-        self.patch(answering, "splice", lambda target, copy: True)
+        self.patch(type(down.transport), "splice_from", lambda target, copy: True)
         self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         for _ in range(5):
             self.reactor.pass_time(2)

@@ -50,7 +50,7 @@ class EpollSetTests(ProxyCase):
         down = self.stage.open()
         down.say(GET)
         for peer in (down, self.upstream()):
-            self.assertIsInstance(peer.protocol.transport, StreamTransport)
+            self.assertIsInstance(peer.transport, StreamTransport)
 
     def test_all_are_here(self) -> None:
         """Every case of the other modules is here too."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
@@ -32,7 +34,6 @@ from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
-from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
@@ -183,19 +184,14 @@ class SocketsCase(TestCase):
         """How many bytes the proxy's transports hold at this moment, both directions, all connections."""
         transports = [channel.transport for channel in self.channels]
         transports += [connection.transport for connection in self.pool.connections]
-        return sum(map(queued_in, transports))
+        return sum(transport.queued for transport in transports)
 
 
-def socket_of(transport: Any) -> Any:
-    """Return the socket below a transport."""
-    return transport._sock if isinstance(transport, StreamTransport) else transport.socket
+def socket_of(transport: Any) -> socket.socket:
+    """Return another descriptor of the socket below a transport of the proxy's."""
+    return socket.socket(fileno=os.dup(transport.fileno()))
 
 
 def queued_in(transport: Any) -> int:
-    """Return how many bytes a transport holds, of TLS too."""
-    if isinstance(transport, StreamTransport):
-        return transport._out_size
-    secret = getattr(transport, "_appSendBuffer", None)
-    if secret is not None:
-        return sum(map(len, secret)) + queued_in(transport.transport)
+    """Return how many bytes one of Twisted's own transports holds."""
     return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)

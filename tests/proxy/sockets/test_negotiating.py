@@ -9,6 +9,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.http2.frames import PREFACE
+from ingress.proxy.contract.transport import peer_address
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
@@ -261,7 +262,7 @@ class BehindConnectionStartsTests(NegotiatingCase):
             wire = HandMadeTLS(b"app.test", self.in_pieces(size, V1), [b"h2"], PREFACE)
             await self.open(self._secure, wire)
             await self.received(PREFACE)
-            self.assertEqual(self.session.transport.getPeer().host, "192.0.2.7")
+            self.assertEqual(peer_address(self.session.transport.getPeer()), b"192.0.2.7")
             wire.leave()
             await self.ended(wire)
         self.assert_counted(0, 2)
@@ -273,7 +274,7 @@ class BehindConnectionStartsTests(NegotiatingCase):
             wire = await self.open(self._plain, RawWire())
             self.in_pieces(size)(wire, V1 + PREFACE + SETTINGS)
             await self.received(PREFACE + SETTINGS)
-            self.assertEqual(self.session.transport.getPeer().host, "192.0.2.7")
+            self.assertEqual(peer_address(self.session.transport.getPeer()), b"192.0.2.7")
             wire.transport.loseConnection()
             await self.ended(wire)
         self.assert_counted(0, 2, "false")

@@ -103,8 +103,9 @@ class DownloadTests(BodyCase):
         await self.until(lambda: len(self.channels) == 2)
         for end in (slow, *self.channels):
             # Fixed sizes: the kernel takes no more than it takes at first.
-            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                socket_of(end.transport).setsockopt(socket.SOL_SOCKET, option, 1 << 16)
+            with socket_of(end.transport) as sock:
+                for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                    sock.setsockopt(socket.SOL_SOCKET, option, 1 << 16)
         slow.transport.pauseProducing()
         slow.get()
         await self.until(lambda: self.upstream.requests)

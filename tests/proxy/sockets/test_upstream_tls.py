@@ -12,6 +12,7 @@ from twisted.logger import capturedLogs
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, TlsVersion, UpstreamTls
+from ingress.proxy.contract.transport import NOBODY
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.transport.resolving import AddressRules
 from tests.fakes.certificates import Authority, issue, make_authority
@@ -162,7 +163,7 @@ class IdentityTests(UpstreamTlsCase):
         """Where HTTP/2 is to be spoken, an upstream that does not take it up gets no HTTP/1.1 instead."""
         endpoint = self.over(self.secured, TlsSettings(verify=True), is_http2=True)
         failures: list[str] = []
-        self.network.dial(endpoint, endpoint.address, Protocol(), failures.append, 5)
+        self.network.dial(endpoint, endpoint.address, NOBODY, failures.append, 5)
         await self.until(lambda: failures)
         self.assertEqual(failures, ["TLS: the endpoint does not speak HTTP/2"])
         status, _ = await self.get(endpoint)
@@ -174,7 +175,7 @@ class IdentityTests(UpstreamTlsCase):
         self.addCleanup(silent.close)
         endpoint = Endpoint("127.0.0.1", silent.getsockname()[1], LinkSettings(UpstreamTls(TlsSettings())))
         failures: list[str] = []
-        self.network.dial(endpoint, endpoint.address, Protocol(), failures.append, 0.2)
+        self.network.dial(endpoint, endpoint.address, NOBODY, failures.append, 0.2)
         await self.until(lambda: failures)
         await self.turns(5)
         self.assertEqual(failures, ["connect timed out"])

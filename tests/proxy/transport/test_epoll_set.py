@@ -16,12 +16,12 @@ from typing import Any, cast
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
-from twisted.internet.protocol import Protocol
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from ingress.errors import StartError
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
 from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
@@ -55,7 +55,7 @@ class BatchCase(SynchronousTestCase):
         self.epoll_set.start()
         self.addCleanup(self.epoll_set.stop)
 
-    def connect(self, protocol: Protocol) -> tuple[StreamTransport, socket.socket]:
+    def connect(self, protocol: Receiver) -> tuple[StreamTransport, socket.socket]:
         """Put *protocol* on one end of a connection, and return its transport and the other end."""
         with socket.create_server((LOOPBACK, 0)) as listener:
             far = socket.create_connection(listener.getsockname())
@@ -212,7 +212,7 @@ class AcceptTests(BatchCase):
     """A port under adverse circumstances."""
 
     def listen(
-        self, *problems: int, build: Callable[[], Protocol] = Recorder
+        self, *problems: int, build: Callable[[], Receiver] = Recorder
     ) -> tuple[EpollPort, ScarceSocket]:
         """Listen on a socket that meets *problems* first."""
         sock = socket.socket()

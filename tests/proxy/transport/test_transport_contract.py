@@ -23,6 +23,7 @@ from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.transport.open_connections import OpenConnections
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import issue, make_authority
@@ -51,8 +52,8 @@ class OneByOne(ServerFactory):
         """The protocol of one connection."""
         return self.next.pop(0)
 
-    def buildProtocol(self, addr: IAddress | None) -> Recorder:
-        return self.build()
+    def buildProtocol(self, addr: IAddress | None) -> TwistedProtocol:
+        return TwistedProtocol(self.build())
 
 
 class SocketContract(TransportContract):
@@ -187,6 +188,7 @@ class TwistedTLSTests(AcceptedContract, TestCase):
     """Twisted's TLS."""
 
     is_secure = True
+    tells_handshake = True
     has_half_close = False
     drops_unmade = False
     notices_while_paused = False
@@ -211,12 +213,14 @@ class EpollAcceptedTests(AcceptedContract, TestCase):
     """The epoll set's transport of an accepted connection."""
 
     use_epoll = True
+    splices = True
 
 
 class EpollConnectedTests(ConnectedContract, TestCase):
     """The epoll set's transport of a connection to upstream."""
 
     use_epoll = True
+    splices = True
 
 
 class EpollTLSTests(AcceptedContract, TestCase):
@@ -224,6 +228,7 @@ class EpollTLSTests(AcceptedContract, TestCase):
 
     use_epoll = True
     is_secure = True
+    tells_handshake = True
     has_half_close = False
     keeps_last_words = False
 

@@ -4,47 +4,44 @@ import os
 import socket
 
 from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
-from twisted.internet.protocol import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.contract.transport import in_kernel, peer_address
+from ingress.proxy.contract.transport import Transport, peer_address
 from ingress.proxy.listening.listeners import bound_to, port_of
+from ingress.proxy.transport.socket_facts import in_kernel
 from tests.fakes.transports import MemoryReactor, Peer
+from tests.proxy.transport.transport_contract import Recorder
 
 
 class SendingTests(SynchronousTestCase):
     """Transports that send at once."""
 
-    def connect(self, window: int | None = None) -> tuple[Peer, Protocol]:
-        """Connect a protocol to a peer."""
-        protocol = Protocol()
-        return MemoryReactor().connect(protocol, window=window), protocol
+    def connect(self, window: int | None = None) -> tuple[Peer, Transport]:
+        """Connect a transport to a peer."""
+        recorder = Recorder()
+        return MemoryReactor().connect(recorder, window=window), recorder.transport
 
     def test_at_once(self) -> None:
         """What is written is sent before the reactor turns."""
-        peer, protocol = self.connect()
-        assert protocol.transport is not None
-        protocol.transport.write(b"now")
+        peer, transport = self.connect()
+        transport.write(b"now")
         self.assertEqual(peer.take(), b"now")
 
     def test_order(self) -> None:
         """What the socket does not take is sent later, and nothing overtakes it."""
-        peer, protocol = self.connect(window=3)
-        assert protocol.transport is not None
+        peer, transport = self.connect(window=3)
         for number in range(10):
-            protocol.transport.write(b"%d%d" % (number, number))
+            transport.write(b"%d%d" % (number, number))
         self.assertEqual(peer.received, b"001")
         peer.widen(4)
-        protocol.transport.write(b"end")
+        transport.write(b"end")
         peer.widen()
         self.assertEqual(peer.received, b"".join(b"%d%d" % (number, number) for number in range(10)) + b"end")
 
     def test_after_the_end(self) -> None:
         """Writing after the end of our side, or to nobody, is harmless."""
-        peer, protocol = self.connect()
-        assert protocol.transport is not None
-        transport = protocol.transport
-        transport.loseWriteConnection()  # type: ignore[attr-defined]
+        peer, transport = self.connect()
+        transport.loseWriteConnection()
         peer.widen()
         transport.write(b"late")
         self.assertEqual((peer.received, peer.saw_end), (b"", True))
@@ -54,10 +51,9 @@ class SendingTests(SynchronousTestCase):
 
     def test_close_waits_for_the_rest(self) -> None:
         """A regular close comes after everything that was written."""
-        peer, protocol = self.connect(window=0)
-        assert protocol.transport is not None
-        protocol.transport.write(b"last words")
-        protocol.transport.loseConnection()
+        peer, transport = self.connect(window=0)
+        transport.write(b"last words")
+        transport.loseConnection()
         peer.widen(4)
         self.assertFalse(peer.saw_end)
         peer.widen()

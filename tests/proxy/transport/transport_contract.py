@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import Protocol as BaseProtocol
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
-from zope.interface import implementer
+
+from ingress.proxy.contract.transport import KernelCopy, Transport, peer_address, port_of
 
 MEGABYTE = 1 << 20
 
@@ -53,17 +52,18 @@ class FarEnd(Protocol):
         """Break the connection off."""
 
 
-@implementer(IPushProducer)
-class Recorder(BaseProtocol):
+class Recorder:
     """Keeps what its transport tells it, and raises where it is told to."""
 
-    transport: Any
+    transport: Transport
+    half_closes = False
     fault = ""
     """The callback that raises."""
     echoes = False
 
     def __init__(self) -> None:
         self.made = 0
+        self.shaken = 0
         self.pieces: list[bytes] = []
         self.lost: list[BaseException | None] = []
         self.read_lost = 0
@@ -89,12 +89,19 @@ class Recorder(BaseProtocol):
         if self.fault == callback:
             raise ZeroDivisionError(callback)
 
-    def connectionMade(self) -> None:
+    def makeConnection(self, transport: Transport) -> None:
+        """The connection is there."""
+        self.transport = transport
         self.made += 1
-        self.transport.registerProducer(self, True)
-        self._may_raise("connectionMade")
+        self._may_raise("makeConnection")
+
+    def handshakeCompleted(self) -> None:
+        """The handshake is over."""
+        self.shaken += 1
+        self._may_raise("handshakeCompleted")
 
     def dataReceived(self, data: bytes) -> None:
+        """Something came."""
         self.pieces.append(data)
         self._may_raise("dataReceived")
         self.on_data()
@@ -102,6 +109,7 @@ class Recorder(BaseProtocol):
             self.transport.write(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The connection is gone."""
         self.lost.append(reason.value)
         self.lost_inside = self.lost_inside or self._inside > 0
         self._may_raise("connectionLost")
@@ -116,21 +124,16 @@ class Recorder(BaseProtocol):
         self.flow.append("resume")
         self._may_raise("resumeProducing")
 
-    def stopProducing(self) -> None:
-        """The transport is gone."""
-
-
-@implementer(IHalfCloseableProtocol)
-class HalfRecorder(Recorder):
-    """One that can go on when the peer has ended its side."""
-
     def readConnectionLost(self) -> None:
         """The peer ended its side."""
         self.read_lost += 1
         self._may_raise("readConnectionLost")
 
-    def writeConnectionLost(self) -> None:
-        """We ended ours."""
+
+class HalfRecorder(Recorder):
+    """One that can go on when the peer has ended its side."""
+
+    half_closes = True
 
 
 if TYPE_CHECKING:
@@ -146,7 +149,7 @@ class TransportContract(_Case):
     timeout = 30
     has_half_close = True
     drops_unmade = True
-    """Whether a connection whose ``connectionMade`` raised is dropped; Twisted's ports leave it open."""
+    """Whether a connection whose ``makeConnection`` raised is dropped; Twisted's ports leave it open."""
 
     notices_while_paused = True
     """Whether a reset is noticed by who neither reads nor writes; no reactor tells Twisted's transports."""
@@ -154,6 +157,10 @@ class TransportContract(_Case):
     """Whether a producer is paused only when much waits; Twisted's TLS does so for each record on its way."""
     is_void_after_the_end = True
     """Whether calls after the end do nothing; Twisted's TLS raises."""
+    tells_handshake = False
+    """Whether it is TLS that was accepted."""
+    splices = False
+    """Whether the kernel can move what comes to another one of its kind."""
     keeps_last_words = True
     """Whether what the peer said before a reset is read although a write has failed."""
 
@@ -286,8 +293,6 @@ class TransportContract(_Case):
         protocol = Recorder()
         far = await self.open(protocol)
         protocol.call("write", bytes(4 * MEGABYTE))
-        # A producer that stays registered would have Twisted wait for its end.
-        protocol.call("unregisterProducer")
         protocol.call("loseConnection")
         await self.read_until(far, lambda: far.saw_end or far.saw_reset)
         self.assertEqual((len(far.received), far.saw_end, far.saw_reset), (4 * MEGABYTE, True, False))
@@ -316,7 +321,6 @@ class TransportContract(_Case):
         ):
             protocol = Recorder()
             far = await self.open(protocol)
-            protocol.call("unregisterProducer")
             for method in calls:
                 protocol.call(method)
             protocol.call("write", b"late")
@@ -426,7 +430,6 @@ class TransportContract(_Case):
         await self.turns()
         self.assertEqual((protocol.received, protocol.read_lost, protocol.lost), (b"question", 1, []))
         protocol.call("write", bytes(MEGABYTE))
-        protocol.call("unregisterProducer")
         protocol.call("loseConnection")
         await self.read_until(far, lambda: far.saw_end)
         self.assertEqual(len(far.received), MEGABYTE)
@@ -440,7 +443,6 @@ class TransportContract(_Case):
         protocol = HalfRecorder()
         far = await self.open(protocol)
         protocol.call("write", bytes(4 * MEGABYTE))
-        protocol.call("unregisterProducer")
         protocol.call("loseWriteConnection")
         await self.read_until(far, lambda: far.saw_end)
         self.assertEqual(len(far.received), 4 * MEGABYTE)
@@ -458,9 +460,9 @@ class TransportContract(_Case):
         protocol = Recorder()
         far = await self.open(protocol)
         peer, host = protocol.transport.getPeer(), protocol.transport.getHost()
-        self.assertEqual((peer.host, peer.port), far.address)
+        self.assertEqual((peer_address(peer).decode(), port_of(peer)), far.address)
         self.assertEqual(type(peer), type(host))
-        self.assertTrue(host.port)
+        self.assertTrue(port_of(host))
 
     async def test_options(self) -> None:
         """Options of the socket can be set, and are no error on one that is lost."""
@@ -470,6 +472,94 @@ class TransportContract(_Case):
         protocol.call("setTcpKeepAlive", True)
         far.finish()
         await self.read_until(far, lambda: protocol.lost)
+
+    # What is asked of it besides
+
+    async def test_what_has_come(self) -> None:
+        """Who reads nothing can ask whether something has come, and whether the peer has ended its side."""
+        protocol = HalfRecorder()
+        far = await self.open(protocol)
+        await self.turns()
+        protocol.call("pauseProducing")
+        transport = protocol.transport
+        self.assertEqual((transport.is_quiet, transport.has_left, transport.is_held_up), (True, False, False))
+        self.assertEqual(transport.has_said_nothing, transport.tls is None)
+        far.say(b"something")
+        await self.until(lambda: not transport.is_quiet)
+        self.assertEqual((transport.has_said_nothing, transport.has_left), (False, False))
+        far.finish()
+        await self.until(lambda: transport.has_left)
+        self.assertEqual((protocol.pieces, protocol.read_lost, protocol.lost), ([], 0, []))
+        protocol.call("abortConnection")
+        await self.until(lambda: protocol.lost)
+        self.assertEqual((transport.unsent, transport.is_held_up), (0, False))
+
+    async def test_unsent(self) -> None:
+        """What waits for the peer is a number that falls as it is taken, and 0 once all is."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        self.assertEqual(protocol.transport.unsent, 0)
+        size = await self.fill(protocol)
+        before = protocol.transport.unsent
+        self.assertGreater(before, 0)
+        await self.read_until(far, lambda: len(far.received) == size)
+        await self.until(lambda: not protocol.transport.unsent)
+
+    async def test_another_receiver(self) -> None:
+        """Who takes a connection over is told what happens from then on, and who had it nothing more."""
+        protocol, following = Recorder(), HalfRecorder()
+        far = await self.open(protocol)
+        far.say(b"one")
+        await self.until(lambda: protocol.received == b"one")
+        protocol.transport.deliver_to(following)
+        following.makeConnection(protocol.transport)
+        far.say(b"two")
+        await self.until(lambda: following.received == b"two")
+        await self.fill(following)
+        far.finish()
+        if self.has_half_close:
+            await self.until(lambda: following.read_lost)
+        following.call("abortConnection")
+        await self.until(lambda: following.lost)
+        self.assertEqual((protocol.received, protocol.flow, protocol.lost), (b"one", [], []))
+        protocol.lost = following.lost
+
+    async def test_handshake(self) -> None:
+        """The end of a handshake is told where it is ours to accept, with OpenSSL's side of it."""
+        protocol = Recorder()
+        await self.open(protocol)
+        if self.tells_handshake:
+            await self.until(lambda: protocol.shaken)
+            self.assertIsNotNone(protocol.transport.tls)
+        self.assertEqual(protocol.shaken, int(self.tells_handshake))
+
+    async def test_batch(self) -> None:
+        """What is called in a batch is called once, and what it wrote is on its way afterwards."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        calls: list[int] = []
+
+        def say() -> None:
+            calls.append(1)
+            protocol.transport.write(b"one ")
+            protocol.transport.write(b"two")
+
+        protocol.call("gather_writes")
+        protocol.call("call_in_batch", say)
+        self.assertEqual(calls, [1])
+        await self.read_until(far, lambda: far.received == b"one two")
+
+    async def test_no_copy_from_itself(self) -> None:
+        """What the kernel cannot move is left alone, and goes on as ever."""
+        protocol, other = Recorder(), Recorder()
+        far = await self.open(protocol)
+        if not self.splices:
+            await self.open(other)
+            copy = KernelCopy(other.transport, MEGABYTE, lambda count: None, lambda: None)
+            self.assertFalse(protocol.transport.splice_from(copy))
+            other.call("abortConnection")
+        protocol.call("write", b"as ever")
+        await self.read_until(far, lambda: far.received == b"as ever")
 
     # Faults
 
@@ -484,7 +574,7 @@ class TransportContract(_Case):
             "pauseProducing",
             "resumeProducing",
             *(("readConnectionLost",) if self.has_half_close else ()),
-            *(("connectionMade",) if self.drops_unmade else ()),
+            *(("makeConnection",) if self.drops_unmade else ()),
         ):
             protocol = HalfRecorder()
             protocol.fault = fault
@@ -510,7 +600,6 @@ class TransportContract(_Case):
             far.say(b"x")
         elif fault in ("connectionLost", "readConnectionLost"):
             if fault == "connectionLost":
-                protocol.call("unregisterProducer")
                 protocol.call("loseConnection")
             far.finish()
         elif fault == "pauseProducing":

@@ -11,11 +11,10 @@ from collections.abc import Callable
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IDelayedCall
-from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
-from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
 from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
@@ -33,14 +32,14 @@ class EpollConnecting:
         epoll_set: EpollSet,
         endpoint: Endpoint,
         address: str,
-        protocol: Protocol,
+        receiver: Receiver,
         failed: Callable[[str], None],
         timeout_seconds: float,
         contexts: UpstreamContexts,
     ) -> None:
         self._epoll_set = epoll_set
         self._endpoint = endpoint
-        self._protocol = protocol
+        self._receiver = receiver
         self._failed: Callable[[str], None] | None = failed
         self._contexts = contexts
         self._connection: SSL.Connection | None = None
@@ -60,7 +59,7 @@ class EpollConnecting:
             epoll_set.later(lambda: self._give_up(_why(code)))
 
     def __repr__(self) -> str:
-        return f"<EpollConnecting for {self._protocol!r}>"
+        return f"<EpollConnecting for {self._receiver!r}>"
 
     def ready(self, events: int) -> None:
         """The connection is made, or cannot be, or the handshake goes on."""
@@ -74,7 +73,7 @@ class EpollConnecting:
             self._give_up(_why(code))
         elif link_settings is None or link_settings.tls is None:
             self._leave()
-            self._start(StreamTransport(self._epoll_set, self._sock, self._protocol))
+            self._start(StreamTransport(self._epoll_set, self._sock, self._receiver))
         else:
             try:
                 self._connection = self._contexts.begin(self._endpoint, self._sock)
@@ -106,7 +105,7 @@ class EpollConnecting:
             self._give_up(fault)
         else:
             self._start(
-                _SecuredTransport(self._epoll_set, self._sock, self._protocol, connection, self._keep_session)
+                _SecuredTransport(self._epoll_set, self._sock, self._receiver, connection, self._keep_session)
             )
 
     def _keep_session(self, connection: SSL.Connection) -> None:
@@ -152,11 +151,11 @@ class _SecuredTransport(TLSTransport):
         self,
         epoll_set: EpollSet,
         sock: socket.socket,
-        protocol: Protocol,
+        receiver: Receiver,
         connection: SSL.Connection,
         keep_session: Callable[[SSL.Connection], None],
     ) -> None:
-        super().__init__(epoll_set, sock, protocol, None, connection)
+        super().__init__(epoll_set, sock, receiver, None, connection)
         self._keep_session: Callable[[SSL.Connection], None] | None = keep_session
         self._is_unheard = True
 
@@ -171,7 +170,7 @@ class _SecuredTransport(TLSTransport):
 
     def _release(self) -> None:
         super()._release()
-        # It belongs to who made the connection, and that knows the protocol, and thereby us.
+        # It belongs to who made the connection, and that knows the receiver, and thereby us.
         self._keep_session = None
 
     def _say_goodbye(self) -> None:

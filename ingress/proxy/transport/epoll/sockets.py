@@ -3,16 +3,16 @@
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any
-from typing import Protocol as TypingProtocol
+from typing import Any, Protocol
 
+from OpenSSL import SSL
 from twisted.internet import address
 from twisted.internet.interfaces import IAddress
-from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import has_ended
+from ingress.proxy.contract.transport import NOBODY, Receiver
 from ingress.proxy.transport.epoll.delivery import Delivery
+from ingress.proxy.transport.socket_facts import has_ended, is_quiet
 
 
 def address_of(name: tuple[Any, ...]) -> IAddress:
@@ -47,23 +47,19 @@ def reset_on_close(sock: socket.socket) -> None:
         pass  # The peer was quicker; there is nothing left to reset.
 
 
-_NOBODY = Protocol()
-"""The protocol of a connection that has ended."""
+class Told(Protocol):
+    """A transport that has a receiver."""
 
-
-class Told(TypingProtocol):
-    """A transport that has a protocol."""
-
-    protocol: Protocol
+    receiver: Receiver
 
 
 def tell_end(transport: Told, reason: Failure) -> None:
-    """Tell the protocol of *transport* that this is over.
+    """Tell the receiver of *transport* that this is over.
 
     It knows the transport; if that knew it as well, nothing but a collector would ever find the two.
     """
-    protocol, transport.protocol = transport.protocol, _NOBODY
-    protocol.connectionLost(reason)
+    receiver, transport.receiver = transport.receiver, NOBODY
+    receiver.connectionLost(reason)
 
 
 class ConnectedSocket:
@@ -82,19 +78,23 @@ class ConnectedSocket:
 
     @property
     def has_left(self) -> bool:
-        """What ``transports.has_left`` says."""
+        """Whether the peer has ended its side, be what it said before that read or not, or is gone."""
         return has_ended(self._sock)
 
     @property
     def is_quiet(self) -> bool:
         """Whether nothing came that was not read yet, neither bytes nor an end."""
-        try:
-            self._sock.recv(1, socket.MSG_PEEK)
-        except (BlockingIOError, InterruptedError):
-            return True
-        except OSError:
-            return False
-        return False
+        return is_quiet(self._sock)
+
+    @property
+    def has_said_nothing(self) -> bool:
+        """Whether not a byte has come, for a receiver that has got none."""
+        return is_quiet(self._sock)
+
+    @property
+    def tls(self) -> SSL.Connection | None:
+        """OpenSSL's side of it, if there is one."""
+        return None
 
     def watch_delivery(self) -> Delivery:
         """Begin to look whether the peer takes what is sent from now on."""

@@ -35,7 +35,7 @@ class SplicedSocket(ConnectedSocket):
 
     @abstractmethod
     def _end(self, reason: Failure) -> None:
-        """Leave the epoll set, close, and tell the protocol."""
+        """Leave the epoll set, close, and tell the receiver."""
 
     @abstractmethod
     def _end_of_input(self) -> None:
@@ -52,7 +52,7 @@ class SplicedSocket(ConnectedSocket):
 
     @property
     def is_held_up(self) -> bool:
-        """What ``transports.is_held_up`` says."""
+        """Whether the kernel moves what comes here, and waits for whom it is to go to."""
         return self._splice_in is not None and self._splice_in.wants_write
 
     def splice_over(self, splice: Splice) -> None:

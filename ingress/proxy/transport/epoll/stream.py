@@ -1,10 +1,9 @@
 """A plain TCP connection in the epoll set, downstream or upstream.
 
-It behaves as Twisted's TCP transports do where channel and upstream connection can
-see it: what is written leaves in order; ``loseConnection`` sends the rest first;
-``abortConnection`` does not and resets; a streaming producer is paused when more than
-``HIGH_WATER`` bytes wait and resumed when few do; a protocol that is half-closeable
-learns of the peer's end by ``readConnectionLost``.
+It is a ``Transport``, and behaves as Twisted's do where its receiver can see it: what is
+written leaves in order; ``loseConnection`` sends the rest first; ``abortConnection`` does not and
+resets; a receiver is told to pause when more than ``HIGH_WATER`` bytes wait and to resume when few do; one
+that half-closes learns of the peer's end by ``readConnectionLost``.
 
 States, by what is set: open; *ending* (the rest is sent, nothing is read); *ended*
 (``connectionLost`` was or is about to be called; every call is void).
@@ -15,18 +14,18 @@ from collections import deque
 from itertools import islice
 
 from twisted.internet import error
-from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import Protocol
+from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import KernelCopy, in_kernel
+from ingress.proxy.contract.transport import KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import has_unread, reset_on_close, tell_end
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
+from ingress.proxy.transport.socket_facts import in_kernel
 
 HIGH_WATER = 64 * 1024
-"""Bytes that wait to be sent before the producer is paused."""
+"""Bytes that wait to be sent before the receiver is told to pause."""
 LOW_WATER = _SMALL_READ = 16 * 1024
 _LARGE_READ = 32 * 1024
 """Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
@@ -36,7 +35,7 @@ _NOTHING: deque[memoryview] = deque()
 
 
 class StreamTransport(SplicedSocket):
-    """One connected socket, in the epoll set from ``start`` to its end; another ``protocol`` may take it over."""
+    """One connected socket, in the epoll set from ``start`` to its end; another ``receiver`` may take it over."""
 
     __slots__ = (
         "_broken",
@@ -45,26 +44,26 @@ class StreamTransport(SplicedSocket):
         "_epoll_set",
         "_events",
         "_fresh",
+        "_is_full",
         "_mark",
         "_out",
         "_out_size",
-        "_producer",
-        "_producer_paused",
         "_read_ended",
         "_read_size",
         "_reading",
         "_shutting",
+        "_tells_if_full",
         "_write_failure",
-        "protocol",
+        "receiver",
     )
 
     def __init__(
-        self, epoll_set: EpollSet, sock: socket.socket, protocol: Protocol, peer: IAddress | None = None
+        self, epoll_set: EpollSet, sock: socket.socket, receiver: Receiver, peer: IAddress | None = None
     ) -> None:
         """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
         super().__init__(sock, peer)
         self._epoll_set = epoll_set
-        self.protocol = protocol
+        self.receiver = receiver
         self._events = 0
         self._reading = True
         self._read_ended = False
@@ -74,8 +73,9 @@ class StreamTransport(SplicedSocket):
         self._fresh = b""
         """Written in this batch of events (or turn), and sent at its end."""
         self._mark = epoll_set.mark
-        self._producer: IPushProducer | None = None
-        self._producer_paused = False
+        self._is_full = False
+        """Whether the receiver was told that much waits."""
+        self._tells_if_full = True
         self._shutting = False
         self._ending: Failure | None = None
         self._ended = False
@@ -85,13 +85,13 @@ class StreamTransport(SplicedSocket):
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "ending" if self._ending else "open"
-        return f"<{type(self).__name__} {state} of {self.protocol!r}>"
+        return f"<{type(self).__name__} {state} of {self.receiver!r}>"
 
     def start(self) -> None:
-        """Enter the epoll set and tell the protocol."""
+        """Enter the epoll set and tell the receiver."""
         self._events = READ
         self._epoll_set.add(self, self._fileno, READ)
-        self.protocol.makeConnection(self)
+        self.receiver.makeConnection(self)
 
     # What a kind of connection does in its own way
 
@@ -159,17 +159,17 @@ class StreamTransport(SplicedSocket):
                 self._read_size = min(size + size // 2, _LARGE_READ)
             elif size < _SMALL_READ:
                 self._read_size = _SMALL_READ
-            self.protocol.dataReceived(received)
+            self.receiver.dataReceived(received)
         else:
             self._end_of_input()
 
     def _end_of_input(self) -> None:
         if self._write_failure is not None:
             self._end(self._write_failure)
-        elif IHalfCloseableProtocol.providedBy(self.protocol):
+        elif self.receiver.half_closes:
             self._read_ended = True
             self.update()
-            self.protocol.readConnectionLost()
+            self.receiver.readConnectionLost()
         else:
             self._end(DONE)
 
@@ -195,10 +195,10 @@ class StreamTransport(SplicedSocket):
         else:
             self._out = _NOTHING
             self._all_sent()
-        if self._producer_paused and self._out_size <= LOW_WATER and not self._ended:
-            self._producer_paused = False
-            if self._producer is not None:
-                self._producer.resumeProducing()
+        if self._is_full and self._out_size <= LOW_WATER and not self._ended:
+            self._is_full = False
+            if self._tells_if_full:
+                self.receiver.resumeProducing()
 
     def send_failed(self, problem: OSError) -> None:
         """Send nothing more; last words of a peer that answers, such as an early answer, may still be there."""
@@ -222,7 +222,7 @@ class StreamTransport(SplicedSocket):
             self._splice_out.pump()
 
     def failed(self, failure: Failure) -> None:
-        """The protocol raised: break off, for a regular end could pass for the end of an answer."""
+        """The receiver raised: break off, for a regular end could pass for the end of an answer."""
         reset_on_close(self._sock)
         self._end(failure)
 
@@ -238,7 +238,7 @@ class StreamTransport(SplicedSocket):
             self._events = events
 
     def _end(self, reason: Failure) -> None:
-        """Leave the epoll set, close, and tell the protocol when the present call is over."""
+        """Leave the epoll set, close, and tell the receiver when the present call is over."""
         if self._ended:
             return
         self._ended = True
@@ -247,7 +247,6 @@ class StreamTransport(SplicedSocket):
                 splice.close()
         self._out = _NOTHING
         self._out_size = 0
-        self._producer = None
         self._epoll_set.remove(self._fileno)
         if reason is DONE:
             self._say_goodbye()
@@ -273,11 +272,16 @@ class StreamTransport(SplicedSocket):
 
     @property
     def unsent(self) -> int:
-        """What ``transports.unsent`` says."""
-        waiting = self._out_size + len(self._fresh)
+        """Bytes that wait for the peer, here, in a pipe or in the kernel."""
+        waiting = self.queued
         if self._splice_out is not None:
             waiting += self._splice_out.unsent
         return waiting + in_kernel(self._sock) if waiting else 0
+
+    @property
+    def queued(self) -> int:
+        """Bytes that wait in this process."""
+        return self._out_size + len(self._fresh)
 
     @property
     def is_sending(self) -> bool:
@@ -286,6 +290,11 @@ class StreamTransport(SplicedSocket):
 
     # Transport
 
+    def deliver_to(self, receiver: Receiver) -> None:
+        """Tell *receiver* whatever happens from now on."""
+        self.receiver = receiver
+        self._is_full = False
+
     def write(self, octets: bytes) -> None:
         """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""
         if self._ended or self._ending is not None or self._shutting or not octets or self._write_failure:
@@ -293,7 +302,7 @@ class StreamTransport(SplicedSocket):
         if self._out:
             self._out.append(memoryview(octets))
             self._out_size += len(octets)
-            self._tell_producer()
+            self._tell_if_full()
         elif not self._epoll_set.in_batch:
             self._send(octets)
         elif self._fresh:
@@ -332,15 +341,16 @@ class StreamTransport(SplicedSocket):
         self._out = deque((rest,))
         self._out_size = len(rest)
         self.update()
-        self._tell_producer()
+        self._tell_if_full()
 
-    def _tell_producer(self) -> None:
-        if self._out_size > HIGH_WATER and self._producer is not None and not self._producer_paused:
-            self._producer_paused = True
-            self._producer.pauseProducing()
+    def _tell_if_full(self) -> None:
+        if self._out_size > HIGH_WATER and self._tells_if_full and not self._is_full:
+            self._is_full = True
+            self.receiver.pauseProducing()
 
     def loseConnection(self) -> None:
         """Send what waits, then close."""
+        self._tells_if_full = False
         self.send_fresh()
         if self._ended or self._ending is not None:
             return
@@ -353,6 +363,7 @@ class StreamTransport(SplicedSocket):
 
     def loseWriteConnection(self) -> None:
         """Send what waits, then end our side only."""
+        self._tells_if_full = False
         self.send_fresh()
         if self._ended or self._ending is not None or self._shutting:
             return
@@ -385,16 +396,3 @@ class StreamTransport(SplicedSocket):
         if not self._reading and not self._ended and self._ending is None:
             self._reading = True
             self.update()
-
-    def stopProducing(self) -> None:
-        """The same as ``loseConnection``, for whoever takes a transport for a producer."""
-        self.loseConnection()
-
-    def registerProducer(self, producer: IPushProducer, streaming: bool) -> None:
-        """Let *producer* know when too much waits, and when not any more."""
-        self._producer = producer
-
-    def unregisterProducer(self) -> None:
-        """Let nobody know."""
-        self._producer = None
-        self._producer_paused = False

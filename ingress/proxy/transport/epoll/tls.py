@@ -11,16 +11,16 @@ import socket
 
 from OpenSSL import SSL
 from twisted.internet import error
-from twisted.internet.interfaces import IAddress, IHandshakeListener
-from twisted.internet.protocol import Protocol
+from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.tls.binding import forget_errors, return_after_each_record
+from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
 _RECORD = 16 * 1024
@@ -40,11 +40,11 @@ class TLSTransport(StreamTransport):
         self,
         epoll_set: EpollSet,
         sock: socket.socket,
-        protocol: Protocol,
+        receiver: Receiver,
         peer: IAddress | None,
         connection: SSL.Connection,
     ) -> None:
-        super().__init__(epoll_set, sock, protocol, peer)
+        super().__init__(epoll_set, sock, receiver, peer)
         return_after_each_record(connection)
         self._connection = connection
         self._read_needs_write = False
@@ -57,9 +57,15 @@ class TLSTransport(StreamTransport):
             connection.set_accept_state()
             epoll_set.handshakes.begin(self)
 
-    def getHandle(self) -> SSL.Connection:
-        """Return OpenSSL's connection, as Twisted's TLS transports do."""
+    @property
+    def tls(self) -> SSL.Connection:
+        """OpenSSL's side of it."""
         return self._connection
+
+    @property
+    def has_said_nothing(self) -> bool:
+        """Whether not a byte has come, or not a whole hello."""
+        return awaits_hello(self._connection) and self.is_quiet
 
     def ready(self, events: int) -> None:
         """Act on what the epoll set found, for reading or writing as OpenSSL needs it."""
@@ -107,8 +113,7 @@ class TLSTransport(StreamTransport):
         else:
             self._is_shaking = False
             self._epoll_set.handshakes.end(self)
-            if IHandshakeListener.providedBy(self.protocol):
-                self.protocol.handshakeCompleted()
+            self.receiver.handshakeCompleted()
             if not self._ended:
                 # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
                 self._read()
@@ -154,7 +159,7 @@ class TLSTransport(StreamTransport):
             self._end(self._write_failure or Failure(error.ConnectionLost(str(problem))))
             return
         if received:
-            self.protocol.dataReceived(received)
+            self.receiver.dataReceived(received)
         elif received is not None:
             self._end_of_input()
 

@@ -1,0 +1,209 @@
+"""Twisted's transports as ``contract.transport`` has them: where its interfaces and base classes meet a ``Receiver``.
+
+Nothing else of the data path knows Twisted's ``Protocol`` or an interface of zope's.  One of Twisted's transports gets a
+``TwistedProtocol(receiver)`` for its protocol, and the receiver a ``TwistedTransport`` for its transport::
+
+    tcp.Connection ──calls──▶ TwistedProtocol ──calls──▶ receiver
+    (or a layer of TLS)                                     │
+          ◀──────────────── TwistedTransport ◀──────calls───┘
+
+What Twisted's transports do not know, such as moving bytes in the kernel, has its answer here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet import main, tcp
+from twisted.internet.interfaces import (
+    IAddress,
+    IHalfCloseableProtocol,
+    IHandshakeListener,
+    IPushProducer,
+)
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.protocols.policies import ProtocolWrapper
+from twisted.protocols.tls import TLSMemoryBIOProtocol
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ingress.proxy.contract.transport import NOBODY, KernelCopy, Receiver
+from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
+from ingress.tls.handshake import awaits_hello
+
+_DONE = Failure(main.CONNECTION_DONE)
+
+
+@implementer(IHalfCloseableProtocol, IHandshakeListener, IPushProducer)
+class TwistedProtocol(Protocol):
+    """Tells *receiver* what one of Twisted's transports tells."""
+
+    transport: Any
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+
+    def __repr__(self) -> str:
+        return f"<TwistedProtocol of {self.receiver!r}>"
+
+    def connectionMade(self) -> None:
+        self.transport.registerProducer(self, True)
+        self.receiver.makeConnection(TwistedTransport(self.transport, self))
+
+    def handshakeCompleted(self) -> None:
+        self.receiver.handshakeCompleted()
+
+    def dataReceived(self, data: bytes) -> None:
+        self.receiver.dataReceived(data)
+
+    def readConnectionLost(self) -> None:
+        """The peer has ended its side, which is the end of all for most."""
+        if self.receiver.half_closes:
+            self.receiver.readConnectionLost()
+        else:
+            # What Twisted's transports do with protocols that know no half-close.
+            self.transport.connectionLost(_DONE)
+
+    def writeConnectionLost(self) -> None:
+        """Our side is shut down, as was asked."""
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        receiver, self.receiver = self.receiver, NOBODY
+        receiver.connectionLost(reason)
+
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full."""
+        self.receiver.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        """The transport's buffer has room again."""
+        self.receiver.resumeProducing()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; ``connectionLost`` says so too."""
+
+
+class TwistedTransport:
+    """One of Twisted's transports: plain, or a layer of TLS above another one."""
+
+    def __init__(self, transport: Any, protocol: TwistedProtocol) -> None:
+        self._transport = transport
+        self._protocol = protocol
+        self._is_secure = isinstance(transport, TLSMemoryBIOProtocol)
+        below = transport
+        while isinstance(below, ProtocolWrapper):
+            below = below.transport
+        self._connection: Any = below if isinstance(below, tcp.Connection) else None
+        """What has the socket; None for a transport that has none."""
+        # As they are, without a call more for each use.
+        self.write: Callable[[bytes], None] = transport.write
+        self.pauseProducing: Callable[[], None] = transport.pauseProducing
+        self.resumeProducing: Callable[[], None] = transport.resumeProducing
+        self.abortConnection: Callable[[], None] = transport.abortConnection
+
+    def __repr__(self) -> str:
+        return f"<TwistedTransport of {self._protocol.receiver!r}>"
+
+    def deliver_to(self, receiver: Receiver) -> None:
+        """Tell *receiver* whatever happens from now on."""
+        self._protocol.receiver = receiver
+
+    # Sending
+
+    def gather_writes(self) -> None:
+        """Nothing: what is written is sent at once."""
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Call."""
+        call()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait for the peer, here, in the layer of TLS or in the kernel."""
+        waiting = self.queued
+        connection = self._connection
+        if not waiting or connection is None or not connection.connected:
+            return waiting
+        return waiting + in_kernel(connection.socket)
+
+    @property
+    def queued(self) -> int:
+        """Bytes that wait in this process."""
+        waiting = sum(map(len, self._transport._appSendBuffer)) if self._is_secure else 0
+        connection = self._connection
+        if connection is not None:
+            waiting += len(connection.dataBuffer) - connection.offset + connection._tempDataLen
+        return waiting
+
+    def loseConnection(self) -> None:
+        """Send what waits, then close."""
+        # With a producer, Twisted's transports would wait for what that has still to say.
+        self._transport.unregisterProducer()
+        self._transport.loseConnection()
+
+    def loseWriteConnection(self) -> None:
+        """Send what waits, then end our side only; over TLS, nothing."""
+        if not self._is_secure:
+            self._transport.unregisterProducer()
+            self._transport.loseWriteConnection()
+
+    # Receiving
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the peer has ended its side, which Twisted's transports do not tell while they do not read."""
+        connection = self._connection
+        return connection is not None and connection.connected and has_ended(connection.socket)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has come that was not read yet, neither bytes nor an end."""
+        connection = self._connection
+        return connection is None or (connection.connected and is_quiet(connection.socket))
+
+    @property
+    def has_said_nothing(self) -> bool:
+        """Whether not a byte has come, or over TLS not a whole hello."""
+        tls = self.tls
+        return (tls is None or awaits_hello(tls)) and self.is_quiet
+
+    # In the kernel
+
+    def splice_from(self, copy: KernelCopy) -> bool:
+        """Never."""
+        return False
+
+    is_held_up = False
+
+    def watch_delivery(self) -> None:
+        """Not known."""
+
+    # The socket
+
+    def fileno(self) -> int:
+        """The number of the socket; -1 if there is none."""
+        return -1 if self._connection is None else int(self._connection.fileno())
+
+    @property
+    def tls(self) -> SSL.Connection | None:
+        """OpenSSL's side of the layer of TLS."""
+        found = self._transport.getHandle() if self._is_secure else None
+        return found if isinstance(found, SSL.Connection) else None
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Set TCP_NODELAY."""
+        self._transport.setTcpNoDelay(enabled)
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Set SO_KEEPALIVE."""
+        self._transport.setTcpKeepAlive(enabled)
+
+    def getPeer(self) -> IAddress:
+        """The address of the other side."""
+        address: IAddress = self._transport.getPeer()
+        return address
+
+    def getHost(self) -> IAddress:
+        """Our own address."""
+        address: IAddress = self._transport.getHost()
+        return address
