@@ -14,7 +14,11 @@ from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.subrequests import SubExchange, SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
+from tests.fakes.http2_client import MemoryWire
+from tests.fakes.http2_frames import CANCEL
+from tests.fakes.http2_server import Http2Server
 from tests.fakes.transports import Peer
+from tests.proxy.h2_upstream_case import codes
 from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO, ProxyCase
 
 URL = "http://auth.test:8080/verify?a=b"
@@ -469,6 +473,41 @@ class TellTests(SubRequestCase):
         self.upstream().say(OK)
         self.tell(large)
         self.assert_counts("tell", answered=1, dropped=2)
+
+
+class SharedTests(SubRequestCase):
+    """Sub-requests to a backend that speaks HTTP/2."""
+
+    on_epoll = True
+
+    def test_streams(self) -> None:
+        """They are streams of one connection; who cancels one resets it, and the others go on."""
+        assert self.rotation is not None
+        self.rotation.assign((ONE._replace(link_settings=LinkSettings(is_http2=True)),))
+        first, second = (
+            self.ask(evolve(OF_BACKEND, fields=((b"X-One", b"1"),))),
+            self.ask(evolve(POST, backend=BACKEND)),
+        )
+        server = Http2Server(MemoryWire(self.reactor, self.upstream()))
+        server.greet()
+        fields = server.fields(1)
+        self.assertEqual((fields[b":path"], fields[b":authority"]), (b"/verify?a=b", b"auth.test:8080"))
+        self.assertEqual((fields[b"x-one"], server.fields(3)[b"content-length"]), (b"1", b"6"))
+        self.assertEqual(server.body(3), b"name=x")
+        first.cancel()
+        self.reactor.settle()
+        self.failureResultOf(first, CancelledError)
+        self.assertEqual(codes(server), [(1, CANCEL)])
+        server.answer(3, b"fine", more=[(b"x-user", b"anna")])
+        answer = self.successResultOf(second)
+        self.assertEqual((answer.status, answer.body, answer.field(b"x-user")), (200, b"fine", b"anna"))
+        third = self.ask(evolve(OF_BACKEND, max_bytes=2))
+        server.answer(5, b"fine")
+        self.assert_failed(third, "the answer has more than 2 bytes")
+        self.assert_upstreams(1)
+        self.assertFalse(self.upstream().closed)
+        # The connection is shared, and rests now.
+        self.upstream().reset()
 
 
 class SubRequestsOnEpoll(HostileTests):

@@ -1,6 +1,12 @@
 """Tests for ``ingress.proxy.upstream.pool``."""
 
+from typing import Any
+
+from twisted.internet.error import ConnectionLost
+from twisted.python.failure import Failure
+
 from ingress.model.backends import Endpoint
+from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE
 from ingress.proxy.upstream.pool import MAX_DISTRUSTED
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
@@ -143,3 +149,35 @@ class TrustTests(ProxyCase):
             if number % 1000 == 0:
                 self.reactor.pass_time(62)
         self.assertLessEqual(len(self.stage.pool.distrusted), 2 * MAX_DISTRUSTED)
+
+
+class Dead:
+    """The transport of a connection whose peer has left before anybody was told of it."""
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Fail, as some systems do then."""
+        raise OSError("invalid argument")
+
+    def abortConnection(self) -> None:
+        """Nothing is left to do."""
+
+
+class NeverMadeTests(ProxyCase):
+    """Connections that end while they are made."""
+
+    def test_lost_at_once(self) -> None:
+        """One that is lost before it could be used was never made: who waits hears of it, and nothing is kept."""
+        for endpoint in (ONE, ONE._replace(link_settings=LinkSettings(is_http2=True))):
+            self.stage.publish((endpoint,))
+            self.connector.is_slow = True
+            down = self.stage.open()
+            down.say(GET)
+            [(_, protocol, _)] = self.connector.waiting
+            self.connector.waiting.clear()
+            transport: Any = Dead()
+            protocol.makeConnection(transport)
+            self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+            protocol.connectionLost(Failure(ConnectionLost()))
+            self.assert_status(down.take(), 502)
+            self.assertEqual((list(self.stage.pool.endpoints), self.stage.pool.sockets), ([], 0))
+            self.assertEqual(self.metrics.value("ingress_upstream_connections_opened_total"), 0)

@@ -1,12 +1,15 @@
 """Tests for ``ingress.proxy.upstream.rotation``: balancing and health as requests meet them."""
 
 from collections import Counter
+from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.model.backends import Endpoint
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
+from ingress.model.limits import Limits
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
@@ -24,6 +27,7 @@ class BalancedCase(ProxyCase):
     """Words for many requests."""
 
     on_epoll = True
+    limits = Limits(keep_alive_requests=1_000_000)
 
     def ask(self, request: bytes = GET) -> bytes:
         """Send a request on a connection of its own, have it answered, and return the answer."""
@@ -44,23 +48,27 @@ class BalancedCase(ProxyCase):
         endpoint: Endpoint = peer.protocol.endpoint  # type: ignore[attr-defined]
         return endpoint.address.encode()
 
+    def asked_but(self, serving: Mapping[Peer, Peer] = MappingProxyType({})) -> list[Peer]:
+        """The upstream peers that were asked something, but for those that are *serving* somebody."""
+        return [peer for peer in self.connector.peers if peer.received and peer not in serving.values()]
+
     def shares(self, requests: int, at_once: int, request: bytes = GET) -> Counter[bytes]:
         """How many of *requests* each endpoint gets, with *at_once* of them under way."""
         downs = [self.stage.open() for _ in range(at_once)]
+        serving: dict[Peer, Peer] = {}
         seen: Counter[bytes] = Counter()
         for number in range(requests):
             down = downs[number % at_once]
-            for peer in self.connector.peers:
+            if down in serving:
                 # The connection that is asked again has had its answer.
-                if down.protocol._exchange is not None and peer.received:  # type: ignore[attr-defined]
-                    exchange = peer.protocol.exchange  # type: ignore[attr-defined]
-                    if exchange is down.protocol._exchange:  # type: ignore[attr-defined]
-                        peer.take()
-                        peer.say(OK)
+                peer = serving.pop(down)
+                peer.take()
+                peer.say(OK)
             down.take()
-            down.protocol._requests = 0  # type: ignore[attr-defined]
             down.say(request)
-            seen[down.protocol._exchange.endpoint.address.encode()] += 1  # type: ignore[attr-defined]
+            (peer,) = self.asked_but(serving)
+            serving[down] = peer
+            seen[self.asked_of(peer)] += 1
         self.answer_all()
         return seen
 
@@ -134,7 +142,8 @@ class AlgorithmTests(BalancedCase):
         while len(asked) < 2:
             down = self.stage.open()
             down.say(GET)
-            endpoint = down.protocol._exchange.endpoint  # type: ignore[attr-defined]
+            (peer,) = self.asked_but()
+            endpoint: Endpoint = peer.protocol.endpoint  # type: ignore[attr-defined]
             self.reactor.pass_time(3 if endpoint == ONE else 0.1)
             self.answer_all()
             asked.add(endpoint)
@@ -150,7 +159,8 @@ class AlgorithmTests(BalancedCase):
             for user in range(30):
                 down = self.stage.open()
                 down.say(GET.replace(b"\r\n\r\n", b"\r\nX-User: %d\r\n\r\n" % user))
-                found[user] = down.protocol._exchange.endpoint.address.encode()  # type: ignore[attr-defined]
+                (peer,) = self.asked_but()
+                found[user] = self.asked_of(peer)
                 self.answer_all()
             return found
 
