@@ -54,7 +54,15 @@ PURE = (
 # What decides in a room that otherwise talks to somebody.
 PURE_MODULES = frozenset(
     f"ingress.status.{name}"
-    for name in ("addresses", "agenda", "election", "event_objects", "lease", "status_patches")
+    for name in (
+        "addresses",
+        "agenda",
+        "election",
+        "event_objects",
+        "lease",
+        "status_patches",
+        "write_pauses",
+    )
 )
 IMPURE_MODULES = (
     "twisted",

@@ -63,7 +63,7 @@ class StatusMetrics:
         )
         yield _by_outcome(
             "ingress_status_writes",
-            "Writes of the status of an Ingress, by how they ended.",
+            "Writes of the status of an object, by how they ended.",
             self._status_writes,
         )
         yield _by_outcome("ingress_events", "Events for problems, by what became of them.", self._events)

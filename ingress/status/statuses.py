@@ -1,11 +1,11 @@
-"""What the statuses of objects are to say, and when they rest: the part of ``report_writer`` for statuses.
+"""What the statuses of objects are to say, and how soon they are written again: the part of ``report_writer`` for statuses.
 
 The agenda holds objects that may have to be written: all of them when we begin to lead, when our
 addresses change or what decides about a whole kind does, else those that changed.
 
 Invariants:
 
-1. Whatever came of the write of an object, it rests before the next one, longer each time that
+1. Whatever came of the write of an object, there is a pause before the next one, longer each time that
    the same is to be written.  So another controller that writes the same object is answered ever
    more rarely, and what is new is shown soon.
 2. What was written counts until the API server shows something else, so that an object is
@@ -17,7 +17,6 @@ Invariants:
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import datetime
-from math import inf
 
 from attrs import evolve, frozen
 from twisted.internet.defer import Deferred
@@ -25,7 +24,6 @@ from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
-from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
@@ -39,6 +37,7 @@ from ingress.status.addresses import published_addresses
 from ingress.status.refusals import is_forbidden, write_status
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
 from ingress.status.status_patches import StatusPatch, patch_for
+from ingress.status.write_pauses import WritePauses
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
 from ingress.translate.reports import ReportedKind, report_of
@@ -48,26 +47,8 @@ log = Logger()
 BOUNDS = Bounds(per_second=200.0, at_once=50, under_way=10)
 """How many statuses are written."""
 
-# How long an object rests after its first write; doubled by each further one.
-_REST_SECONDS = 1.0
-_REST_CEILING_SECONDS = 30.0
-_REST_FORGOTTEN_SECONDS = 120.0
-
 _GONE = 404
 _OVERTAKEN = 409
-
-
-@frozen
-class _Rest:
-    """After a write of what *shows* something, at a time *since*; the same is not written again before *until*."""
-
-    shows: object
-    backoff: Backoff
-    since: float
-    until: float
-
-    def ends_for(self, shows: object) -> float:
-        return self.until if shows == self.shows else self.since + _REST_SECONDS
 
 
 @frozen
@@ -114,7 +95,7 @@ class Statuses:
         self._ours: set[ObjectId] = set()
         # What the API server has since we wrote, until it shows something else.
         self._written: dict[ObjectId, ObjectMeta] = {}
-        self._rests: dict[ObjectId, _Rest] = {}
+        self._pauses: WritePauses[ObjectId] = WritePauses(sending.steady, sending.random)
         # The problems of objects with conditions, and those objects that changed since they were translated.
         self._problems: dict[ObjectId, dict[Problem, None]] = {}
         self._untranslated: set[ObjectId] = set()
@@ -141,7 +122,8 @@ class Statuses:
 
     def follow(self) -> None:
         """Cease, and forget everything: others may write from now on."""
-        self._ours, self._written, self._rests = set(), {}, {}
+        self._ours, self._written = set(), {}
+        self._pauses.clear()
         self._writer.follow()
 
     def objects_changed(self, changes: Changes) -> None:
@@ -260,7 +242,6 @@ class Statuses:
 
     def _request(self, object_id: ObjectId, reported: ReportedKind, patch: StatusPatch) -> Write[_Content]:
         key, place = object_id[1], reported.write
-        rest = self._rests.get(object_id)
         return Write(
             ApiRequest(
                 "PATCH",
@@ -275,7 +256,7 @@ class Statuses:
             str(key),
             write_status(reported.plural, place.resource, reported.loss),
             _Content(reported, patch),
-            not_before=-inf if rest is None else rest.ends_for(patch.shows),
+            not_before=self._pauses.ends(object_id, patch.shows),
             # Its end is on the way here, or what somebody else wrote is.
             answers=frozenset({_GONE, _OVERTAKEN}),
         )
@@ -293,7 +274,7 @@ class Statuses:
     ) -> bool:
         """Note that an object was written, or that it is not what we take it for."""
         patch = write.content.patch
-        self._rest(object_id, patch)
+        self._pauses.begin(object_id, patch.shows)
         if isinstance(outcome, KubernetesError):
             return True
         if not is_overtaken:
@@ -303,9 +284,10 @@ class Statuses:
         return False
 
     def failed(self, object_id: ObjectId, write: Write[_Content], error: KubernetesError) -> float:
-        """Let an object rest that the API server does not take."""
+        """Leave an object alone for a while that the API server does not take."""
         if not is_forbidden(error):
-            self._rest(object_id, write.content.patch, error.retry_after_seconds or 0.0)
+            shows = write.content.patch.shows
+            self._pauses.begin(object_id, shows, error.retry_after_seconds or 0.0)
         return self._sending.steady()
 
     def settled(self, *, is_all: bool) -> None:
@@ -315,12 +297,7 @@ class Statuses:
             log.info("Removed the addresses of {count} Ingresses", count=counts.total())
             counts.clear()
             self._cleared.callback(None)
-        now = self._sending.steady()
-        self._rests = {
-            object_id: rest
-            for object_id, rest in self._rests.items()
-            if now - rest.until < _REST_FORGOTTEN_SECONDS
-        }
+        self._pauses.forget_old()
         if counts:
             log.info(
                 "Wrote the status of {what}; the address of those served is {addresses}",
@@ -331,19 +308,4 @@ class Statuses:
     def _forget(self, object_id: ObjectId) -> None:
         self._ours.discard(object_id)
         self._written.pop(object_id, None)
-        self._rests.pop(object_id, None)
-
-    def _rest(self, object_id: ObjectId, patch: StatusPatch, at_least: float = 0.0) -> None:
-        rest = self._rests.get(object_id)
-        if rest is not None and rest.shows == patch.shows:
-            backoff = rest.backoff
-        else:
-            backoff = Backoff(
-                self._sending.steady,
-                self._sending.random,
-                first_seconds=_REST_SECONDS,
-                ceiling_seconds=_REST_CEILING_SECONDS,
-                forget_after_seconds=_REST_FORGOTTEN_SECONDS,
-            )
-        now = self._sending.steady()
-        self._rests[object_id] = _Rest(patch.shows, backoff, now, now + backoff.failed(at_least))
+        self._pauses.forget(object_id)
