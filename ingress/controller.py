@@ -38,6 +38,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
+from attrs import evolve
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -45,6 +46,7 @@ from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
+from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
@@ -115,6 +117,7 @@ class Controller:
         now: Callable[[], datetime],
         follower: Follower | None = None,
         kinds: Sequence[RouteKind] = ROUTE_KINDS,
+        serving: ServingSettings | None = None,
     ) -> None:
         self._store = store
         self._kinds = kinds
@@ -129,9 +132,11 @@ class Controller:
         self._published: Snapshot | None = None
         self._has_told_unused = False
         # The translation that the published snapshot is of, and the one that rounds work
-        # on: another one after a bug, until its first round is done.
+        # on: another one after a bug or with other options, until its first round is done.
         self._serving: Translation | None = None
-        self._translation = Translation(options, kinds)
+        self._proxy_settings = serving or ServingSettings()
+        self._option_problems: tuple[Problem, ...] = ()
+        self._translation = self._new_translation()
         self._round: Iterator[None] | None = None
         self._round_seconds = 0.0
         self._collector = CollectorTurns(STEPS_COLLECTED)
@@ -174,6 +179,26 @@ class Controller:
         if self._follower is not None:
             self._follower.objects_changed(changes)
 
+    def configure(
+        self, options: TranslateOptions, serving: ServingSettings, problems: tuple[Problem, ...]
+    ) -> None:
+        """Go by other options: what they change is published with the next snapshot, and so are their *problems*.
+
+        Where translation goes by others, everything is translated anew, in slices as ever.
+        """
+        self._proxy_settings, self._option_problems = serving, problems
+        if options == self._options:
+            self._translation.configure(serving, problems)
+        else:
+            self._options = options
+            self._readers = Readers(self._kinds, options)
+            self._round = None
+            self._coming = {**self._taken, **self._coming}
+            self._translation = self._new_translation()
+        self._changed_since = True
+        if self._is_running:
+            self._schedule_round()
+
     def synced(self) -> None:
         """Begin with the first snapshot, at once."""
         self._is_running = True
@@ -198,9 +223,9 @@ class Controller:
         """
         if self._published is None:
             return ("nothing is published",)
-        return differences(
-            self._published, translate(self._store.state(), self._options, self._now(), self._kinds)
-        )
+        expected = translate(self._store.state(), self._options, self._now(), self._kinds)
+        problems = tuple(sorted({*expected.problems, *self._option_problems}))
+        return differences(self._published, evolve(expected, problems=problems))
 
     # The round
 
@@ -241,6 +266,11 @@ class Controller:
             self._schedule_round()
         self._await_moment()
 
+    def _new_translation(self) -> Translation:
+        translation = Translation(self._options, self._kinds)
+        translation.configure(self._proxy_settings, self._option_problems)
+        return translation
+
     def _begin(self) -> Iterator[None]:
         self._round_seconds = 0.0
         self._changed_since = False
@@ -256,7 +286,7 @@ class Controller:
         came, went = translation.problem_news()
         routes: RouteNews | None = RouteNews(*translation.route_news())
         if before is not None and self._serving is not translation:
-            # After a bug all problems are news to this translation, and to nobody else.
+            # All problems are news to a new translation, and to nobody else.
             known, present = frozenset(before.problems), frozenset(came)
             came = tuple(problem for problem in came if problem not in known)
             went = tuple(problem for problem in before.problems if problem not in present)
@@ -290,7 +320,7 @@ class Controller:
         log.failure("Translation failed, which is a bug; what was published last stays in force")
         self._round = None
         self._coming = {**self._taken, **self._coming}
-        self._translation = Translation(self._options, self._kinds)
+        self._translation = self._new_translation()
         self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
         if self._changed_since:
             self._schedule_round()

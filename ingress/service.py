@@ -7,7 +7,7 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -35,6 +35,8 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
+from ingress.model.serving import ServingSettings
+from ingress.options.merging import OptionSource, OptionTexts, merge
 from ingress.process.access_output import AccessOutput
 from ingress.process.descriptors import connections_allowed
 from ingress.proxy.contract.deadlines import Deadlines
@@ -154,8 +156,16 @@ class IngressService(Service):
         failed: Callable[[StartError], None],
         metrics: Metrics | None = None,
         settled: Callable[[], None] = lambda: None,
+        given: Collection[str] = (),
+        options: OptionSource | None = None,
     ) -> None:
-        """*settled* is called when all is known that there is at first, and nobody is served yet."""
+        """*settled* is called when all is known that there is at first, and nobody is served yet.
+
+        *options* may say something else than *settings* while the process runs, except of what is
+        *given* on the command line.
+        """
+        self._given = given
+        self._options = options
         self._settled = settled
         self._settings = settings
         self._reactor = reactor
@@ -185,6 +195,7 @@ class IngressService(Service):
         groups = usable_groups(settings.tls_groups)
         self._network = network_for(reactor, settings.use_epoll, rules, yielding, UpstreamContexts(groups))
         serving, limits = settings.serving, settings.serving.limits
+        self._serving = serving
         self._pool = UpstreamPool(
             self._network.connect,
             self._deadlines,
@@ -233,16 +244,15 @@ class IngressService(Service):
         )
         store = Store()
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
-        options = translate_options(settings)
-        judged = endpoint_rules(
-            settings.listeners,
-            options.endpoint_networks,
-            source.endpoints if isinstance(source, ApiServerSource) else tuple,
-            allows_local=options.from_manifests,
-        )
-        options = evolve(options, endpoint_rules=judged)
         self._controller = Controller(
-            store, options, self._publish, reactor, self._metrics, _now, self._reporting
+            store,
+            self._translate_options(settings),
+            self._publish,
+            reactor,
+            self._metrics,
+            _now,
+            self._reporting,
+            serving=serving,
         )
 
         self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
@@ -276,6 +286,8 @@ class IngressService(Service):
         if settings.probes is not None:
             site = pages(only_probes=True)
             self._admin_ports.append(await listen(self._reactor, settings.probes, site))
+        if self._options is not None:
+            self._options.start(self._options_changed)
         await self._source.start(self._controller)
 
     def _start_failed(self, failure: Failure) -> None:
@@ -298,8 +310,51 @@ class IngressService(Service):
         ):
             self._site.server_names = ServerNames(snapshot.certificates, snapshot.handshake_settings)
         self._resource.publish(snapshot.table, snapshot.backends)
+        if snapshot.serving is not self._serving:
+            self._serve(snapshot.serving)
         if is_first:
             Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
+
+    def _serve(self, serving: ServingSettings) -> None:
+        """Put other options in force.  Connections that are open keep the limits that they began with."""
+        before, self._serving = self._serving, serving
+        site, limits = self._site, serving.limits
+        site.context.limits = limits
+        self._pool.limit(limits.upstream, limits.max_endpoint_connections)
+        if serving.not_found_page != before.not_found_page:
+            site.context.replies = Replies(serving.not_found_page)
+        if serving.trusted_proxies != before.trusted_proxies:
+            site.trusted_proxies = TrustedProxies(serving.trusted_proxies)
+        sharing = (serving.load_balance, serving.slow_start_seconds)
+        if sharing != (before.load_balance, before.slow_start_seconds):
+            self._resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
+
+    # Options that change
+
+    def _options_changed(self, said: OptionTexts) -> None:
+        merged = merge(self._settings, self._given, said)
+        self._controller.configure(
+            self._translate_options(merged.settings), merged.settings.serving, merged.problems
+        )
+        self.log.info(
+            "{kind} {namespace}/{object} decides {options}",
+            kind=said.kind,
+            namespace=said.namespace,
+            object=said.name,
+            options=", ".join(merged.in_force) or "no option",
+        )
+
+    def _translate_options(self, settings: Settings) -> TranslateOptions:
+        """Return what translation goes by, with what this process knows of its surroundings."""
+        options = translate_options(settings)
+        source = self._source
+        rules = endpoint_rules(
+            settings.listeners,
+            options.endpoint_networks,
+            source.endpoints if isinstance(source, ApiServerSource) else tuple,
+            allows_local=options.from_manifests,
+        )
+        return evolve(options, endpoint_rules=rules)
 
     async def _listen(self) -> None:
         self._settled()
@@ -359,16 +414,18 @@ class IngressService(Service):
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
-            delay = self._settings.serving.shutdown_delay_seconds
+            delay = self._serving.shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
         for port in self._ports:
             await maybeDeferred(port.stopListening)
-        await self._wait(self._site.connections.drain(), self._settings.serving.shutdown_grace_seconds)
+        await self._wait(self._site.connections.drain(), self._serving.shutdown_grace_seconds)
         self._site.abort()
         self._sub_requests.close()
         self._expiry.stop()
         self._controller.stop()
         await self._source.stop()
+        if self._options is not None:
+            self._options.stop()
         if reported is not None:
             if self._settings.reporting.clear_status_on_shutdown:
                 await self._wait(reported, LONGEST_CLEARING_SECONDS)

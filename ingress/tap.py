@@ -80,6 +80,11 @@ class Options(usage.Options):
         for contradiction in contradictions({option.name: option for option in self._given}):
             raise usage.UsageError(contradiction)
 
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of the options that were given."""
+        return frozenset(option.name for option in self._given)
+
     def settings(self) -> Settings:
         """Return everything that was decided, frozen."""
         return settings_with(
@@ -134,7 +139,9 @@ def makeService(options: Options) -> "IService":
                 "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
             )
         interpreter = Interpreter(reactor)
-        service = IngressService(settings, reactor, source, failed, metrics, interpreter.settle)
+        service = IngressService(
+            settings, reactor, source, failed, metrics, interpreter.settle, options.given
+        )
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None
     reopen_on_signals(reactor, reopen_log_files, service.reopen_files)

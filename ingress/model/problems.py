@@ -62,8 +62,17 @@ class Reason(StrEnum):
     INVALID_ANNOTATION = "InvalidAnnotation"
     UNSUPPORTED_ANNOTATION = "UnsupportedAnnotation"
     """The annotation has our prefix, and this controller does not honor it."""
+    INVALID_OPTION = "InvalidOption"
+    """An option that does not exist, or a value that it does not take; the command line or the default counts."""
+    OPTION_AT_START = "OptionAtStart"
+    """The option is decided when the process starts; what is said of it meanwhile has no effect."""
+    OPTION_OVERRIDDEN = "OptionOverridden"
+    """The command line says something else about the option, and counts."""
     WATCH_REFUSED = "WatchRefused"
     """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
+
+
+_OF_OPTIONS = frozenset({Reason.INVALID_OPTION, Reason.OPTION_AT_START, Reason.OPTION_OVERRIDDEN})
 
 
 @frozen(order=True)
@@ -87,8 +96,10 @@ class Problem:
 
         Events are read by tenants, who are told of the Ingress that suffers, where there is one.
         """
-        return self.kind in ("Manifest", "Watch") or (
-            self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret"
+        return (
+            self.kind in ("Manifest", "Watch")
+            or self.reason in _OF_OPTIONS
+            or (self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret")
         )
 
     def __str__(self) -> str:

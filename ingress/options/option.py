@@ -31,6 +31,11 @@ class Option:
     repeatable: bool = False
     """Whether it may be given several times: the field is a tuple of all values, or of all
     that is in them where each is a tuple itself."""
+    running: bool = False
+    """Whether it may change while the process runs; what it decides is then published with the snapshot."""
+    read_content: Callable[[str], Any] | None = None
+    """Reads the content of the file that *read* reads the name of: whoever says what the options are while
+    the process runs is not to choose which files it shows."""
     aliases: tuple[str, ...] = ()
     """Other spellings, which are not shown."""
     excludes: tuple[str, ...] = ()
@@ -39,11 +44,16 @@ class Option:
     """The option without which it means nothing."""
 
     @property
+    def usual(self) -> Any:
+        """What the field is by default."""
+        return attrgetter(self.to)(DEFAULTS)
+
+    @property
     def default(self) -> str:
         """The default as it would be written; empty where there is none to show."""
         if self.read is None:
             return ""
-        default = attrgetter(self.to)(DEFAULTS)
+        default = self.usual
         if default is None:
             return ""
         if isinstance(default, tuple):

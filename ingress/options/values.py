@@ -341,6 +341,15 @@ def read_page(text: str) -> bytes:
             content = page.read(MAX_PAGE_BYTES + 1)
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
+    return _page(content)
+
+
+def read_page_text(text: str) -> bytes:
+    """Take *text* for the content of a page."""
+    return _page(text.encode("utf-8", "replace"))
+
+
+def _page(content: bytes) -> bytes:
     if len(content) > MAX_PAGE_BYTES:
         raise ValueError("larger than 1 MiB")
     return content

@@ -42,6 +42,7 @@ from attrs import evolve
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
@@ -75,6 +76,7 @@ class Translation:
 
     def __init__(self, options: TranslateOptions, kinds: Iterable[RouteKind] = ROUTE_KINDS) -> None:
         self._options = options
+        self._serving = ServingSettings()
         self._annotations = annotation_reader(options)
         self._readers = Readers(kinds, options)
         self.snapshot: Snapshot | None = None
@@ -120,6 +122,12 @@ class Translation:
         Of an EndpointSlice that is its problems; its endpoints are a matter of ``refresh``.
         """
         self._marked.update(dict.fromkeys(changed))
+
+    def configure(self, serving: ServingSettings, problems: tuple[Problem, ...]) -> None:
+        """Have the proxy go by *serving* from the next round on; *problems* are those of all options."""
+        if serving != self._serving:
+            self._serving = serving
+        self._problem_index.put("options", problems)
 
     def mark_everything(self, state: ClusterState) -> None:
         """Note that everything in *state* is new: for the first round."""
@@ -234,7 +242,9 @@ class Translation:
         handshake_settings = self._handshake_settings.finished()
         if handshake_settings is not self._handshake_table.by_host:
             self._handshake_table = HandshakeSettingsTable(handshake_settings)
-        after = Snapshot(table, self._backends.current, certificates, self._handshake_table, self._problems)
+        after = Snapshot(
+            table, self._backends.current, certificates, self._handshake_table, self._problems, self._serving
+        )
         if before is None or not after.shares_all(before):
             self.snapshot = after
 

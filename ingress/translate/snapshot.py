@@ -9,6 +9,7 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.problems import Problem
+from ingress.model.serving import ServingSettings
 from ingress.routing.table import RouteTable
 
 
@@ -43,6 +44,8 @@ class Snapshot:
     handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
     """What handshakes go by besides, for every host that an Ingress names."""
     _problems: tuple[Problem, ...] | ProblemList = ()
+    serving: ServingSettings = Factory(ServingSettings)
+    """What the proxy goes by besides: options that may change while the process runs."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -63,4 +66,5 @@ class Snapshot:
             and self.certificates is other.certificates
             and self.handshake_settings is other.handshake_settings
             and self._problems is other._problems
+            and self.serving is other.serving
         )

@@ -26,6 +26,7 @@ from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTa
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem
+from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
@@ -61,6 +62,7 @@ class _Content:
     default: Certificate | None
     handshake_settings: dict[str, HandshakeSettings]
     problems: tuple[Problem, ...]
+    serving: ServingSettings
 
 
 def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
@@ -74,6 +76,7 @@ def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
         certificates.default,
         dict(snapshot.handshake_settings.by_host),
         snapshot.problems,
+        snapshot.serving,
     )
     written = io.BytesIO()
     written.write(FORMAT)
@@ -112,6 +115,7 @@ def _rebuilt(content: _Content) -> Snapshot:
         certificates=CertificateTable(SharedMap(content.exact), SharedMap(content.wildcard), content.default),
         handshake_settings=HandshakeSettingsTable(SharedMap(content.handshake_settings)),
         problems=content.problems,
+        serving=content.serving,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from attrs import frozen
+from attrs import astuple, fields, frozen, has
 
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -44,9 +44,11 @@ class SnapshotChanges:
     """By host, ``*.example.com`` for a wildcard, empty for the default."""
     handshake_settings: Difference[str] = Difference()
     """By host as in a rule."""
+    serving: Difference[str] = Difference()
+    """By field: ``limits.head_seconds``."""
 
     def __bool__(self) -> bool:
-        return any((self.routes, self.filters, self.backends, self.certificates, self.handshake_settings))
+        return any(astuple(self, recurse=False))
 
 
 def changes(old: Snapshot, new: Snapshot) -> SnapshotChanges:
@@ -63,6 +65,7 @@ def changes(old: Snapshot, new: Snapshot) -> SnapshotChanges:
         if old.certificates is not new.certificates
         else Difference(),
         _of_maps(old.handshake_settings.by_host, new.handshake_settings.by_host),
+        _difference(dict(_fields(old.serving)), dict(_fields(new.serving))),
     )
 
 
@@ -112,6 +115,16 @@ def _filters(hosts: _Hosts) -> dict[HostFilter, None]:
                 tuples.update(entry.filters for entry in variant.weighted)
         found.update(dict.fromkeys((host, spec) for specs in tuples for spec in specs))
     return found
+
+
+def _fields(settings: Any, path: str = "") -> Iterable[tuple[str, object]]:
+    """Yield what *settings* and the settings in them say, each by its path."""
+    for field in fields(type(settings)):
+        value = getattr(settings, field.name)
+        if has(type(value)):
+            yield from _fields(value, f"{path}{field.name}.")
+        else:
+            yield path + field.name, value
 
 
 def _certificates(snapshot: Snapshot) -> Iterable[tuple[str, object]]:

@@ -18,7 +18,10 @@ from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.filters import Filter, Phase, Services
 from ingress.model.backends import BackendReference
+from ingress.model.balancing import Algorithm
+from ingress.model.limits import Limits, Timeouts
 from ingress.model.objects import ClusterObject
+from ingress.model.serving import ServingSettings
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import Condition, Said, Variant, WeightedBackend
@@ -118,6 +121,17 @@ class BytesTests(SynchronousTestCase):
         found = snapshot_from_bytes(snapshot_to_bytes(Snapshot(table=table)))
         self.assertEqual(found.table.routes, (route,))
         self.assertEqual(found.table.host_filters(b"a.test"), (GuardMissing(),))
+
+    def test_serving(self) -> None:
+        """What the proxy goes by besides travels with the rest."""
+        serving = ServingSettings(
+            Limits(head_seconds=3.0, upstream=Timeouts(1.0, 2.0, 3.0)),
+            Algorithm.EWMA,
+            not_found_page=b"\xff<p>",
+            trusted_proxies=("10.0.0.0/8",),
+        )
+        found = snapshot_from_bytes(snapshot_to_bytes(Snapshot(serving=serving)))
+        self.assertEqual(found.serving, serving)
 
     def test_what_is_shared_stays_shared(self) -> None:
         """Equal parts that were one object are one object again: of thousands of routes many share them."""
@@ -229,6 +243,14 @@ class ChangesTests(SynchronousTestCase):
             hosts = {*table.exact, *(f"*{suffix}" for suffix in table.wildcard)}
             self.assertEqual(found.came, hosts | ({""} if table.default is not None else set()))
             self.assertEqual(changes(whole, without).certificates.went, found.came)
+
+    def test_serving(self) -> None:
+        """What the proxy goes by besides is different by fields."""
+        one = Snapshot(serving=ServingSettings(Limits(head_seconds=3.0), slow_start_seconds=1.0))
+        found = changes(Snapshot(), one)
+        self.assertEqual(found.serving.changed, {"limits.head_seconds", "slow_start_seconds"})
+        self.assertEqual(found, SnapshotChanges(serving=found.serving))
+        self.assertTrue(found)
 
     def test_only_what_is_different_is_looked_at(self) -> None:
         """Of a table that was made of the one before, hosts that are shared are not compared."""

@@ -62,6 +62,12 @@ class IngressProxyResource(ReverseProxyResource):
         self._backends = current
         self._table = table
 
+    def share(self, default: Balancing, slow_start_seconds: float) -> None:
+        """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""
+        self._make_rotations.share(default, slow_start_seconds)
+        self._rotations.clear()
+        self._asked_for.clear()
+
     def passthrough(self, server_name: bytes) -> tuple[Route, Rotation] | None:
         """Find the route of a host whose TLS passes through, and who picks its endpoints."""
         route = self._table.find(server_name, b"/")

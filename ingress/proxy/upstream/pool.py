@@ -129,6 +129,15 @@ class UpstreamPool:
         """Which connection each of those who wait waits for."""
         self._closed = False
 
+    def limit(self, timeouts: Timeouts, most: int) -> None:
+        """Have these hold for exchanges that begin from now on, and for connections that are made for them."""
+        self.timeouts = timeouts
+        self.most = most
+        for known in self._endpoints.values():
+            for connection in (*known.sessions, *known.making):
+                if isinstance(connection, UpstreamSession):
+                    connection.timeouts = timeouts
+
     def __repr__(self) -> str:
         idle = sum(len(known.idle) for known in self._endpoints.values())
         busy = sum(isinstance(each, UpstreamConnection) for each in self.connections) - idle

@@ -198,6 +198,11 @@ class Rotations:
         self._default = default
         self._slow_start_seconds = slow_start_seconds
 
+    def share(self, default: Balancing, slow_start_seconds: float) -> None:
+        """Have rotations that are made from now on share requests so."""
+        self._default = default
+        self._slow_start_seconds = slow_start_seconds
+
     def make(
         self,
         backend: BackendReference,

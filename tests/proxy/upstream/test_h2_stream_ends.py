@@ -8,7 +8,7 @@ from twisted.internet.error import ConnectionLost
 from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
-from ingress.model.limits import AskedTimeouts
+from ingress.model.limits import AskedTimeouts, Timeouts
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from ingress.proxy.exchange.exchange import Exchange
 from tests.fakes.http2_frames import (
@@ -45,6 +45,18 @@ class TimeTests(Http2UpstreamCase):
         self.server().answer(1)
         self.assert_status(down.take(), 200)
         self.assertTrue(self.upstream(0).saw_end)
+
+    def test_other_timeouts(self) -> None:
+        """Timeouts that are other ones meanwhile hold for the next request on a connection that is there."""
+        down = self.stage.open()
+        down.say(GET)
+        self.server().answer(1)
+        self.assert_status(down.take(), 200)
+        self.stage.pool.limit(Timeouts(read_seconds=5.0), 0)
+        down.say(GET)
+        self.assert_upstreams(1)
+        self.reactor.pass_time(7)
+        self.assert_status(down.take(), 504)
 
     def test_one_is_silent(self) -> None:
         """While others are answered, the connection stays in use."""

@@ -1,0 +1,213 @@
+"""Options from the command line and from a second source."""
+
+from operator import attrgetter
+from typing import Any
+
+from hypothesis import given as with_any
+from hypothesis import settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.balancing import Algorithm
+from ingress.model.problems import Reason
+from ingress.model.strict_transport import StrictTransport
+from ingress.options.merging import Merged, OptionTexts, merge
+from ingress.options.option import DEFAULTS, settings_with
+from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.tap import Options
+
+
+def said(**texts: str) -> OptionTexts:
+    """A ConfigMap that says so; names have underscores here, and 404-page is called page."""
+    named = {"404-page" if name == "page" else name.replace("_", "-"): text for name, text in texts.items()}
+    return OptionTexts(named, "ConfigMap", "ingress", "options", "data")
+
+
+def merged(*arguments: str, **texts: str) -> Merged:
+    """What a command line and a ConfigMap come to."""
+    options = Options()
+    options.parseOptions(arguments)
+    return merge(options.settings(), options.given, said(**texts))
+
+
+class MergeTests(SynchronousTestCase):
+    """``merge``."""
+
+    def told(self, found: Merged) -> list[tuple[Reason, str]]:
+        """Reason and field of each problem."""
+        return [(problem.reason, problem.field) for problem in found.problems]
+
+    def test_nothing_said(self) -> None:
+        """Without a second source, the command line is all there is."""
+        found = merged("--send-timeout=7")
+        self.assertEqual((found.settings.serving.limits.send_seconds, found.problems), (7.0, ()))
+
+    def test_each_sort(self) -> None:
+        """Numbers, flags, lists, words and pages are texts; blanks around them mean nothing."""
+        found = merged(
+            proxy_read_timeout=" 7\n",
+            force_ssl_redirect="true",
+            no_ssl_redirect="false",
+            trusted_proxies="10.0.0.0/8, 192.0.2.1\n2001:db8::/32",
+            load_balance="ewma",
+            page="<p>none</p>\n",
+            hsts_max_age="60",
+        )
+        self.assertEqual(found.problems, ())
+        serving, translate = found.settings.serving, found.settings.translate
+        self.assertEqual(serving.limits.upstream.read_seconds, 7.0)
+        self.assertEqual((translate.force_ssl_redirect, translate.ssl_redirect), (True, True))
+        self.assertEqual(serving.trusted_proxies, ("10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"))
+        self.assertEqual(serving.load_balance, Algorithm.EWMA)
+        self.assertEqual(serving.not_found_page, b"<p>none</p>\n")
+        self.assertEqual(translate.strict_transport, StrictTransport(60))
+        self.assertEqual(
+            found.in_force,
+            ("404-page", "force-ssl-redirect", "hsts-max-age", "load-balance", "proxy-read-timeout", "trusted-proxies"),
+        )  # fmt: skip
+
+    def test_command_line_counts(self) -> None:
+        """What the command line says stays, and saying something else is told."""
+        found = merged("--send-timeout=7", send_timeout="8", keep_alive_timeout="9")
+        limits = found.settings.serving.limits
+        self.assertEqual((limits.send_seconds, limits.keep_alive_seconds), (7.0, 9.0))
+        self.assertEqual(self.told(found), [(Reason.OPTION_OVERRIDDEN, "data.send-timeout")])
+        found = merged("--force-ssl-redirect", force_ssl_redirect="false")
+        self.assertTrue(found.settings.translate.force_ssl_redirect)
+        self.assertEqual(self.told(found), [(Reason.OPTION_OVERRIDDEN, "data.force-ssl-redirect")])
+
+    def test_both_say_the_same(self) -> None:
+        """To say what the command line says is no problem."""
+        self.assertEqual(merged("--send-timeout=7", send_timeout="7.0").problems, ())
+        self.assertEqual(merged("--no-hsts", no_hsts="true").problems, ())
+
+    def test_whole_and_part(self) -> None:
+        """An option of the command line is not undone by another one that decides more."""
+        found = merged("--hsts-max-age=60", no_hsts="true")
+        self.assertEqual(found.settings.translate.strict_transport, StrictTransport(60))
+        self.assertEqual(self.told(found), [(Reason.OPTION_OVERRIDDEN, "data.no-hsts")])
+
+    def test_decided_at_the_start(self) -> None:
+        """What needs another start is told, and stays as it is."""
+        found = merged(http="tcp:8080", tls_min_version="1.3", kubeconfig="/etc/shadow", max_connections="5")
+        self.assertEqual(found.settings, DEFAULTS)
+        self.assertEqual({problem.reason for problem in found.problems}, {Reason.OPTION_AT_START})
+        self.assertEqual(
+            [problem.field for problem in found.problems],
+            ["data.http", "data.kubeconfig", "data.max-connections", "data.tls-min-version"],
+        )
+        self.assertIn("--tls-min-version", found.problems[-1].message)
+
+    def test_wrong_values(self) -> None:
+        """A value that is none is told, and the others count."""
+        found = merged(
+            "--proxy-read-timeout=7", send_timeout="soon", force_ssl_redirect="yes", slow_start="3"
+        )
+        self.assertEqual(found.settings.serving.limits.send_seconds, DEFAULTS.serving.limits.send_seconds)
+        self.assertEqual(found.settings.serving.slow_start_seconds, 3.0)
+        told = sorted(str(problem) for problem in found.problems)
+        self.assertEqual(
+            told,
+            [
+                "ConfigMap ingress/options: data.force-ssl-redirect: "
+                '"yes": neither true nor false; it has no effect (InvalidOption)',
+                "ConfigMap ingress/options: data.send-timeout: "
+                '"soon": not a number of seconds, more than 0 and at most 31536000; it has no effect (InvalidOption)',
+            ],
+        )
+
+    def test_unknown_names(self) -> None:
+        """An option that there is not is told, with the one that is meant, perhaps."""
+        (problem,) = merged(send_timeuot="5").problems
+        self.assertEqual(problem.reason, Reason.INVALID_OPTION)
+        self.assertIn("perhaps send-timeout is meant", problem.message)
+        self.assertEqual(len(merged(zzz="", **{"": "5"}).problems), 2)
+
+    def test_files_stay_unread(self) -> None:
+        """A page is said, and not where it lies: who says options is not to have files shown to everybody."""
+        self.assertEqual(merged(page="/etc/passwd").settings.serving.not_found_page, b"/etc/passwd")
+        (problem,) = merged(page="x" * (1024 * 1024 + 1)).problems
+        self.assertLess(len(problem.message), 200)
+
+    def test_nothing_between_commas(self) -> None:
+        """An empty list says nothing."""
+        found = merged("--trusted-proxies=10.0.0.0/8", trusted_proxies=" , ")
+        self.assertEqual(found.settings.serving.trusted_proxies, ("10.0.0.0/8",))
+        self.assertEqual(merged(trusted_proxies="").settings, DEFAULTS)
+
+    def test_problems_are_the_operators(self) -> None:
+        """No tenant is told of them."""
+        problems = merged("--send-timeout=7", send_timeout="8", http="tcp:1", bogus="1").problems
+        self.assertEqual([problem.is_the_operators for problem in problems], [True] * 3)
+
+    @with_any(
+        st.dictionaries(
+            st.sampled_from([*SPELLINGS, "bogus", "", "http.", "\n"]),
+            st.sampled_from(
+                [
+                    "true",
+                    "1",
+                    "0",
+                    "-1",
+                    "10.0.0.0/8",
+                    "٣",
+                    "\ud800",
+                    "nan",
+                    ",",
+                    "a/b:c",
+                    "ewma",
+                    "",
+                    "x" * 2_000_000,
+                ]
+            ),
+            max_size=6,
+        )
+    )
+    @settings(derandomize=True, deadline=None, max_examples=200)
+    def test_total(self, texts: dict[str, str]) -> None:
+        """Whatever is said, there is a result: an option is decided, a problem, or left alone; those of the start stay."""
+        found = merge(DEFAULTS, (), OptionTexts(texts))
+        self.assertLessEqual(len(found.problems) + len(found.in_force), len(texts))
+        for option in OPTIONS.values():
+            if not option.running:
+                self.assertEqual(attrgetter(option.to)(found.settings), option.usual, option.name)
+        self.assertEqual(list(found.problems), sorted(found.problems))
+
+
+class RunningRowTests(SynchronousTestCase):
+    """Which rows may change while the process runs."""
+
+    def test_way(self) -> None:
+        """What may change is of translation or of the proxy, which get it with the snapshot."""
+        running = [option for option in OPTIONS.values() if option.running]
+        self.assertGreater(len(running), 25)
+        for option in running:
+            self.assertIn(option.to.partition(".")[0], ("translate", "serving"), option.name)
+
+    def test_no_contradictions(self) -> None:
+        """What excludes or needs others is decided at the start, where that is told."""
+        for option in OPTIONS.values():
+            if option.excludes or option.needs:
+                self.assertFalse(option.running, option.name)
+
+    def test_no_files(self) -> None:
+        """No option that may change reads a file that its text names."""
+        for option in OPTIONS.values():
+            if option.running and option.value in ("FILE", "PATH"):
+                self.assertIsNotNone(option.read_content, option.name)
+
+    def test_each(self) -> None:
+        """Every option that may change is taken from a second source as from the command line."""
+        values: dict[str, Any] = {
+            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "BYTES": "3", "ALGORITHM": "ewma", "FILE": "/dev/null"
+        }  # fmt: skip
+        for option in OPTIONS.values():
+            if not option.running:
+                continue
+            text = values.get(option.value, "a/b") if option.value else "true"
+            found = merge(DEFAULTS, (), OptionTexts({option.name: text}))
+            self.assertEqual((found.problems, found.in_force), ((), (option.name,)))
+            read = option.read_content or option.read
+            value = option.sets if read is None else option.joined([read(text)])
+            self.assertEqual(found.settings, settings_with(DEFAULTS, {option: value}))
+            self.assertNotEqual(found.settings, DEFAULTS)
