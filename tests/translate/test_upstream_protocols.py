@@ -27,7 +27,7 @@ from ingress.translate.readers.ingress.objects import (
     ServicePortReference,
 )
 from ingress.translate.self_check import differences
-from tests.translate.test_incremental import Follower, batch
+from tests.translate.following import Follower, batch
 
 ANNOTATION = "nginx.ingress.kubernetes.io/backend-protocol"
 WEB = ObjectKey("demo", "web")

@@ -30,7 +30,7 @@ from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.certificates import issue, make_authority
-from tests.translate.test_incremental import Follower, batch
+from tests.translate.following import Follower, batch
 
 PREFIX = "nginx.ingress.kubernetes.io"
 WEB = ObjectKey("demo", "web")
