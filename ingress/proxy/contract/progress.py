@@ -16,19 +16,19 @@ _EARLY_SECONDS: Final = Deadlines.interval_seconds / 2
 class Progress:
     """What was unsent at the last look, and since when nothing of it went."""
 
-    __slots__ = ("_since", "_unsent")
+    __slots__ = ("since", "unsent")
 
     def __init__(self) -> None:
-        self._unsent = 0
-        self._since = 0.0
+        self.unsent = 0
+        self.since = 0.0
 
     def is_stuck(self, unsent: int, now: float, seconds: float) -> bool:
         """Whether nothing has been taken for *seconds*; *unsent* is what ``transports.unsent`` says.
 
         That more waits than before says nothing of the peer: it may make us answer, and never read.
         """
-        before, self._unsent = self._unsent, unsent
+        before, self.unsent = self.unsent, unsent
         if unsent < before or not before:
-            self._since = now
+            self.since = now
             return False
-        return unsent > 0 and now - self._since >= seconds - _EARLY_SECONDS
+        return unsent > 0 and now - self.since >= seconds - _EARLY_SECONDS

@@ -2,10 +2,15 @@
 
 States::
 
+    PREFACE ──HTTP/2's it is──▶ a session takes over
+       │ it is none
+       ▼
     HEAD ──head read──▶ EXCHANGE ──answer and request whole──▶ HEAD (or closed)
                            │  │
                            │  └─answer whole, request not──▶ LINGERING ──▶ closed
                            └──101──▶ TUNNEL ──▶ closed
+
+Only where HTTP/2 may be begun without a word does a connection begin in ``PREFACE``; any other begins in ``HEAD``.
 """
 
 from enum import Enum
@@ -18,6 +23,7 @@ from ingress.proxy.contract.limits import MAX_AHEAD
 class State(Enum):
     """Where the connection is; see the picture above."""
 
+    PREFACE = "preface"
     HEAD = "head"
     EXCHANGE = "exchange"
     TUNNEL = "tunnel"
@@ -26,7 +32,10 @@ class State(Enum):
 
 
 # Bound once: looking a member up in its class costs more than comparing it.
-HEAD, EXCHANGE, TUNNEL, LINGERING, CLOSED = State
+PREFACE, HEAD, EXCHANGE, TUNNEL, LINGERING, CLOSED = State
+
+BETWEEN = (HEAD, PREFACE)
+"""Where no request is under way."""
 
 
 def wants_reading(state: State, in_body: bool, paused: bool, full: bool, ahead: int) -> bool:
@@ -50,4 +59,4 @@ def seconds_allowed(state: State, in_body: bool, paused: bool, ahead: int, limit
         return NEVER if paused else limits.body_seconds
     if state is HEAD:
         return limits.head_seconds if ahead else limits.keep_alive_seconds
-    return NEVER
+    return limits.head_seconds if state is PREFACE else NEVER

@@ -5,7 +5,7 @@ from twisted.internet.protocol import ServerFactory
 
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.channel import DownstreamChannel
-from ingress.proxy.downstream.negotiating import channel_class
+from ingress.proxy.downstream.negotiating import beginning_of
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 
 
@@ -17,11 +17,11 @@ class ChannelFactory(ServerFactory):
     def __init__(self, site: ProxySite, secure: bool) -> None:
         self._site = site
         self._secure = secure
-        self._channel = channel_class(site.sessions, secure)
+        self._beginning = beginning_of(site.sessions, secure)
 
     def build(self) -> DownstreamChannel:
         """Make the channel of one connection."""
-        return self._channel(self._site, self._secure)
+        return DownstreamChannel(self._site, self._secure, self._beginning)
 
     def buildProtocol(self, addr: IAddress | None) -> TwistedProtocol:
         return TwistedProtocol(self.build())

@@ -105,7 +105,7 @@ class PipelineTests(ProxyCase):
 
         def look() -> None:
             [channel] = self.stage.site.connections.all
-            held.append(len(channel._buffer))  # type: ignore[attr-defined]
+            held.append(len(channel.reader.ahead))  # type: ignore[attr-defined]
 
         queue.between = look
         down.post(*[NOWHERE * 100] * 10)

@@ -46,7 +46,7 @@ class BufferTests(ProxyCase):
         down = self.stage.open()
         down.say(GET)
         channel: Any = down.protocol
-        self.pour(down, GET * 1000, lambda: len(channel._buffer), MAX_AHEAD + self.read)
+        self.pour(down, GET * 1000, lambda: len(channel.reader.ahead), MAX_AHEAD + self.read)
         self.assertGreater(down.unread, MEGABYTES // 2)
 
     def test_heads(self) -> None:
@@ -54,7 +54,10 @@ class BufferTests(ProxyCase):
         down = self.stage.open()
         channel: Any = down.protocol
         self.pour(
-            down, b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000, lambda: len(channel._buffer), MAX_HEAD + self.read
+            down,
+            b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000,
+            lambda: len(channel.reader.ahead),
+            MAX_HEAD + self.read,
         )
         self.assert_status(down.received, 431)
         down = self.stage.open()
@@ -70,7 +73,7 @@ class BufferTests(ProxyCase):
         down = self.stage.open()
         down.say(PUT)
         channel: Any = down.protocol
-        exchange = channel._exchange
+        exchange = channel.exchange
         self.pour(down, bytes(100_000), lambda: exchange.held.size, MAX_HELD + self.read)
 
     def test_upstream_full(self) -> None:

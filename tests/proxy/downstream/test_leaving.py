@@ -182,7 +182,7 @@ class StayingTests(ProxyCase):
     def test_over_tls(self) -> None:
         """TLS has no half-close: an end that is seen while nothing is read is that of the client."""
         down = self.stage.open(secure=False)
-        down.protocol._secure = True  # type: ignore[attr-defined]
+        down.protocol.is_secure = True  # type: ignore[attr-defined]
         down.say(LARGE_POST)
         self.upstream().widen(0)
         for _ in range(40):

@@ -133,7 +133,7 @@ class Http1Tests(LeftoversCase):
             for end in (Peer.close, Peer.reset, self.wait_out):
                 client = await self.call()
                 client.say(GET[:-2])
-                await self.until(lambda: any(len(each._buffer) for each in self.channels))
+                await self.until(lambda: any(len(each.reader.ahead) for each in self.channels))
                 end(client)
                 if end == self.wait_out:
                     await self.until(lambda: client.has(b" 408 "))  # noqa: B023 - it is awaited here
@@ -197,7 +197,7 @@ class Http1Tests(LeftoversCase):
     def slow(self, client: Peer) -> None:
         """Have the body come too late."""
         for channel in self.channels:
-            channel._exchange.request_broken(408, "late")
+            channel.exchange.request_broken(408, "late")
 
     async def test_upload(self) -> None:
         """A body that comes whole, in a length and in chunks."""
@@ -244,7 +244,7 @@ class Http1Tests(LeftoversCase):
 
             def is_stuck() -> bool:
                 backend.say(LARGE)
-                return any(each.is_full or each._is_copying for each in self.channels)
+                return any(each.is_full or each.sending.is_copying for each in self.channels)
 
             await self.until(is_stuck)
             self.site.abort()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ingress.http2.frames import PREFACE
 from ingress.model.limits import Limits
 from ingress.proxy.downstream.channel import DownstreamChannel
-from ingress.proxy.downstream.negotiating import NegotiatingChannel, PriorKnowledgeChannel, channel_class
+from ingress.proxy.downstream.negotiating import Beginning, beginning_of
 from ingress.proxy.listening.channel_factory import ChannelFactory
 from tests.fakes.sessions import KeepingSession, Sessions
 from tests.fakes.transports import Peer
@@ -14,12 +14,12 @@ from tests.proxy.playing import GET, OK, ProxyCase, Stage
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 
 
-class ChannelClassTests(ProxyCase):
+class BeginningTests(ProxyCase):
     """What the connections of a listener begin with."""
 
-    def test_classes(self) -> None:
-        """A channel that can step aside is made where HTTP/2 may be met, and nowhere else."""
-        plain, negotiating, knowing = DownstreamChannel, NegotiatingChannel, PriorKnowledgeChannel
+    def test_beginnings(self) -> None:
+        """A channel may step aside where HTTP/2 may be met, and nowhere else."""
+        plain, negotiating, knowing = Beginning.HTTP_1, Beginning.BY_HANDSHAKE, Beginning.BY_PREFACE
         for rules, expected_plain, expected_secure in (
             (None, plain, plain),
             (Sessions(True, False).rules, plain, negotiating),
@@ -27,11 +27,11 @@ class ChannelClassTests(ProxyCase):
             (Sessions(True, True).rules, knowing, negotiating),
             (Sessions(False, False).rules, plain, plain),
         ):
-            self.assertIs(channel_class(rules, secure=False), expected_plain)
-            self.assertIs(channel_class(rules, secure=True), expected_secure)
+            self.assertIs(beginning_of(rules, secure=False), expected_plain)
+            self.assertIs(beginning_of(rules, secure=True), expected_secure)
             self.stage.site.sessions = rules
-            self.assertIs(type(ChannelFactory(self.stage.site, False).build()), expected_plain)
-            self.assertIs(type(ChannelFactory(self.stage.site, True).build()), expected_secure)
+            self.assertIs(ChannelFactory(self.stage.site, False).build().beginning, expected_plain)
+            self.assertIs(ChannelFactory(self.stage.site, True).build().beginning, expected_secure)
 
 
 class PriorKnowledgeCase(ProxyCase):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ingress.model.records import Record
-from ingress.proxy.downstream.answering import AnsweringConnection
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.exchange import exchange
 from ingress.proxy.exchange.context import ExchangeContext
@@ -135,7 +134,7 @@ class BugTests(ProxyCase):
 
         cases: list[tuple[Any, str, Callable[[Peer], None]]] = [
             (Exchange, "upstream_body", begun),
-            (AnsweringConnection, "send_body", begun),
+            (DownstreamChannel, "send_body", begun),
             (exchange.Exchange, "_finish", begun),
             ("site", "first listener", begun),
             ("site", "last listener", begun),

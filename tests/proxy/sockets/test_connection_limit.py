@@ -125,14 +125,14 @@ class PipeTests(SocketsCase):
         client = await self.connect()
         client.transport.pauseProducing()
         client.get()
-        await self.until(lambda: self.channels and self.channels[0]._is_copying)
+        await self.until(lambda: self.channels and self.channels[0].sending.is_copying)
         (channel,) = self.channels
         await self.turns(50)
         self.deadlines.tick()
         await self.turns(50)
         self.deadlines.tick()
-        self.assertGreater(channel._progress._unsent, 0)
-        channel._progress._since -= self.site.context.limits.send_seconds
+        self.assertGreater(channel.sending.progress.unsent, 0)
+        channel.sending.progress.since -= self.site.context.limits.send_seconds
         self.deadlines.tick()
         await self.until(lambda: not self.channels and not self.upstream.open_wires)
 
@@ -142,12 +142,12 @@ class PipeTests(SocketsCase):
         self.upstream.on_request = lambda wire: wire.write(head + bytes(MEGABYTE))
         client = await self.connect()
         client.get()
-        await self.until(lambda: self.channels and self.channels[0]._is_copying)
+        await self.until(lambda: self.channels and self.channels[0].sending.is_copying)
         await self.turns(50)
         (channel,) = self.channels
         for _ in range(3):
             self.deadlines.tick()
-        self.assertEqual(channel._progress._unsent, 0)
+        self.assertEqual(channel.sending.progress.unsent, 0)
         (connection,) = self.pool.connections
         connection.deadline = 0.0
         self.deadlines.tick()

@@ -80,7 +80,7 @@ class HalfCloseTests(SocketsCase):
         client = await self.connect()
         client.get()
         client.transport.loseWriteConnection()
-        await self.until(lambda: waiting and self.channels[0]._half_closed)
+        await self.until(lambda: waiting and self.channels[0].is_half_closed)
         waiting[0].write(OK)
         await self.whole(client)
         self.assertEqual(client.answers[0].body, b"ok")
@@ -130,11 +130,11 @@ class DeadlineTests(SocketsCase):
         """A head that does not end is answered with 408; its bytes do not move the deadline."""
         client = await self.connect()
         client.send(b"GET / HTTP/1.1\r\n")
-        await self.until(lambda: self.channels and self.channels[0]._buffer)
+        await self.until(lambda: self.channels and self.channels[0].reader.ahead)
         before = self.channels[0].deadline
         self.deadlines.tick()
         client.send(b"Host: app.test\r\n")
-        await self.until(lambda: len(self.channels[0]._buffer) > 20)
+        await self.until(lambda: len(self.channels[0].reader.ahead) > 20)
         self.assertEqual(self.channels[0].deadline, before)
         await self.expire(Limits().head_seconds)
         await self.whole(client)
@@ -161,13 +161,13 @@ class DeadlineTests(SocketsCase):
         await self.turns(50)
         self.deadlines.tick()
         (channel,) = self.channels
-        progress = channel._progress
-        self.assertEqual(progress._since, self.deadlines.now)
-        self.assertGreater(progress._unsent, 0)
-        progress._since -= Limits().send_seconds - 2
+        progress = channel.sending.progress
+        self.assertEqual(progress.since, self.deadlines.now)
+        self.assertGreater(progress.unsent, 0)
+        progress.since -= Limits().send_seconds - 2
         self.deadlines.tick()
         self.assertEqual(self.channels, [channel])
-        progress._since -= 2
+        progress.since -= 2
         self.deadlines.tick()
         await self.until(lambda: not self.channels and not self.upstream.open_wires)
 

@@ -74,7 +74,7 @@ class LeavingTests(SocketsCase):
             client.send(b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: %d\r\n\r\n" % (64 * MEGABYTE))
             await self.until(lambda: self.upstream.open_wires)
             wire = self.upstream.open_wires[0]
-            while self.channels[0]._reading:
+            while self.channels[0].is_reading:
                 client.send(bytes(1 << 16))
                 await self.turns(2)
             # What lies between the two by now is little enough for the end to arrive behind it.
