@@ -7,7 +7,7 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -25,6 +25,7 @@ from twisted.python.failure import Failure
 
 from ingress.admin.site import admin_site
 from ingress.cluster.api_server import ApiServerSource
+from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
@@ -62,6 +63,8 @@ from ingress.tls.groups import usable_groups
 from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.reader import RouteKind
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 
 LONGEST_CLEARING_SECONDS = 120.0
@@ -75,8 +78,14 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
-    """Return the source that *settings* ask for: manifests when any are named, else an API server."""
+def source_of(
+    settings: Settings, reactor: Any, metrics: Metrics, kinds: Sequence[RouteKind] = ROUTE_KINDS
+) -> Source:
+    """Return the source that *settings* ask for: manifests when any are named, else an API server.
+
+    It reads the route objects of *kinds*, and what these refer to.
+    """
+    objects = ObjectKinds(kinds)
     if settings.manifests:
         return ManifestSource(
             settings.manifests,
@@ -84,6 +93,7 @@ def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
             settings.namespaces,
             reactor.callFromThread,
             reactor,
+            kinds=objects,
         )
     return ApiServerSource(
         reactor,
@@ -96,6 +106,7 @@ def source_of(settings: Settings, reactor: Any, metrics: Metrics) -> Source:
         secret_selector=settings.secret_field_selector,
         single_service=settings.reporting.publish_service,
         metrics=metrics.watch,
+        kinds=objects,
     )
 
 
@@ -105,8 +116,12 @@ def reporting_of(
     source: Source,
     store: Store,
     metrics: Metrics,
+    kinds: Sequence[RouteKind] = ROUTE_KINDS,
 ) -> ClusterReporting | None:
-    """Return what reports back to the cluster that *source* reads; None where there is no cluster."""
+    """Return what reports back to the cluster that *source* reads; None where there is no cluster.
+
+    It reports about objects of those of *kinds* whose status is ours to write.
+    """
     if not isinstance(source, ApiServerSource):
         return None
     name = os.environ.get("POD_NAME") or gethostname()
@@ -124,6 +139,7 @@ def reporting_of(
         random=Random().random,
         regained=source.rouse,
         outage=source.outage,
+        kinds=tuple(row.read.reported for row in kinds if row.read.reported is not None),
     )
 
 
@@ -142,7 +158,8 @@ class IngressService(Service):
     """The whole controller as one Twisted service.
 
     *source* finds the objects (``source_of``).  *failed* is told when the start
-    cannot succeed; the process is then to end.  *metrics* are those that the source counts in.
+    cannot succeed; the process is then to end.  *metrics* are those that the source counts in,
+    *kinds* those of the route objects that are served, for which it has been made, too.
     """
 
     log = Logger()
@@ -158,6 +175,7 @@ class IngressService(Service):
         settled: Callable[[], None] = lambda: None,
         given: Collection[str] = (),
         options: OptionSource | None = None,
+        kinds: Sequence[RouteKind] = ROUTE_KINDS,
     ) -> None:
         """*settled* is called when all is known that there is at first, and nobody is served yet.
 
@@ -243,7 +261,7 @@ class IngressService(Service):
             seconds=reactor.seconds,
         )
         store = Store()
-        self._reporting = reporting_of(settings, reactor, source, store, self._metrics)
+        self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
         self._controller = Controller(
             store,
             self._translate_options(settings),
@@ -252,6 +270,7 @@ class IngressService(Service):
             self._metrics,
             _now,
             self._reporting,
+            kinds,
             serving=serving,
         )
 

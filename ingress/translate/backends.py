@@ -41,9 +41,12 @@ _HTTP2 = LinkSettings(is_http2=True)
 _EXTERNAL_HTTP2 = LinkSettings(is_external=True, is_http2=True)
 
 
+_SERVICE_AT = "service."
+
+
 @frozen
 class BackendFault:
-    """What is wrong with a reference; *field* is the part of the backend at fault."""
+    """What is wrong with a reference; *field* is the part of the backend at fault, as in an Ingress."""
 
     reason: Reason
     message: str
@@ -69,7 +72,10 @@ def backend_problems(
         if reference is not last:
             last, fault = reference, backend_fault(reference, state, options)
         if fault is not None:
-            at = f"{field}.{fault.field}" if fault.field else field
+            part = fault.field
+            if part.startswith(_SERVICE_AT):
+                part = parsed.service_at + part.removeprefix(_SERVICE_AT)
+            at = f"{field}.{part}" if part else field
             problems.append(parsed.owner.problem(fault.reason, fault.message, at))
     return tuple(problems)
 

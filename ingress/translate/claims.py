@@ -95,6 +95,8 @@ class ParsedObject:
     certificates: tuple[CertificateRequest, ...] = ()
     rules_field: str = "spec.rules"
     """Where the object names its hosts."""
+    service_at: str = "service."
+    """Where a backend names its Service: what stands before ``name`` and ``port``."""
     protocols: ProtocolReading = NOTHING_ASKED
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
