@@ -24,6 +24,7 @@ from functools import lru_cache
 from queue import Empty, Full, Queue
 from threading import Thread
 from time import gmtime, monotonic, strftime, time
+from typing import ClassVar
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -83,7 +84,7 @@ class AccessLog:
     day, in seconds since 1970, *steady* the seconds of a clock that nobody sets.
     """
 
-    log = Logger()
+    log: ClassVar[Logger] = Logger()
 
     def __init__(
         self,
@@ -103,7 +104,8 @@ class AccessLog:
         self._lines: list[bytes] = []
         self._flushing: IDelayedCall | None = None
         self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
-        self._thread = Thread(target=self._write_batches, name="access-log", daemon=True)
+        self.thread = Thread(target=self._write_batches, name="access-log", daemon=True)
+        """Writes the lines."""
         self._millisecond = -1
         self._stamp = b""
         self._reopen = reopen
@@ -115,7 +117,7 @@ class AccessLog:
 
     def start(self) -> None:
         """Start the writing thread."""
-        self._thread.start()
+        self.thread.start()
 
     def stop(self) -> None:
         """Hand over what is left, and give the thread a moment to write it."""
@@ -124,8 +126,8 @@ class AccessLog:
             self._batches.put_nowait(None)
         except Full:
             return
-        if self._thread.is_alive():
-            self._thread.join(0.5)
+        if self.thread.is_alive():
+            self.thread.join(0.5)
 
     def exchange_ended(self, record: Record) -> None:
         """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""

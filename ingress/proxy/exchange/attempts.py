@@ -6,6 +6,7 @@ to the same one on a new connection.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from ingress.model.backends import Endpoint
 from ingress.model.records import AttemptRecord
@@ -14,6 +15,8 @@ from ingress.proxy.contract.faults import Fault, Row, Step, fault_of_connecting,
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.health import Liveness
 
+_NONE_TRIED: Final[frozenset[Endpoint]] = frozenset()
+
 
 class Attempts:
     """Where one exchange went, and where it goes next.  All times are seconds since it began."""
@@ -21,7 +24,7 @@ class Attempts:
     # What nearly all leave as it is stands here, and costs each of them nothing.
     tries = 1
     """Endpoints that were tried; a new connection for a stale one does not count."""
-    tried: frozenset[Endpoint] = frozenset()
+    tried: frozenset[Endpoint] = _NONE_TRIED
     """Those that failed."""
     over: tuple[AttemptRecord, ...] = ()
     """The attempts before the last one."""

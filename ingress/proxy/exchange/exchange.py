@@ -24,6 +24,8 @@ What may go wrong in which state, and when a further attempt is made, is the tab
 its request has a body.
 """
 
+from typing import Final
+
 from twisted.logger import Logger
 
 from ingress.http.field_values import first_value
@@ -62,7 +64,12 @@ from ingress.routing.route import Route
 log = Logger()
 
 # Bound once: looking a member up in its class costs more than comparing it.
-_WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
+_WAITING: Final = State.WAITING
+_CONNECTING: Final = State.CONNECTING
+_AWAITING: Final = State.AWAITING
+_ANSWERING: Final = State.ANSWERING
+_TUNNEL: Final = State.TUNNEL
+_DONE: Final = State.DONE
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new = tuple.__new__
 

@@ -5,6 +5,8 @@ the same for the same backend waits ``QUIET_SECONDS`` and then says how many
 there were, so that a log shows trouble and is not drowned in it.
 """
 
+from typing import ClassVar
+
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -15,7 +17,7 @@ _MAX_KNOWN = 1024
 class UpstreamErrorLog:
     """Logs each sort of trouble at most once in ``QUIET_SECONDS``."""
 
-    log = Logger()
+    log: ClassVar[Logger] = Logger()
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock

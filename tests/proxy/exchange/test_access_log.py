@@ -168,7 +168,7 @@ class WritingTests(AccessLogCase):
         self.assertLess(sum(self.lost), 100_000)
         self.stuck.set()
         log._batches.put(None, timeout=PATIENCE)
-        log._thread.join(PATIENCE)
+        log.thread.join(PATIENCE)
         kept = len(b"".join(self.written).splitlines())
         self.assertEqual(kept + sum(self.lost), 100_000)
 
