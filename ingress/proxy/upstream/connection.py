@@ -54,6 +54,36 @@ log = Logger()
 class UpstreamConnection:
     """The upstream half of an exchange, speaking HTTP/1.1; to its transport a receiver."""
 
+    __slots__ = (
+        "_buffer",
+        "_chunked_request",
+        "_closing",
+        "_deadlines",
+        "_decoder",
+        "_delivery",
+        "_interim",
+        "_is_copying",
+        "_is_full",
+        "_is_half_over",
+        "_keep_alive",
+        "_keeper",
+        "_loss",
+        "_paused",
+        "_progress",
+        "_request_sent",
+        "_timeouts",
+        "_touched",
+        "_waits_for_turn",
+        "deadline",
+        "endpoint",
+        "exchange",
+        "half_closes",
+        "idle_since",
+        "is_reused",
+        "liveness",
+        "transport",
+    )
+
     may_decline = False
     may_rest = False
     transport: Transport
