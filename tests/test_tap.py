@@ -364,11 +364,11 @@ class ProcessTests(SynchronousTestCase):
         self.assert_one_line(ended, "ingress: --shutdown-delay 'soon': not a number of seconds, 0 or more")
 
     def test_light(self) -> None:
-        """Loading the options loads neither the proxy nor the Kubernetes client nor a reactor."""
+        """Loading the options loads neither the proxy nor the Kubernetes client nor a reactor, and nothing of TLS."""
         ended = self.run_python(
             "-c",
             "import sys, ingress.tap as tap; str(tap.Options());"
-            "print([name for name in ('ingress.service', 'ingress.proxy', 'kubernetes', 'twisted.internet.reactor')"
+            "print([name for name in ('ingress.service', 'ingress.proxy', 'kubernetes', 'twisted.internet.reactor', 'OpenSSL', 'cryptography')"
             " if name in sys.modules])",
         )
         self.assertEqual((ended.stdout, ended.stderr), ("[]\n", ""))

@@ -47,6 +47,7 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.age import by_age
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
@@ -55,7 +56,7 @@ from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.deciding import HostRules
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
-from ingress.translate.options import TranslateOptions, annotation_reader
+from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind

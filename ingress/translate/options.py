@@ -2,8 +2,7 @@
 
 from attrs import Factory, frozen
 
-from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.operator_filters import InstalledFilter, operator_filters
+from ingress.annotations.operator_filters import InstalledFilter
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
@@ -49,9 +48,3 @@ class TranslateOptions:
     """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""
-
-
-def annotation_reader(options: TranslateOptions) -> AnnotationReader:
-    """Return what reads annotations as the operator wants them read."""
-    families = (operator_filters(options.allowed_filters),)
-    return AnnotationReader(options.annotations_prefix, passes_tls=options.ssl_passthrough, families=families)

@@ -26,13 +26,14 @@ from ingress.model.state import ClusterState
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
-from ingress.translate.options import TranslateOptions, annotation_reader
+from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

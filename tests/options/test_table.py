@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from attrs import fields, has
@@ -21,6 +22,7 @@ from tests.annotations.test_operator_filters import SAYS
 from tests.options.test_installed_filters import install
 
 FILE = __file__
+REPOSITORY = Path(__file__).parents[2]
 
 # Every spelling that was ever taken: what follows "=", and which field it gives which value.
 MEANINGS: dict[str, tuple[str | None, str, object]] = {
@@ -196,3 +198,26 @@ class OptionTests(SynchronousTestCase):
         self.assertEqual(settings_of("--no-plane", "--no-epoll"), settings_of("--no-epoll"))
         told = self.assertRaises(SystemExit, settings_of, "--no-plane=x")
         self.assertIn("--no-plane", str(told))
+
+
+class HowToTests(SynchronousTestCase):
+    """What ``docs/how-to-add.md`` says of options."""
+
+    def setUp(self) -> None:
+        page = (REPOSITORY / "docs" / "how-to-add.md").read_text("utf-8")
+        self.section = page.partition("## An option\n")[2].partition("\n## ")[0]
+
+    def test_row(self) -> None:
+        """The row that it shows stands in the table as it is."""
+        [row] = re.findall(r"^ +(Option\(.*?\),)\n\n", self.section, re.MULTILINE | re.DOTALL)
+        table = (REPOSITORY / "ingress" / "options" / "table.py").read_text("utf-8")
+        self.assertIn(" ".join(row.split()), " ".join(table.split()))
+
+    def test_files_of_fields(self) -> None:
+        """It names the file of every field that an option decides."""
+        for option in OPTIONS.values():
+            whole: Any = DEFAULTS
+            for name in option.to.split(".")[:-1]:
+                whole = getattr(whole, name)
+            path = f"`{type(whole).__module__.replace('.', '/')}.py`"
+            self.assertIn(path, self.section, option.name)

@@ -5,8 +5,9 @@ from collections.abc import Hashable
 from ingress.model.objects import ClusterObject
 from ingress.model.secrets import SecretNeeds
 from ingress.model.state import ClusterState
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.claims import ParsedObject
-from ingress.translate.options import TranslateOptions, annotation_reader
+from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_names, judge_class
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress
