@@ -217,7 +217,7 @@ class FromApiServerTests(ServedCase, ApiServerTestCase):
     kinds = KindTable(
         (
             *KINDS,
-            ResourceType("toys.example", "v1", "toyroutes", "ToyRoute", has_generation=True),
+            ResourceType("toys.example", "v1", "toyroutes", "ToyRoute", has_status=True, has_generation=True),
             ResourceType("toys.example", "v1", "toydoors", "ToyDoor", has_generation=True),
         )
     )
@@ -236,3 +236,28 @@ class FromApiServerTests(ServedCase, ApiServerTestCase):
         self.server.apply(toy("one", "shop.test", path="/moved"))
         await self.until_get((200, b"toys"), self.http, "/moved")
         self.assertEqual((await self.get(self.http, "/"))[0], 404)
+
+    def condition(self, of_type: str) -> tuple[str, str, int]:
+        """Return status, reason and generation of a condition of the toy route; empty for none."""
+        status = self.server.get("ToyRoute", "one", NAMESPACE).get("status") or {}
+        for one in status.get("conditions") or ():
+            if one["type"] == of_type:
+                return one["status"], one["reason"], one["observedGeneration"]
+        return "", "", 0
+
+    async def test_conditions(self) -> None:
+        """A problem of a toy route becomes a condition of its status, beside an Event, and goes when it is solved."""
+        self.server.create(toy("one", "shop.test"))
+        self.serve(Settings(kubeconfig=str(Path(self.kubeconfig))))
+        await self.until(lambda: self.condition("ResolvedRefs") == ("False", "BackendNotFound", 1))
+        self.assertEqual(self.condition("Accepted"), ("True", "Accepted", 1))
+        await self.until(lambda: self.server.list("Event"))
+        [event] = self.server.list("Event")
+        self.assertEqual((event["reason"], event["regarding"]["kind"]), ("ServiceNotFound", "ToyRoute"))
+        self.server.create(service_object("web"))
+        await self.until(lambda: self.condition("ResolvedRefs") == ("True", "ResolvedRefs", 1))
+        self.server.apply(toy("one", "-", "web"))
+        await self.until(lambda: self.condition("Accepted") == ("False", "UnsupportedValue", 2))
+        self.server.apply(toy("one", "other.test", "web"))
+        await self.until(lambda: self.condition("Accepted") == ("True", "Accepted", 3))
+        self.assertEqual(self.condition("ResolvedRefs"), ("True", "ResolvedRefs", 3))
