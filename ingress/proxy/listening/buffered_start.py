@@ -4,18 +4,14 @@ Twisted has a protocol for PROXY headers (``twisted.protocols.haproxy``), which 
 peer, waits for a header without end, and keeps what comes meanwhile without bound.
 """
 
-from functools import partial
-from typing import Any
-
-from twisted.internet.interfaces import IAddress, IHalfCloseableProtocol, IProtocolFactory
-from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
-from twisted.protocols.policies import ProtocolWrapper
+from twisted.internet.interfaces import IAddress, IProtocolFactory
+from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
+from ingress.proxy.contract.transport import Transport
 from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStarts
 from ingress.proxy.listening.passthrough import PassthroughTunnel
-from ingress.proxy.transport.twisted_protocol import TwistedProtocol
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol, TwistedTransport
 
 
 class ConnectionStartFactory(ServerFactory):
@@ -28,7 +24,7 @@ class ConnectionStartFactory(ServerFactory):
         self._following = following
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        return BufferedStart(self._connection_starts, self._following)
+        return TwistedProtocol(BufferedStart(self._connection_starts, self._following))
 
     def doStart(self) -> None:
         super().doStart()
@@ -39,30 +35,32 @@ class ConnectionStartFactory(ServerFactory):
         super().doStop()
 
 
-def _same(address: IAddress) -> IAddress:
-    return address
+class BufferedStart:
+    """The receiver of a connection until it is known which protocol it is to have."""
 
-
-@implementer(IHalfCloseableProtocol)
-class BufferedStart(Protocol):
-    """The protocol of a connection until it is known which one it is to have."""
-
-    transport: Any
+    half_closes = True
 
     def __init__(self, connection_starts: ConnectionStarts, following: IProtocolFactory) -> None:
         self._connection_starts = connection_starts
         self._following = following
         self._connection_start: _KeptStart | None = None
 
-    def connectionMade(self) -> None:
-        self._connection_start = _KeptStart(self._connection_starts, self, self._following)
+    def makeConnection(self, transport: Transport) -> None:
+        """Look at what comes from now on."""
+        if not isinstance(transport, TwistedTransport):
+            raise TypeError(f"{transport!r} is none of Twisted's")
+        self._connection_start = _KeptStart(self._connection_starts, self, transport, self._following)
         self._connection_start.begin()
 
     def leave(self) -> None:
         """The connection has its protocol."""
         self._connection_start = None
 
+    def handshakeCompleted(self) -> None:
+        """Never: this is below TLS."""
+
     def dataReceived(self, received: bytes) -> None:
+        """Look at what has come."""
         if self._connection_start is not None:
             self._connection_start.came(received)
 
@@ -71,24 +69,32 @@ class BufferedStart(Protocol):
         if self._connection_start is not None:
             self._connection_start.ended()
 
-    def writeConnectionLost(self) -> None:
-        """Never: nothing is written."""
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
+    def connectionLost(self, reason: Failure) -> None:
+        """The connection is gone before its beginning."""
         connection_start, self._connection_start = self._connection_start, None
         if connection_start is not None:
             connection_start.ended()
+
+    def pauseProducing(self) -> None:
+        """Never: nothing is written."""
+
+    def resumeProducing(self) -> None:
+        """Never: nothing is written."""
 
 
 class _KeptStart(ConnectionStart):
     """A connection start whose bytes are kept here."""
 
     def __init__(
-        self, connection_starts: ConnectionStarts, protocol: BufferedStart, following: IProtocolFactory
+        self,
+        connection_starts: ConnectionStarts,
+        receiver: BufferedStart,
+        transport: TwistedTransport,
+        following: IProtocolFactory,
     ) -> None:
-        super().__init__(connection_starts, protocol.transport.getPeer())
-        self._protocol = protocol
-        self._transport = protocol.transport
+        super().__init__(connection_starts, transport.getPeer())
+        self._receiver = receiver
+        self._transport = transport
         self._following = following
         self._kept = b""
 
@@ -107,30 +113,21 @@ class _KeptStart(ConnectionStart):
         following = self._following.buildProtocol(self.peer)
         if following is None:
             self.close()
-        else:
-            self._give(following)
-            if self._kept:
-                following.dataReceived(self._kept)
+            return
+        self._receiver.leave()
+        self._transport.say_addresses(self.peer, self.local)
+        self._transport.give_to(following)
+        if self._kept:
+            following.dataReceived(self._kept)
 
     def pass_through(self, tunnel: PassthroughTunnel) -> None:
         """Give the connection to *tunnel*, which sends what is kept once it may."""
         tunnel.first = self._kept
-        self._give(TwistedProtocol(tunnel.downstream))
+        self._receiver.leave()
+        self._transport.say_addresses(self.peer, self.local)
+        self._transport.deliver_to(tunnel.downstream)
+        tunnel.downstream.makeConnection(self._transport)
 
     def close(self) -> None:
         """Close at once."""
         self._transport.abortConnection()
-
-    def _give(self, following: Any) -> None:
-        transport = self._transport
-        # Of this very connection: another address than that of its socket.
-        transport.getPeer = partial(_same, self.peer)
-        if self.local is not None:
-            transport.getHost = partial(_same, self.local)
-        # A transport that wraps another one, as Twisted's for ``haproxy:`` does, calls its protocol so.
-        if isinstance(transport, ProtocolWrapper):
-            transport.wrappedProtocol = following
-        else:
-            transport.protocol = following
-        self._protocol.leave()
-        following.makeConnection(transport)

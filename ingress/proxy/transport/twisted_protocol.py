@@ -11,6 +11,7 @@ What Twisted's transports do not know, such as moving bytes in the kernel, has i
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from OpenSSL import SSL
@@ -19,6 +20,7 @@ from twisted.internet.interfaces import (
     IAddress,
     IHalfCloseableProtocol,
     IHandshakeListener,
+    IProtocol,
     IPushProducer,
 )
 from twisted.internet.protocol import Protocol, connectionDone
@@ -32,6 +34,10 @@ from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
 from ingress.tls.handshake import awaits_hello
 
 _DONE = Failure(main.CONNECTION_DONE)
+
+
+def _same(address: IAddress) -> IAddress:
+    return address
 
 
 @implementer(IHalfCloseableProtocol, IHandshakeListener, IPushProducer)
@@ -107,6 +113,24 @@ class TwistedTransport:
     def deliver_to(self, receiver: Receiver) -> None:
         """Tell *receiver* whatever happens from now on."""
         self._protocol.receiver = receiver
+
+    def give_to(self, protocol: IProtocol) -> None:
+        """Have *protocol*, one of Twisted's own, go on with what is below; this and its receiver are out of it."""
+        transport = self._transport
+        self._protocol.receiver = NOBODY
+        transport.unregisterProducer()
+        # A transport that wraps another one, as Twisted's for ``haproxy:`` does, calls its protocol so.
+        if isinstance(transport, ProtocolWrapper):
+            transport.wrappedProtocol = protocol
+        else:
+            transport.protocol = protocol
+        protocol.makeConnection(transport)
+
+    def say_addresses(self, peer: IAddress, local: IAddress | None) -> None:
+        """Say from now on, to whoever asks, that these are the addresses of the connection."""
+        self._transport.getPeer = partial(_same, peer)
+        if local is not None:
+            self._transport.getHost = partial(_same, local)
 
     # Sending
 
