@@ -296,7 +296,7 @@ class Controller:
         if snapshot is None or snapshot is before:
             if (
                 snapshot is not None
-                and not snapshot.table.count
+                and not snapshot.route_count
                 and any(self._readers.decides(kind) for kind, _ in self._taken)
             ):
                 # What keeps all of them from being served may be something else now.
@@ -376,7 +376,7 @@ class Controller:
         self._publish(snapshot)
         self._published = snapshot
         self._metrics.snapshot_published(
-            routes=snapshot.table.count,
+            routes=snapshot.route_count,
             certificates=translation.certificates,
             problems=translation.reasons(),
             seconds=max(seconds, 0),
@@ -389,11 +389,11 @@ class Controller:
         """Tell the operator what is served now, and what made it so."""
         state, ours = self._store.state(), self._translation.served
         served = Served(
-            routes=snapshot.table.count,
-            hosts=snapshot.table.hosts,
+            routes=snapshot.route_count,
+            hosts=snapshot.host_count,
             problems=sum(self._translation.reasons().values()),
             others={kind: count - ours.get(kind, 0) for kind, count in self._readers.count(state).items()},
-            why_nothing=None if snapshot.table.count else self._why_nothing,
+            why_nothing=None if snapshot.route_count else self._why_nothing,
         )
         self._publication_log.published(served, self._taken, routes)
 

@@ -40,7 +40,7 @@ def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _routes(snapshot: Snapshot) -> Iterator[object]:
-    for route in in_order(snapshot.table.unordered(), lambda one: (one.host, one.path, one.match.value)):
+    for route in in_order(snapshot.routes(), lambda one: (one.host, one.path, one.match.value)):
         yield route if isinstance(route, NotYet) else _route(route, snapshot)
 
 

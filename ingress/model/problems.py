@@ -57,6 +57,8 @@ class Reason(StrEnum):
     """The host belongs to another namespace, so this one has no say about it as a whole."""
     PASSTHROUGH_CONFLICT = "PassthroughConflict"
     """TLS is to pass through, and to be terminated, for one host."""
+    LISTENER_CONFLICT = "ListenerConflict"
+    """Another, older object or the command line has the address of a listener."""
     CLASS_CONFLICT = "ClassConflict"
     """``ingressClassName`` and the old annotation disagree; the field is used."""
     INVALID_ANNOTATION = "InvalidAnnotation"

@@ -7,7 +7,7 @@ Secrets does, and when the validity of a certificate begins or ends, whichever w
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
@@ -31,13 +31,24 @@ class CertificateCache:
     """Keeps what was decided about TLS of hosts; tells the problems to *problem_index*.
 
     *owners* are the owners of all hosts that rules name; whoever keeps them tells of each
-    change by ``owner_changed``.
+    change by ``owner_changed``.  *table* is the name of the table that they are for.
     """
 
     def __init__(
-        self, options: TranslateOptions, owners: Mapping[str, Owner], problem_index: ProblemIndex
+        self,
+        options: TranslateOptions,
+        owners: Mapping[str, Owner],
+        problem_index: ProblemIndex,
+        table: str = "",
     ) -> None:
         self._options = options
+        # Problems are kept by table, and by what brings them up in it.
+        of = f" of {table}" if table else ""
+        self._tls_source, self._host_source, self._wildcard_source = (
+            f"tls{of}",
+            f"certificate{of}",
+            f"wildcard{of}",
+        )
         self._default_secret = options.default_ssl_certificate
         self._owners = owners
         self._problem_index = problem_index
@@ -114,15 +125,15 @@ class CertificateCache:
                 self._decide_again(below)
 
     def read(
-        self, all_parsed: Mapping[ObjectId, ParsedObject], state: ClusterState, now: datetime
+        self, asking: Callable[[ObjectId], ParsedObject | None], state: ClusterState, now: datetime
     ) -> Iterator[None]:
-        """Read the entries of the objects whose Secrets or entries changed, one a step."""
+        """Read the entries of the objects whose Secrets or entries changed, one a step; *asking* says what each asks for."""
         if self._default_is_stale:
             self._read_default(state, now)
             yield
         while self._stale_objects:
             object_id, _ = self._stale_objects.popitem()
-            parsed = all_parsed.get(object_id)
+            parsed = asking(object_id)
             before = self._parsed.pop(object_id, _NONE)
             after = _NONE
             if parsed is not None:
@@ -135,7 +146,7 @@ class CertificateCache:
             for host in {**hosts_before, **hosts_after}:
                 self._place(host)
                 self._decide_again(host)
-            self._problem_index.put(("tls", object_id), after.problems)
+            self._problem_index.put((self._tls_source, object_id), after.problems)
             yield
 
     def decide(self, now: datetime) -> Iterator[tuple[str, HostTls]]:
@@ -220,7 +231,7 @@ class CertificateCache:
         decision = decide_tls(
             host, claims, self._owners, wildcard, self._default, now, is_shared=self._options.shared_hosts
         )
-        self._problem_index.put(("certificate", host), decision.problems)
+        self._problem_index.put((self._host_source, host), decision.problems)
         if decision is NO_TLS:
             self._decisions.pop(host, None)
         else:
@@ -245,7 +256,7 @@ class CertificateCache:
     def _tell_left_out(self, wildcard: str) -> None:
         decision = self._decisions.get(wildcard, NO_TLS)
         problem = wildcard_problem(wildcard, decision) if wildcard in self._left_out else None
-        self._problem_index.put(("wildcard", wildcard), () if problem is None else (problem,))
+        self._problem_index.put((self._wildcard_source, wildcard), () if problem is None else (problem,))
 
     def _show(self, host: str, after: _Certificates | None) -> None:
         draft, name = (self._wildcard, host[1:]) if host.startswith("*") else (self._exact, host)

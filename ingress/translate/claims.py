@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from ingress.annotations.annotations import AnnotationSettings
 from ingress.model.backends import BackendReference
+from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem
 from ingress.routing.beginnings import Beginnings, regex_beginnings
@@ -18,6 +19,7 @@ from ingress.routing.route import Match
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
 
 ROOT = "/"
+IN_MAIN = (MAIN,)
 DEFAULT_BACKEND_FIELD = "spec.defaultBackend"
 SERVICE_KIND = "Service"
 INVALID_KIND = "Invalid"
@@ -100,6 +102,12 @@ class ParsedObject:
     protocols: ProtocolReading = NOTHING_ASKED
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
+    tables: tuple[str, ...] = IN_MAIN
+    """The names of the tables in which all of it holds."""
+    listeners: tuple[Listener, ...] = ()
+    """Listeners that are to be there for it."""
+    listeners_field: str = ""
+    """Where the object asks for them."""
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 

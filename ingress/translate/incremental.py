@@ -35,38 +35,29 @@ whoever runs the round has to begin anew with another ``Translation``.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from operator import attrgetter
 
 from attrs import evolve
 
-from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.listeners import MAIN
+from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
-from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
-from ingress.translate.age import by_age
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
-from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
-from ingress.translate.certificate_cache import CertificateCache
+from ingress.translate.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
-from ingress.translate.deciding import HostRules
-from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
+from ingress.translate.listeners import choose_listeners
 from ingress.translate.options import TranslateOptions
-from ingress.translate.ownership import owner_of
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.redirects import RedirectRule
 from ingress.translate.route_counts import RouteCounts
-from ingress.translate.snapshot import ProblemList, Snapshot
+from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
+from ingress.translate.table_cache import TableCache
 from ingress.translate.upstream_tls import upstream_problems
-
-_LEADS = attrgetter("backends", "owner")
 
 
 class Translation:
@@ -86,33 +77,25 @@ class Translation:
         self._marked: dict[ObjectId, None] = {}
         self._parsed: dict[ObjectId, ParsedObject] = {}
         self._served: Counter[Kind] = Counter()
-        # Who has a say about each host, and who names each Service.
-        self._by_host: Index[str, ObjectId] = Index()
+        # Who names each Service, and each Secret that TLS to backends needs.
         self._by_service: Index[ObjectKey, ObjectId] = Index()
         self._by_upstream_secret: Index[ObjectKey, ObjectId] = Index()
-        # Of the hosts that others may fall to, those with a claim; and the hosts without any.
-        self._owners: dict[str, Owner] = {}
-        self._wide: set[str] = set()
-        self._barren: set[str] = set()
         self._counts = RouteCounts()
 
         self._problem_index = ProblemIndex()
         self._problems = ProblemList(self._problem_index.by_source())
-        self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
-        self._handshake_settings: Draft[str, HandshakeSettings, SharedMap[str, HandshakeSettings]] = Draft(
-            SharedMap()
-        )
-        self._handshake_table = HandshakeSettingsTable(self._handshake_settings.finished())
         self._backends = BackendCache(options, self._problem_index)
-        self._certificates = CertificateCache(options, self._owners, self._problem_index)
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
-        self._redirects = RedirectRule(options)
-        self._rules = HostRules(options, self._annotations, self._clients.request_of, self._redirects)
+        self._tables: dict[str, TableCache] = {}
+        # How many objects ask for something in each of the other tables, and which ask for listeners.
+        self._members: Counter[str] = Counter()
+        self._asking: dict[ObjectId, ParsedObject] = {}
+        self._listeners = options.listeners
+        self._listeners_are_stale = True
+        self._table_of(MAIN)
 
         self._stale_objects: dict[ObjectId, None] = {}
         self._stale_backends: dict[ObjectId, None] = {}
-        self._stale_owners: dict[str, None] = {}
-        self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
         self._default_is_stale = True
 
     # What changed
@@ -153,7 +136,8 @@ class Translation:
 
         It is infinite where only a clock that is set back does so.
         """
-        return self._certificates.seconds_to_next(now)
+        moments = (table.seconds_to_next(now) for table in self._tables.values())
+        return min((seconds for seconds in moments if seconds is not None), default=None)
 
     @property
     def owners(self) -> frozenset[ObjectKey]:
@@ -189,7 +173,6 @@ class Translation:
         for object_id in marked:
             self._take_mark(object_id, state)
             yield
-        self._certificates.begin(now)
         while self._stale_objects:
             object_id, _ = self._stale_objects.popitem()
             self._read(object_id, state)
@@ -198,23 +181,15 @@ class Translation:
                 yield from self._parsed[object_id].read_expressions()
         for changed in self._clients.read(self._parsed, state):
             if changed in self._parsed:
-                self._stale_hosts.update(dict.fromkeys(hosts_asked(self._parsed[changed])))
+                for name in self._parsed[changed].tables:
+                    self._table_of(name).clients_changed(self._parsed[changed])
             yield
-        yield from self._certificates.read(self._parsed, state, now)
-        while self._stale_owners:
-            host, _ = self._stale_owners.popitem()
-            self._find_owner(host)
-            yield
-        for host, decision in self._certificates.decide(now):
-            for concerned in self._redirects.settle(host, decision, has_rule=host in self._owners):
-                # The controller's own default backend has a route for all hosts that nobody has a say about.
-                if concerned in self._by_host or concerned == ALL_HOSTS:
-                    self._stale_hosts[concerned] = None
-            yield
-        while self._stale_hosts:
-            host, _ = self._stale_hosts.popitem()
-            self._decide(host, state)
-            yield
+        self._choose_listeners()
+        for name, table in list(self._tables.items()):
+            yield from table.round(state, now)
+            if not self._is_wanted(name):
+                table.clear(state)
+                del self._tables[name]
         while self._stale_backends:
             object_id, _ = self._stale_backends.popitem()
             parsed = self._parsed.get(object_id)
@@ -230,24 +205,79 @@ class Translation:
     def _finish(self) -> None:
         # A dictionary that was emptied keeps the room that it had.
         self._stale_objects, self._stale_backends = {}, {}
-        self._stale_owners, self._stale_hosts = {}, {}
         before = self.snapshot
-        table = self._table.finished()
-        certificates = self._certificates.finish()
+        main, *others = [(name, table.finish()) for name, table in self._tables.items()]
         by_source = self._problem_index.by_source()
         self._backends.finish()
         if self._problems.by_source is not by_source:
             self._problems = ProblemList(by_source)
         self._counts.finish()
-        self.certificates = self._certificates.count()
-        handshake_settings = self._handshake_settings.finished()
-        if handshake_settings is not self._handshake_table.by_host:
-            self._handshake_table = HandshakeSettingsTable(handshake_settings)
+        self.certificates = sum(table.certificates for table in self._tables.values())
+        known = NO_TABLES if before is None else before.others
         after = Snapshot(
-            table, self._backends.current, certificates, self._handshake_table, self._problems, self._serving
+            main[1].routes,
+            self._backends.current,
+            main[1].certificates,
+            main[1].handshake_settings,
+            self._problems,
+            self._serving,
+            self._listeners,
+            known if list(known.items()) == others else dict(others),
         )
         if before is None or not after.shares_all(before):
             self.snapshot = after
+
+    # Tables and listeners
+
+    def _table_of(self, name: str) -> TableCache:
+        """Return the table *name*, which begins to be where it is first asked for."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = TableCache(
+                name,
+                self._options,
+                self._annotations,
+                self._parsed,
+                self._clients,
+                self._backends,
+                self._counts,
+                self._problem_index,
+            )
+        return table
+
+    def _is_wanted(self, name: str) -> bool:
+        """Whether there is to be a table *name*."""
+        return name == MAIN or self._members[name] > 0 or any(one.table == name for one in self._listeners)
+
+    def _choose_listeners(self) -> None:
+        """Find out which listeners there are to be, where anybody asks for others than before."""
+        if not self._listeners_are_stale:
+            return
+        self._listeners_are_stale = False
+        listeners, problems = choose_listeners(self._options.listeners, self._asking.values())
+        self._problem_index.put("listeners", problems)
+        if listeners != self._listeners:
+            self._listeners = listeners
+        for listener in listeners:
+            self._table_of(listener.table)
+
+    def _put_in_tables(
+        self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
+    ) -> None:
+        """Tell the tables in which an object asks for something, or did, and note the listeners that it asks for."""
+        had = () if before is None else before.tables
+        has = () if after is None else after.tables
+        for name in dict.fromkeys((*had, *has)):
+            if name != MAIN:
+                self._members[name] += (name in has) - (name in had)
+            self._table_of(name).object_changed(
+                object_id, before if name in had else None, after if name in has else None
+            )
+        if (() if before is None else before.listeners) != (() if after is None else after.listeners):
+            self._listeners_are_stale = True
+            self._asking.pop(object_id, None)
+            if after is not None and after.listeners:
+                self._asking[object_id] = after
 
     def _take_mark(self, object_id: ObjectId, state: ClusterState) -> None:
         """Note what the change of one object concerns."""
@@ -262,7 +292,8 @@ class Translation:
             if default is not None and service_key(default) == key:
                 self._default_is_stale = True
         elif kind is Kind.SECRET:
-            self._certificates.secret_changed(key)
+            for table in self._tables.values():
+                table.secret_changed(key)
             self._clients.secret_changed(key)
             self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
             self._backends.secret_changed(key)
@@ -294,12 +325,6 @@ class Translation:
         self._problem_index.put(("object", object_id), problems)
         if after is before:
             return
-        hosts_before = () if before is None else hosts_asked(before)
-        hosts_after = () if after is None else hosts_asked(after)
-        self._by_host.replace(object_id, hosts_before, hosts_after)
-        for stale in (self._stale_hosts, self._stale_owners):
-            stale.update(dict.fromkeys(hosts_before))
-            stale.update(dict.fromkeys(hosts_after))
         self._by_service.replace(object_id, _services_named(before, state), _services_named(after, state))
         self._by_upstream_secret.replace(object_id, _secrets_named(before), _secrets_named(after))
         for secret in _secrets_named(before):
@@ -307,7 +332,7 @@ class Translation:
                 self._backends.forget(secret)
         self._stale_backends[object_id] = None
         self._clients.object_changed(object_id, before, after)
-        self._certificates.object_changed(object_id, before, after)
+        self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]
             self._served[kind] -= 1
@@ -320,69 +345,6 @@ class Translation:
             parsed, lambda request: self._backends.complete(request, state), self._annotations
         )
         return backend_problems(parsed, state, self._options) + over_tls
-
-    def _parsed_of(self, host: str) -> list[ParsedObject]:
-        """Return those that have a say about *host*, sorted oldest first."""
-        all_parsed = [self._parsed[one] for one in self._by_host.get(host)]
-        if len(all_parsed) > 1:
-            all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
-        return all_parsed
-
-    def _find_owner(self, host: str) -> None:
-        """See whose *host* is."""
-        owner = owner_of(host, self._parsed_of(host))
-        if owner == self._owners.get(host):
-            return
-        if owner is None:
-            del self._owners[host]
-        else:
-            self._owners[host] = owner
-        self._certificates.owner_changed(host)
-
-    def _decide(self, host: str, state: ClusterState) -> None:
-        """Decide which routes *host* has."""
-        decision = self._rules.decide(host, self._parsed_of(host), self._owners.get(host))
-        self._problem_index.put(("host", host), decision.problems)
-        if decision.handshake_settings != self._handshake_settings.get(host):
-            self._handshake_settings.put(host, decision.handshake_settings)
-        would_fall = False
-        if self._options.default_backend_service is None:
-            if host == ALL_HOSTS or host.startswith("*"):
-                self._widen(host, has_claims=decision.is_served)
-            self._barren.discard(host)
-            if decision.all_parsed and not decision.is_served:
-                self._barren.add(host)
-                would_fall = falls(host, self._wide)
-        self._assign(host, self._rules.routes(decision, would_fall=would_fall), state)
-
-    def _widen(self, host: str, *, has_claims: bool) -> None:
-        if (host in self._wide) is not has_claims:
-            if has_claims:
-                self._wide.add(host)
-            else:
-                self._wide.remove(host)
-            # Hosts without claims are blocked where they would fall to this one.
-            self._stale_hosts.update(dict.fromkeys(self._barren))
-
-    def _assign(self, host: str, found: HostRoutes, state: ClusterState) -> None:
-        """Give *host* its routes in the next version."""
-        known = self._table.get(host) or NO_ROUTES
-        before, routes = known.routes, found.routes
-        if routes == before and (not routes or found.filters == known.filters):
-            return
-        self._table.put(host, found if routes else None)
-        self._counts.compare(before, routes)
-        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
-            # Another path, or another policy: what is used, and by whom, is the same.
-            return
-        for route in routes:
-            for backend in route.backends:
-                self._backends.use(backend, state)
-            self._counts.count(route, 1)
-        for route in before:
-            for backend in route.backends:
-                self._backends.drop(backend)
-            self._counts.count(route, -1)
 
 
 def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:

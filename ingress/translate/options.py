@@ -4,6 +4,7 @@ from attrs import Factory, frozen
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.model.backends import BackendReference, ManualEndpoint
+from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.translate.endpoint_rules import EndpointRules
@@ -42,6 +43,8 @@ class TranslateOptions:
 
     # What follows from other settings, and from where the process runs; ``ingress.service`` adds it.
     endpoint_rules: EndpointRules = Factory(EndpointRules)
+    listeners: tuple[Listener, ...] = ()
+    """Those of the command line."""
     https_port: int = 443
     """The port that a redirect to HTTPS sends browsers to."""
     secret_selector: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingress.filters import FilterSpec
 from ingress.routing.table import RouteTable
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 
 _SHOWN = 20
 
@@ -16,20 +16,35 @@ _SHOWN = 20
 def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
     """Return a line for each of the first differences between *found* and *expected*; none when they are equal."""
     lines: list[str] = []
-    lines += _of_sets("route", found.table.routes, expected.table.routes)
-    if not lines and found.table.routes != expected.table.routes:
-        lines.append("the routes are the same, in another order")
-    if (found.table.count, found.table.hosts) != (expected.table.count, expected.table.hosts):
-        lines.append("the routes are not counted right")
-    lines += _of_maps("filters of host ", _host_filters(found.table), _host_filters(expected.table))
+    lines += _of_sets("listener", found.listeners, expected.listeners)
+    if not lines and found.listeners != expected.listeners:
+        lines.append("the listeners are the same, in another order")
+    tables, wanted = dict(found.tables()), dict(expected.tables())
+    lines += _of_sets("table", tables, wanted)
+    for name in tables.keys() & wanted.keys():
+        lines += _of_tables(f" of table {name}" if name else "", tables[name], wanted[name])
     lines += _of_maps("backend ", found.backends, expected.backends)
-    lines += _of_maps("certificate of ", found.certificates.exact, expected.certificates.exact)
-    lines += _of_maps("certificate of *", found.certificates.wildcard, expected.certificates.wildcard)
-    if found.certificates.default != expected.certificates.default:
-        lines.append("the default certificate is another one")
-    lines += _of_maps("settings of ", found.handshake_settings.by_host, expected.handshake_settings.by_host)
     lines += _of_sets("problem", found.problems, expected.problems)
     return tuple(lines)
+
+
+def _of_tables(of: str, found: ListenerTable, expected: ListenerTable) -> Iterator[str]:
+    """Yield the differences of two tables, which are said to be those *of* a name."""
+    table, wanted = found.routes, expected.routes
+    routes = [*_of_sets(f"route{of}", table.routes, wanted.routes)]
+    yield from routes
+    if not routes and table.routes != wanted.routes:
+        yield f"the routes{of} are the same, in another order"
+    if (table.count, table.hosts) != (wanted.count, wanted.hosts):
+        yield f"the routes{of} are not counted right"
+    yield from _of_maps(f"filters{of} of host ", _host_filters(table), _host_filters(wanted))
+    shown, certificates = found.certificates, expected.certificates
+    yield from _of_maps(f"certificate{of} of ", shown.exact, certificates.exact)
+    yield from _of_maps(f"certificate{of} of *", shown.wildcard, certificates.wildcard)
+    if shown.default != certificates.default:
+        yield f"the default certificate{of} is another one"
+    settings = found.handshake_settings.by_host, expected.handshake_settings.by_host
+    yield from _of_maps(f"settings{of} of ", *settings)
 
 
 def _host_filters(table: RouteTable) -> dict[str, tuple[FilterSpec, ...]]:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 
 from attrs import Factory, frozen
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.listeners import MAIN, Listener
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
+from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 
 
@@ -34,18 +37,67 @@ class ProblemList:
 
 
 @frozen(eq=False)
+class ListenerTable:
+    """What the listeners of one table serve."""
+
+    routes: RouteTable = Factory(RouteTable)
+    certificates: CertificateTable = Factory(CertificateTable)
+    handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
+
+    def shares_all(self, other: "ListenerTable") -> bool:
+        """Whether this is made of the same objects as *other*, so that nothing can be different."""
+        return (
+            self.routes is other.routes
+            and self.certificates is other.certificates
+            and self.handshake_settings is other.handshake_settings
+        )
+
+
+NO_TABLES: Mapping[str, ListenerTable] = MappingProxyType({})
+
+
+@frozen(eq=False)
 class Snapshot:
-    """One translation of the cluster state."""
+    """One translation of the cluster state.
+
+    *table*, *certificates* and *handshake_settings* are those of the listeners of the command line.
+    """
 
     table: RouteTable = Factory(RouteTable)
     backends: Mapping[BackendReference, BackendState] = Factory(dict)
-    """A state for every backend that a route of *table* names."""
+    """A state for every backend that a route names."""
     certificates: CertificateTable = Factory(CertificateTable)
     handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
     """What handshakes go by besides, for every host that an Ingress names."""
     _problems: tuple[Problem, ...] | ProblemList = ()
     serving: ServingSettings = Factory(ServingSettings)
     """What the proxy goes by besides: options that may change while the process runs."""
+
+    listeners: tuple[Listener, ...] = ()
+    """Where requests are to be accepted; those of the command line first."""
+    others: Mapping[str, ListenerTable] = NO_TABLES
+    """By name: the tables of other listeners.  Hardly ever are there any."""
+
+    def tables(self) -> Iterator[tuple[str, ListenerTable]]:
+        """Yield all tables by name, that of the command line first."""
+        yield MAIN, ListenerTable(self.table, self.certificates, self.handshake_settings)
+        yield from self.others.items()
+
+    def routes(self) -> Iterator[Route]:
+        """Yield the routes of all tables, in no order."""
+        yield from self.table.unordered()
+        for other in self.others.values():
+            yield from other.routes.unordered()
+
+    @property
+    def route_count(self) -> int:
+        """How many routes there are, in all tables."""
+        return self.table.count + sum(other.routes.count for other in self.others.values())
+
+    @property
+    def host_count(self) -> int:
+        """How many hosts have routes, in all tables; a wildcard counts as one, and so do the routes of all hosts."""
+        return self.table.hosts + sum(other.routes.hosts for other in self.others.values())
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -67,4 +119,6 @@ class Snapshot:
             and self.handshake_settings is other.handshake_settings
             and self._problems is other._problems
             and self.serving is other.serving
+            and self.listeners is other.listeners
+            and self.others is other.others
         )

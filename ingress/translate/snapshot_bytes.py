@@ -24,13 +24,14 @@ from ingress.annotations.values import ValueRefused
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 
 FORMAT: Final = b"txingress snapshot 1\n"
 """What the bytes begin with; another number for another arrangement."""
@@ -52,31 +53,35 @@ class SnapshotError(ValueError):
 
 
 @attrs.frozen
-class _Content:
-    """All of a snapshot, with nothing that depends on a process."""
+class _Table:
+    """All of a table, with nothing that depends on a process."""
 
     hosts: dict[str, tuple[tuple[Route, ...], tuple[Any, ...]]]
-    backends: dict[BackendReference, BackendState]
     exact: dict[str, tuple[Certificate, ...]]
     wildcard: dict[str, tuple[Certificate, ...]]
     default: Certificate | None
     handshake_settings: dict[str, HandshakeSettings]
+
+
+@attrs.frozen
+class _Content:
+    """All of a snapshot, with nothing that depends on a process."""
+
+    tables: dict[str, _Table]
+    backends: dict[BackendReference, BackendState]
     problems: tuple[Problem, ...]
     serving: ServingSettings
+    listeners: tuple[Listener, ...]
 
 
 def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
     """Write *snapshot*; raise ``SnapshotError`` if something in it is no plain data."""
-    certificates = snapshot.certificates
     content = _Content(
-        {host: (some.routes, some.filters) for host, some in snapshot.table.by_host()},
+        {name: _plain(table) for name, table in snapshot.tables()},
         dict(snapshot.backends),
-        dict(certificates.exact),
-        dict(certificates.wildcard),
-        certificates.default,
-        dict(snapshot.handshake_settings.by_host),
         snapshot.problems,
         snapshot.serving,
+        snapshot.listeners,
     )
     written = io.BytesIO()
     written.write(FORMAT)
@@ -108,14 +113,37 @@ def snapshot_from_bytes(octets: bytes, installed: Mapping[str, InstalledFilter] 
         raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
 
 
+def _plain(table: ListenerTable) -> _Table:
+    certificates = table.certificates
+    return _Table(
+        {host: (some.routes, some.filters) for host, some in table.routes.by_host()},
+        dict(certificates.exact),
+        dict(certificates.wildcard),
+        certificates.default,
+        dict(table.handshake_settings.by_host),
+    )
+
+
 def _rebuilt(content: _Content) -> Snapshot:
+    tables = {name: _rebuilt_table(table) for name, table in content.tables.items()}
+    main = tables.pop(MAIN)
     return Snapshot(
-        table=RouteTable().patched({host: HostRoutes(*some) for host, some in content.hosts.items()}),
+        table=main.routes,
         backends=SharedMap(content.backends),
-        certificates=CertificateTable(SharedMap(content.exact), SharedMap(content.wildcard), content.default),
-        handshake_settings=HandshakeSettingsTable(SharedMap(content.handshake_settings)),
+        certificates=main.certificates,
+        handshake_settings=main.handshake_settings,
         problems=content.problems,
         serving=content.serving,
+        listeners=content.listeners,
+        others=tables,
+    )
+
+
+def _rebuilt_table(table: _Table) -> ListenerTable:
+    return ListenerTable(
+        RouteTable().patched({host: HostRoutes(*some) for host, some in table.hosts.items()}),
+        CertificateTable(SharedMap(table.exact), SharedMap(table.wildcard), table.default),
+        HandshakeSettingsTable(SharedMap(table.handshake_settings)),
     )
 
 

@@ -6,11 +6,13 @@ from typing import Any, Generic, TypeVar
 from attrs import astuple, fields, frozen, has
 
 from ingress.filters import FilterSpec
+from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import BackendReference
+from ingress.model.listeners import Listener
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 
 K = TypeVar("K", bound=Hashable)
 
@@ -46,6 +48,9 @@ class SnapshotChanges:
     """By host as in a rule."""
     serving: Difference[str] = Difference()
     """By field: ``limits.head_seconds``."""
+    listeners: Difference[Listener] = Difference()
+    tables: Difference[str] = Difference()
+    """Those of other listeners than the command line's, each as a whole."""
 
     def __bool__(self) -> bool:
         return any(astuple(self, recurse=False))
@@ -61,11 +66,11 @@ def changes(old: Snapshot, new: Snapshot) -> SnapshotChanges:
         _difference(_routes(hosts_before), _routes(hosts_after)),
         _difference(_filters(hosts_before), _filters(hosts_after)),
         _of_maps(old.backends, new.backends),
-        _difference(dict(_certificates(old)), dict(_certificates(new)))
-        if old.certificates is not new.certificates
-        else Difference(),
+        _of_certificates(old.certificates, new.certificates),
         _of_maps(old.handshake_settings.by_host, new.handshake_settings.by_host),
         _difference(dict(_fields(old.serving)), dict(_fields(new.serving))),
+        _difference(dict.fromkeys(old.listeners), dict.fromkeys(new.listeners)),
+        _of_tables(old.others, new.others),
     )
 
 
@@ -127,8 +132,30 @@ def _fields(settings: Any, path: str = "") -> Iterable[tuple[str, object]]:
             yield path + field.name, value
 
 
-def _certificates(snapshot: Snapshot) -> Iterable[tuple[str, object]]:
-    table = snapshot.certificates
+def _of_tables(old: Mapping[str, ListenerTable], new: Mapping[str, ListenerTable]) -> Difference[str]:
+    both = old.keys() & new.keys()
+    return Difference(
+        frozenset(new.keys() - both),
+        frozenset(old.keys() - both),
+        frozenset(name for name in both if _is_different(old[name], new[name])),
+    )
+
+
+def _is_different(old: ListenerTable, new: ListenerTable) -> bool:
+    before, after = _hosts(old.routes, new.routes)
+    return (
+        _routes(before) != _routes(after)
+        or _filters(before) != _filters(after)
+        or bool(_of_certificates(old.certificates, new.certificates))
+        or bool(_of_maps(old.handshake_settings.by_host, new.handshake_settings.by_host))
+    )
+
+
+def _of_certificates(old: CertificateTable, new: CertificateTable) -> Difference[str]:
+    return Difference() if old is new else _difference(dict(_certificates(old)), dict(_certificates(new)))
+
+
+def _certificates(table: CertificateTable) -> Iterable[tuple[str, object]]:
     yield from table.exact.items()
     yield from ((f"*{suffix}", some) for suffix, some in table.wildcard.items())
     if table.default is not None:

@@ -15,13 +15,17 @@ to the same result.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
+from ingress.model.listeners import MAIN
 from ingress.model.objects import Owner
+from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
@@ -32,13 +36,14 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
 from ingress.translate.host_tls import translate_tls
+from ingress.translate.listeners import choose_listeners
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
@@ -61,25 +66,62 @@ def translate(
     annotations = annotation_reader(options)
     secured = lookup_in(state)
     requests: dict[Owner, ClientCertificateRequest | None] = {}
-    by_host: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
     for parsed in all_parsed:
         problems.update(parsed.problems)
         problems.update(backend_problems(parsed, state, options))
         problems.update(upstream_problems(parsed, secured, annotations))
         requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
-        for host in hosts_asked(parsed):
-            by_host.setdefault(host, []).append(parsed)
     problems.update(default_backend_problems(state, options))
 
-    owners = {host: owner for host, some in by_host.items() if (owner := owner_of(host, some)) is not None}
-    certificates, decisions, found = translate_tls(all_parsed, owners, state, options, now)
+    listeners, found = choose_listeners(options.listeners, all_parsed)
     problems.update(found)
-    redirects = RedirectRule(options)
+    rules = _TableRules(options, annotations, lambda parsed: requests[parsed.owner])
+    names = {MAIN, *(one.table for one in listeners), *(name for one in all_parsed for name in one.tables)}
+    tables: dict[str, ListenerTable] = {}
+    for name in names:
+        tables[name], told = _table([one for one in all_parsed if name in one.tables], rules, state, now)
+        problems.update(told)
+    references: dict[BackendReference, None] = dict.fromkeys(
+        one for table in tables.values() for route in table.routes.unordered() for one in route.backends
+    )
+    backends = resolve_backends(references, state, options)
+    problems.update(problem for found in backends.values() for problem in found.problems)
+    main = tables.pop(MAIN)
+    return Snapshot(
+        table=main.routes,
+        backends=backends,
+        certificates=main.certificates,
+        handshake_settings=main.handshake_settings,
+        problems=tuple(sorted(problems)),
+        listeners=listeners,
+        others=tables,
+    )
+
+
+class _TableRules(NamedTuple):
+    """What all tables are made by."""
+
+    options: TranslateOptions
+    annotations: AnnotationReader
+    request_of: Callable[[ParsedObject], ClientCertificateRequest | None]
+
+
+def _table(
+    all_parsed: Sequence[ParsedObject], by: _TableRules, state: ClusterState, now: datetime
+) -> tuple[ListenerTable, set[Problem]]:
+    """Make the table in which *all_parsed* ask for something, sorted oldest first."""
+    by_host: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
+    for parsed in all_parsed:
+        for host in hosts_asked(parsed):
+            by_host.setdefault(host, []).append(parsed)
+    owners = {host: owner for host, some in by_host.items() if (owner := owner_of(host, some)) is not None}
+    certificates, decisions, found = translate_tls(all_parsed, owners, state, by.options, now)
+    problems = set(found)
+    redirects = RedirectRule(by.options)
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
-
-    rules = HostRules(options, annotations, lambda parsed: requests[parsed.owner], redirects)
+    rules = HostRules(by.options, by.annotations, by.request_of, redirects)
     decided = {host: rules.decide(host, some, owners.get(host)) for host, some in by_host.items()}
     served = {host for host, one in decided.items() if one.is_served}
     table: dict[str, HostRoutes] = {}
@@ -88,21 +130,9 @@ def translate(
         found_routes = rules.routes(decided[host], would_fall=falls(host, served))
         if found_routes.routes:
             table[host] = found_routes
-    references: dict[BackendReference, None] = dict.fromkeys(
-        one for some in table.values() for route in some.routes for one in route.backends
-    )
-    backends = resolve_backends(references, state, options)
-    problems.update(problem for found in backends.values() for problem in found.problems)
-    return Snapshot(
-        table=RouteTable().patched(table),
-        backends=backends,
-        certificates=certificates,
-        handshake_settings=HandshakeSettingsTable(
-            {
-                host: one.handshake_settings
-                for host, one in decided.items()
-                if one.handshake_settings is not None
-            }
-        ),
-        problems=tuple(sorted(problems)),
-    )
+    settings = {
+        host: one.handshake_settings for host, one in decided.items() if one.handshake_settings is not None
+    }
+    return ListenerTable(
+        RouteTable().patched(table), certificates, HandshakeSettingsTable(settings)
+    ), problems

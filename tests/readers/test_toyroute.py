@@ -229,13 +229,17 @@ class FromApiServerTests(ServedCase, ApiServerTestCase):
     async def test_served(self) -> None:
         """A toy route is watched and served; what it says later is, too, and then what is gone is gone."""
         upstream = self.upstream(b"toys")
-        for one in (service_object("web"), slice_object("web", upstream.endpoint), toy("one", "shop.test")):
+        for one in (
+            service_object("web"),
+            slice_object("web", upstream.endpoint),
+            toy("one", "shop.test", path="/first"),
+        ):
             self.server.create(one)
         self.serve(Settings(kubeconfig=str(Path(self.kubeconfig))))
-        await self.until_get((200, b"toys"), self.http)
+        await self.until_get((200, b"toys"), self.http, "/first")
         self.server.apply(toy("one", "shop.test", path="/moved"))
         await self.until_get((200, b"toys"), self.http, "/moved")
-        self.assertEqual((await self.get(self.http, "/"))[0], 404)
+        self.assertEqual((await self.get(self.http, "/first"))[0], 404)
 
     def condition(self, of_type: str) -> tuple[str, str, int]:
         """Return status, reason and generation of a condition of the toy route; empty for none."""

@@ -1,0 +1,25 @@
+"""Listeners as plain data: where connections are accepted, and by which table their requests go."""
+
+from typing import Final
+
+from attrs import frozen
+
+MAIN: Final = ""
+"""The name of the table that the listeners of the command line share, and that Ingresses are served from."""
+
+
+@frozen
+class Listener:
+    """An address on which connections are accepted."""
+
+    description: str
+    """For Twisted, as in ``tcp:8080:interface=10.0.0.1``."""
+    is_secure: bool = False
+    """Whether connections begin with TLS."""
+    table: str = MAIN
+    """The name of the table whose routes, certificates and handshake settings hold there."""
+    is_required: bool = False
+    """Whether the process cannot do without it, as without those of the command line."""
+
+    def __str__(self) -> str:
+        return f"{'HTTPS' if self.is_secure else 'HTTP'} on {self.description}"

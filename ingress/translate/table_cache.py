@@ -1,0 +1,208 @@
+"""The table of some listeners, kept up to date host by host: routes, certificates, handshake settings.
+
+Part of incremental translation.  There is one for each name of a table; what objects ask for, backends
+and client certificates are found once for all of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from operator import attrgetter
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
+from ingress.model.objects import ObjectId, ObjectKey, Owner
+from ingress.model.shared_map import SharedMap
+from ingress.model.state import ClusterState
+from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
+from ingress.translate.age import by_age
+from ingress.translate.backend_cache import BackendCache
+from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.certificate_cache import CertificateCache
+from ingress.translate.claims import ParsedObject
+from ingress.translate.client_cache import ClientAuthenticationCache
+from ingress.translate.deciding import HostRules
+from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import owner_of
+from ingress.translate.redirects import RedirectRule
+from ingress.translate.route_counts import RouteCounts
+from ingress.translate.snapshot import ListenerTable
+
+_LEADS = attrgetter("backends", "owner")
+
+
+class TableCache:
+    """Keeps the table *name* of what objects in *all_parsed* ask for; tells problems to *problem_index*.
+
+    *certificates* counts the different ones in it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: TranslateOptions,
+        annotations: AnnotationReader,
+        all_parsed: Mapping[ObjectId, ParsedObject],
+        clients: ClientAuthenticationCache,
+        backends: BackendCache,
+        counts: RouteCounts,
+        problem_index: ProblemIndex,
+    ) -> None:
+        self._name = name
+        self._host_source = f"host {name}" if name else "host"
+        self._options = options
+        self._parsed = all_parsed
+        self._backends = backends
+        self._counts = counts
+        self._problem_index = problem_index
+        self.certificates = 0
+        # Who has a say about each host.
+        self._by_host: Index[str, ObjectId] = Index()
+        self._owners: dict[str, Owner] = {}
+        # Of the hosts that others may fall to, those with a claim; and the hosts without any.
+        self._wide: set[str] = set()
+        self._barren: set[str] = set()
+        self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
+        self._handshake_settings: Draft[str, HandshakeSettings, SharedMap[str, HandshakeSettings]] = Draft(
+            SharedMap()
+        )
+        self._certificates = CertificateCache(options, self._owners, problem_index, name)
+        self._redirects = RedirectRule(options)
+        self._rules = HostRules(options, annotations, clients.request_of, self._redirects)
+        self._finished = ListenerTable()
+        self._stale_owners: dict[str, None] = {}
+        self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
+
+    # What changed
+
+    def object_changed(
+        self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
+    ) -> None:
+        """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
+        hosts_before = () if before is None else hosts_asked(before)
+        hosts_after = () if after is None else hosts_asked(after)
+        self._by_host.replace(object_id, hosts_before, hosts_after)
+        for stale in (self._stale_hosts, self._stale_owners):
+            stale.update(dict.fromkeys(hosts_before))
+            stale.update(dict.fromkeys(hosts_after))
+        self._certificates.object_changed(object_id, before, after)
+
+    def clients_changed(self, parsed: ParsedObject) -> None:
+        """Note that *parsed* asks something else of clients."""
+        self._stale_hosts.update(dict.fromkeys(hosts_asked(parsed)))
+
+    def secret_changed(self, secret: ObjectKey) -> None:
+        """Note that *secret* has to be read again."""
+        self._certificates.secret_changed(secret)
+
+    def seconds_to_next(self, now: datetime) -> float | None:
+        """Return in how many seconds time alone makes it another one; see ``Translation.seconds_to_next``."""
+        return self._certificates.seconds_to_next(now)
+
+    # A round
+
+    def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
+        """Bring the next version up to date, step by step."""
+        self._certificates.begin(now)
+        yield from self._certificates.read(self._asking, state, now)
+        while self._stale_owners:
+            host, _ = self._stale_owners.popitem()
+            self._find_owner(host)
+            yield
+        for host, decision in self._certificates.decide(now):
+            for concerned in self._redirects.settle(host, decision, has_rule=host in self._owners):
+                # The controller's own default backend has a route for all hosts that nobody has a say about.
+                if concerned in self._by_host or concerned == ALL_HOSTS:
+                    self._stale_hosts[concerned] = None
+            yield
+        while self._stale_hosts:
+            host, _ = self._stale_hosts.popitem()
+            self._decide(host, state)
+            yield
+
+    def finish(self) -> ListenerTable:
+        """Return the table as it is now; the same object as long as it is."""
+        # A dictionary that was emptied keeps the room that it had.
+        self._stale_owners, self._stale_hosts = {}, {}
+        known = self._finished
+        table, certificates = self._table.finished(), self._certificates.finish()
+        self.certificates = self._certificates.count()
+        settings, by_host = known.handshake_settings, self._handshake_settings.finished()
+        if by_host is not settings.by_host:
+            settings = HandshakeSettingsTable(by_host)
+        found = ListenerTable(table, certificates, settings)
+        if not found.shares_all(known):
+            self._finished = found
+        return self._finished
+
+    def clear(self, state: ClusterState) -> None:
+        """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
+        for host, _ in list(self._table.finished().by_host()):
+            self._assign(host, NO_ROUTES, state)
+
+    def _asking(self, object_id: ObjectId) -> ParsedObject | None:
+        parsed = self._parsed.get(object_id)
+        return parsed if parsed is not None and self._name in parsed.tables else None
+
+    def _parsed_of(self, host: str) -> list[ParsedObject]:
+        """Return those that have a say about *host*, sorted oldest first."""
+        all_parsed = [self._parsed[one] for one in self._by_host.get(host)]
+        if len(all_parsed) > 1:
+            all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
+        return all_parsed
+
+    def _find_owner(self, host: str) -> None:
+        """See whose *host* is."""
+        owner = owner_of(host, self._parsed_of(host))
+        if owner == self._owners.get(host):
+            return
+        if owner is None:
+            del self._owners[host]
+        else:
+            self._owners[host] = owner
+        self._certificates.owner_changed(host)
+
+    def _decide(self, host: str, state: ClusterState) -> None:
+        """Decide which routes *host* has."""
+        decision = self._rules.decide(host, self._parsed_of(host), self._owners.get(host))
+        self._problem_index.put((self._host_source, host), decision.problems)
+        if decision.handshake_settings != self._handshake_settings.get(host):
+            self._handshake_settings.put(host, decision.handshake_settings)
+        would_fall = False
+        if self._options.default_backend_service is None:
+            if host == ALL_HOSTS or host.startswith("*"):
+                self._widen(host, has_claims=decision.is_served)
+            self._barren.discard(host)
+            if decision.all_parsed and not decision.is_served:
+                self._barren.add(host)
+                would_fall = falls(host, self._wide)
+        self._assign(host, self._rules.routes(decision, would_fall=would_fall), state)
+
+    def _widen(self, host: str, *, has_claims: bool) -> None:
+        if (host in self._wide) is not has_claims:
+            if has_claims:
+                self._wide.add(host)
+            else:
+                self._wide.remove(host)
+            # Hosts without claims are blocked where they would fall to this one.
+            self._stale_hosts.update(dict.fromkeys(self._barren))
+
+    def _assign(self, host: str, found: HostRoutes, state: ClusterState) -> None:
+        """Give *host* its routes in the next version."""
+        known = self._table.get(host) or NO_ROUTES
+        before, routes = known.routes, found.routes
+        if routes == before and (not routes or found.filters == known.filters):
+            return
+        self._table.put(host, found if routes else None)
+        self._counts.compare(before, routes)
+        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
+            # Another path, or another policy: what is used, and by whom, is the same.
+            return
+        for route in routes:
+            for backend in route.backends:
+                self._backends.use(backend, state)
+            self._counts.count(route, 1)
+        for route in before:
+            for backend in route.backends:
+                self._backends.drop(backend)
+            self._counts.count(route, -1)
