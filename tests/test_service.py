@@ -183,7 +183,7 @@ class StartTests(ServiceCase):
         )
         rotations = self.make(settings=settings)._resource._make_rotations
         rotation = rotations.make(BackendReference("shop", "web", 80), ())
-        self.assertEqual(repr(rotation._balancer), "<SlowStart of 0 in <Ewma over 0 endpoints>>")
+        self.assertEqual(repr(rotation.balancer), "<SlowStart of 0 in <Ewma over 0 endpoints>>")
 
 
 class StopTests(ServiceCase):

@@ -34,13 +34,13 @@ class Rotation:
 
     __slots__ = (
         "_all",
-        "_balancer",
         "_clock",
         "_deadlines",
         "_health",
         "_metrics",
         "_out",
         "backend",
+        "balancer",
         "counts",
         "deadline",
         "endpoints",
@@ -56,7 +56,8 @@ class Rotation:
         metrics: Metrics,
     ) -> None:
         self.backend = backend
-        self._balancer = balancer
+        self.balancer = balancer
+        """It only ever has the endpoints in rotation."""
         self._clock = clock
         self._deadlines = deadlines
         self._metrics = metrics
@@ -92,11 +93,11 @@ class Rotation:
         """Tell the balancer that an attempt begins; one on trial gets no other meanwhile."""
         if self._health is not None and self._health.trial_began(endpoint, self._clock.seconds()):
             self._rotate()
-        self._balancer.began(endpoint)
+        self.balancer.began(endpoint)
 
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """Tell the balancer that an attempt is over."""
-        self._balancer.ended(endpoint, seconds, failed)
+        self.balancer.ended(endpoint, seconds, failed)
 
     def unreachable(self, endpoint: Endpoint) -> None:
         """*endpoint* could not be connected to; eject it if that happens too often."""
@@ -165,14 +166,14 @@ class Rotation:
         """Give the balancer the endpoints that may be used now."""
         health = self._health
         if health is None:
-            self._balancer.endpoints = self.endpoints = self._all
+            self.balancer.endpoints = self.endpoints = self._all
             return
-        self._balancer.endpoints = self.endpoints = health.in_rotation(self._all)
+        self.balancer.endpoints = self.endpoints = health.in_rotation(self._all)
         count = len(health.ejected)
         self._metrics.endpoints_out(count - self._out)
         self._out = count
         self.deadline = health.next_return
-        self.counts = self._balancer.counts or health.has_trials
+        self.counts = self.balancer.counts or health.has_trials
         if self.deadline != NEVER:
             self._deadlines.watch(self)
         else:

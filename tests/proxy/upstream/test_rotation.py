@@ -14,8 +14,10 @@ from ingress.model.retries import RetryRule
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
 from ingress.proxy.upstream.rotation import Rotations
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
 from tests.fakes.transports import Peer
-from tests.proxy.playing import BACKEND, FOUR, GET, OK, ONE, THREE, TWO, ProxyCase
+from tests.proxy.playing import BACKEND, FOUR, GET, OK, ONE, OWNER, THREE, TWO, ProxyCase
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\n\r\nbody"
 LEAST = Balancing(Algorithm.LEAST_REQUESTS)
@@ -119,7 +121,7 @@ class AlgorithmTests(BalancedCase):
         rotation = self.stage.resource._rotation_asked_for(
             BACKEND, LEAST, self.stage.resource._new_rotation(BACKEND)
         )
-        running = rotation._balancer.running  # type: ignore[attr-defined]
+        running = rotation.balancer.running  # type: ignore[attr-defined]
         down = self.stage.open()
         down.say(GET)
         self.assertEqual(sum(running.values()), 1)
@@ -199,7 +201,7 @@ class AlgorithmTests(BalancedCase):
             self.assert_status(self.ask(), 200)
         resource = self.stage.resource
         self.assertEqual(len(resource._asked_for[BACKEND]), MAX_ASKED_FOR)
-        resource.publish(resource._table, {})
+        resource.publish(RouteTable([Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)]), {})
         self.assertEqual((resource._asked_for, resource._rotations), ({}, {}))
         self.assert_status(self.ask(), 503)
 
@@ -291,7 +293,9 @@ class HealthTests(BalancedCase):
         self.stage.publish((ONE, TWO))
         for _ in range(6):
             self.assert_status(self.ask(), 502)
-        [ejected] = self.stage.resource._rotations[BACKEND]._health.ejected  # type: ignore[union-attr]
+        rotation = self.stage.resource.rotation_of(BACKEND)
+        assert rotation is not None
+        [ejected] = {ONE, TWO}.difference(rotation.endpoints)
         del self.connector.unreachable[ejected]
         self.assert_status(self.ask(), 200)
         self.assertEqual(self.counts()[0], 0)
@@ -333,7 +337,7 @@ class HealthTests(BalancedCase):
     def test_backend_gone(self) -> None:
         """With the backend goes what was ejected of it, and the deadlines is not kept busy."""
         self.asks_of(ONE, 30)
-        self.stage.resource.publish(self.stage.resource._table, {})
+        self.stage.resource.publish(RouteTable([Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)]), {})
         self.assertEqual(self.counts(), (0, 1))
         self.reactor.pass_time(20)
         self.assertEqual(self.counts(), (0, 1))
