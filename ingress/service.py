@@ -255,7 +255,7 @@ class IngressService(Service):
         self._contexts = ServerContexts(
             generate_certificate(_now()),
             least_version=VERSIONS[settings.tls_min_version],
-            strict_sni=settings.strict_sni,
+            strict_sni=serving.strict_sni,
             http2=settings.http2,
             groups=groups,
             seconds=reactor.seconds,
@@ -344,6 +344,9 @@ class IngressService(Service):
             site.context.replies = Replies(serving.not_found_page)
         if serving.trusted_proxies != before.trusted_proxies:
             site.trusted_proxies = TrustedProxies(serving.trusted_proxies)
+        if limits.max_connections != before.limits.max_connections:
+            site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
+        self._contexts.strict_sni = serving.strict_sni
         sharing = (serving.load_balance, serving.slow_start_seconds)
         if sharing != (before.load_balance, before.slow_start_seconds):
             self._resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)

@@ -44,8 +44,6 @@ class Settings:
     """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""
     tls_groups: str = "X25519MLKEM768:X25519:P-256:P-384"
     """What keys are agreed on by, downstream and upstream, the first ones preferred."""
-    strict_sni: bool = False
-    """Whether a handshake must name a server that an Ingress serves."""
     http2: bool = True
     """Whether TLS connections of clients may agree on HTTP/2."""
     http2_prior_knowledge: bool = False

@@ -96,7 +96,6 @@ class SettingsTests(SynchronousTestCase):
                 secret_field_selector="type!=helm.sh/release.v1",
                 tls_min_version="1.3",
                 tls_groups="X25519:P-256",
-                strict_sni=True,
                 access_log="/var/log/access.log",
                 translate=TranslateOptions(
                     ingress_class="edge",
@@ -111,6 +110,7 @@ class SettingsTests(SynchronousTestCase):
                     endpoint_networks=("127.0.0.0/8", "fd00::1/128"),
                 ),
                 serving=ServingSettings(
+                    strict_sni=True,
                     not_found_page=b"<p>nothing here</p>",
                     load_balance=Algorithm.LEAST_REQUESTS,
                     slow_start_seconds=30.0,

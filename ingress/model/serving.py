@@ -19,6 +19,8 @@ class ServingSettings:
     """HTML for requests that no route matches (``--404-page``); None means the built-in page."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks whose peers are believed when they say who the client is."""
+    strict_sni: bool = False
+    """Whether a handshake must name a server that an Ingress serves."""
     shutdown_delay_seconds: float = 5.0
     """How long connections are still accepted after a stop was asked for."""
     shutdown_grace_seconds: float = 30.0

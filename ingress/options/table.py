@@ -5,7 +5,7 @@ that its *to* names, and the place where that acts: see ``docs/how-to-add.md``.
 
 An option is *running* where a change takes effect without another start: what translation and proxy go by, and get with
 the snapshot.  Others decide which sockets are open and what connections on them begin with; who the API server is,
-what is asked of it, and what is told to it; how TLS contexts are made; what is arranged for with the system.
+what is asked of it, and what is told to it; how TLS contexts are made; where the log goes.
 """
 
 from ingress.options import values as v
@@ -79,7 +79,7 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3."),
         Option(name="tls-groups", value="LIST", read=v.read_tls_groups, to="tls_groups",
                help="Groups of the key exchange, to clients and to endpoints, the first ones preferred."),
-        Option(name="strict-sni", to="strict_sni",
+        Option(name="strict-sni", to="serving.strict_sni", running=True,
                help="Refuse TLS handshakes that name no server, or one that no Ingress serves."),
         Option(name="404-page", value="FILE", read=v.read_page, to="serving.not_found_page",
                read_content=v.read_page_text, running=True,
@@ -166,7 +166,7 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="proxy-send-timeout", value="SECONDS", read=v.read_timeout, to="serving.limits.upstream.send_seconds",
                running=True,
                help="Seconds that an endpoint may take nothing of a request that waits for it. An Ingress may ask for others by the annotation of this name."),
-        Option(name="max-connections", value="COUNT", read=v.read_most, to="serving.limits.max_connections",
+        Option(name="max-connections", value="COUNT", read=v.read_most, to="serving.limits.max_connections", running=True,
                help="Connections of clients at once; then accepting pauses. Without it 8000, or fewer where the process may not have the descriptors."),
         Option(name="max-endpoint-connections", value="COUNT", read=v.read_most_or_all, to="serving.limits.max_endpoint_connections",
                running=True,

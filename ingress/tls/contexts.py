@@ -62,7 +62,7 @@ class ServerContexts:
     *default_certificate* is shown when neither a name nor the table's own
     default decides otherwise.  It must be usable: what OpenSSL says against it
     is raised.  *least_version* is OpenSSL's number of the oldest version.  *strict_sni*
-    refuses handshakes for names that nobody serves, and for none.  *http2* offers HTTP/2
+    refuses handshakes for names that nobody serves, and for none; it may be set anew.  *http2* offers HTTP/2
     before HTTP/1.1, on every host.  *groups* are what keys are agreed on by.  *seconds* is a clock.
     """
 
@@ -78,7 +78,7 @@ class ServerContexts:
     ) -> None:
         self._own_default = default_certificate
         self._least_version = least_version
-        self._strict_sni = strict_sni
+        self.strict_sni = strict_sni
         self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
         self._groups = groups
         self._seconds = seconds
@@ -147,7 +147,7 @@ class ServerContexts:
             name = None if sent is None else sent.decode("ascii", "replace")
             certificates = self._certificates.named(name)
             handshake_settings = self._handshake_settings.find(name)
-            if self._strict_sni and certificates is None and not self._handshake_settings.has(name):
+            if self.strict_sni and certificates is None and not self._handshake_settings.has(name):
                 return UNRECOGNIZED_NAME
             authentication = handshake_settings.client_authentication
             handshake = Handshake(sent, authentication)

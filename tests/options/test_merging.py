@@ -89,12 +89,12 @@ class MergeTests(SynchronousTestCase):
 
     def test_decided_at_the_start(self) -> None:
         """What needs another start is told, and stays as it is."""
-        found = merged(http="tcp:8080", tls_min_version="1.3", kubeconfig="/etc/shadow", max_connections="5")
+        found = merged(http="tcp:8080", tls_min_version="1.3", kubeconfig="/etc/shadow", no_epoll="true")
         self.assertEqual(found.settings, DEFAULTS)
         self.assertEqual({problem.reason for problem in found.problems}, {Reason.OPTION_AT_START})
         self.assertEqual(
             [problem.field for problem in found.problems],
-            ["data.http", "data.kubeconfig", "data.max-connections", "data.tls-min-version"],
+            ["data.http", "data.kubeconfig", "data.no-epoll", "data.tls-min-version"],
         )
         self.assertIn("--tls-min-version", found.problems[-1].message)
 

@@ -1,5 +1,7 @@
 """Options that change while the process runs, from a source of the tests' own to what clients see."""
 
+import contextlib
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 
 from twisted.internet.interfaces import IAddress, IProtocol
@@ -23,6 +25,9 @@ from tests.test_service import CuttableTransport, ScriptedSource
 GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 FORCE = "nginx.ingress.kubernetes.io/force-ssl-redirect"
+
+# Types of records (RFC 8446, section 5.1).
+_ALERT, _HANDSHAKE = 21, 22
 
 
 class ScriptedOptions:
@@ -118,9 +123,9 @@ class RunningOptionsCase(SynchronousTestCase):
                 self.reactor.advance(1)
         return [formatEvent(event) for event in events]
 
-    def open(self) -> "Client":
-        """Open a connection to port 80."""
-        [factory] = [factory for port, factory, *_ in self.reactor.tcpServers if port == 80]
+    def open(self, number: int = 80) -> "Client":
+        """Open a connection to port *number*."""
+        [factory] = [factory for port, factory, *_ in self.reactor.tcpServers if port == number]
         address: IAddress = StringTransport().getPeer()
         channel = factory.buildProtocol(address)
         assert channel is not None
@@ -231,6 +236,39 @@ class ServingTests(RunningOptionsCase):
         self.ask()
         self.say(max_endpoint_connections="1")
         self.assertTrue(self.ask().startswith(b"HTTP/1.1 503 "))
+
+    def test_most_connections(self) -> None:
+        """As many clients are connected as is said now: others wait until some have left."""
+        self.start()
+        early = [self.open() for _ in range(3)]
+        for each in early:
+            each.say(GET)
+        lines = self.say(max_connections="3")
+        self.assertTrue(
+            [line for line in lines if "3 connections are as many as there may be" in line], lines
+        )
+        self.assertFalse(any(each.aborting or each.disconnecting for each in early))
+
+    def test_strict_sni(self) -> None:
+        """Handshakes that name no server are refused while that is said."""
+        self.start()
+        self.assertEqual(self.first_of_handshake(), _HANDSHAKE)
+        self.say(strict_sni="true")
+        self.assertEqual(self.first_of_handshake(), _ALERT)
+        self.say()
+        self.assertEqual(self.first_of_handshake(), _HANDSHAKE)
+
+    def first_of_handshake(self) -> int:
+        """Begin TLS without a server name; return the type of the first record that comes back."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        hello = ssl.MemoryBIO()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            context.wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
+        client = self.open(443)
+        client.say(hello.read())
+        first: int = client.value()[0]
+        return first
 
     def test_sharing(self) -> None:
         """Requests are shared as is said now: who has fewer of them gets the next."""

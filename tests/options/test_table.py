@@ -51,7 +51,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "default-ssl-certificate": ("a/b", "translate.default_ssl_certificate", ObjectKey("a", "b")),
     "tls-min-version": ("1.3", "tls_min_version", "1.3"),
     "tls-groups": ("x25519", "tls_groups", "X25519"),
-    "strict-sni": (None, "strict_sni", True),
+    "strict-sni": (None, "serving.strict_sni", True),
     "404-page": ("/dev/null", "serving.not_found_page", b""),
     "allow-external-name": (None, "translate.allow_external_name", True),
     "service-upstream": (None, "translate.service_upstream", True),
@@ -143,7 +143,7 @@ class TableTests(SynchronousTestCase):
     def test_all_fields(self) -> None:
         """Every field of ``Settings`` is decided by an option, except those that follow from others."""
         decided = {option.to for option in OPTIONS.values()}
-        follow = {"endpoint_rules", "https_port", "secret_selector", "from_manifests"}
+        follow = {"listeners", "endpoint_rules", "https_port", "secret_selector", "from_manifests"}
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:
             for field in fields(type(value)):

@@ -80,12 +80,8 @@ class ConnectionLimit:
     ) -> None:
         self.deadline = NEVER
         self.is_paused = False
-        self.most = most
         self._connections = connections
-        self._near = most - most // 16
-        self._roomy = most - most // 8
-        self._scarce = 2 * most - most // 4
-        """So many sockets, of both sides, leave little for those who have none."""
+        self._bound(most)
         self._deadlines = deadlines
         self._metrics = metrics
         self._ports: list[Port] = []
@@ -95,13 +91,31 @@ class ConnectionLimit:
         """Those that may be silent, in the order in which they came, and when that was ..."""
         self._mute: OrderedDict[Connection, float] = OrderedDict()
         """... and those that said something, but perhaps never asked for anything."""
-        self._place = max(1, most // 16)
-        """How many make way at once."""
         self._looking: IDelayedCall | None = None
 
     def __repr__(self) -> str:
         state = "paused" if self.is_paused else "near the limit" if self._is_near else "roomy"
         return f"<Crowd of {len(self._connections)}, at most {self.most}: {state}>"
+
+    def _bound(self, most: int) -> None:
+        self.most = most
+        self._near = most - most // 16
+        self._roomy = most - most // 8
+        self._scarce = 2 * most - most // 4
+        """So many sockets, of both sides, leave little for those who have none."""
+        self._place = max(1, most // 16)
+        """How many make way at once."""
+
+    def allow(self, most: int) -> None:
+        """Have another limit hold from now on.
+
+        Where there are more connections already, they are carried on, and those at rest end by and by.
+        """
+        self._bound(most)
+        if len(self._connections) >= self._near:
+            self._come_near()
+        if len(self._connections) < most:
+            self._resume()
 
     def add_port(self, port: Port) -> None:
         """Have *port* pause with all others."""
@@ -112,26 +126,34 @@ class ConnectionLimit:
     def grown(self, newcomer: Connection) -> None:
         """There is another connection."""
         self._unheard[newcomer] = self._deadlines.exact_seconds()
-        count = len(self._connections)
-        if count >= self._near:
-            if not self._is_near:
-                self._is_near = True
-                self._deadlines.watch(self)
-                self.deadline = self._deadlines.now
-            if count >= self.most and not self.is_paused:
-                self._reach_limit()
+        if len(self._connections) >= self._near:
+            self._come_near()
+
+    def _come_near(self) -> None:
+        if not self._is_near:
+            self._is_near = True
+            self._deadlines.watch(self)
+            self.deadline = self._deadlines.now
+        if len(self._connections) >= self.most and not self.is_paused:
+            self._reach_limit()
 
     def shrunk(self, gone: Connection) -> None:
         """There is one connection less."""
         self._unheard.pop(gone, None)
         self._mute.pop(gone, None)
         if self.is_paused and len(self._connections) < self.most:
-            self.is_paused = False
-            if self._looking is not None:
-                self._looking.cancel()
-                self._looking = None
-            for port in self._ports:
-                port.resume()
+            self._resume()
+
+    def _resume(self) -> None:
+        """Accept again, if that is paused."""
+        if not self.is_paused:
+            return
+        self.is_paused = False
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        for port in self._ports:
+            port.resume()
 
     def replaced(self, gone: Connection, following: Connection) -> None:
         """A connection is carried on by another one."""

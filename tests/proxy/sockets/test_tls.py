@@ -258,7 +258,7 @@ class RefusedTests(SocketsCase):
 
     async def test_unknown_name(self) -> None:
         """A name that nobody serves is refused with ``unrecognized_name``, and nothing is logged."""
-        self.contexts._strict_sni = True
+        self.contexts.strict_sni = True
         client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
         client.set_tlsext_host_name(b"unknown.test")
         client.set_connect_state()

@@ -95,6 +95,29 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.assertFalse(any(each.closed for each in come))
         self.assertEqual(self.ports[0].said, [])
 
+    def test_more_are_allowed(self) -> None:
+        """With a higher limit accepting goes on at once, and nobody is closed any more."""
+        self.come(32, -NEVER, is_mute=False)
+        self.assertEqual([port.said for port in self.ports], [["pause"]] * 2)
+        self.connection_limit.allow(64)
+        self.assertEqual([port.said for port in self.ports], [["pause", "resume"]] * 2)
+        resting = self.come(20, 50, is_mute=False)
+        self.clock.pump([1] * 5)
+        self.assertFalse(any(each.closed for each in resting))
+        self.come(12, -NEVER)
+        self.assertEqual(self.ports[0].said, ["pause", "resume", "pause"])
+
+    def test_fewer_are_allowed(self) -> None:
+        """With a lower limit nothing is accepted until enough have ended, those at rest first, and none that is busy."""
+        busy, resting = self.come(10, -NEVER), self.come(10, 50, is_mute=False)
+        self.connection_limit.allow(16)
+        self.assertEqual(self.ports[0].said, ["pause"])
+        self.clock.advance(1)
+        self.assertEqual(sum(each.closed for each in resting), 6)
+        self.assertFalse(any(each.closed for each in busy))
+        self.leave(*(each for each in resting if each.closed))
+        self.assertEqual(self.ports[0].said, ["pause", "resume"])
+
     def test_near(self) -> None:
         """Near the limit those are closed that rest longest, and no more than is needed."""
         busy, old = self.come(20, -NEVER), self.come(6, 50)
