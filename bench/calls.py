@@ -72,7 +72,7 @@ kind: Ingress
 metadata:
   name: {name}
   namespace: bench
-  annotations: {{nginx.ingress.kubernetes.io/backend-protocol: {protocol}}}
+  annotations: {annotations}
 spec:
   ingressClassName: nginx
   rules:
@@ -84,8 +84,9 @@ kind: Service
 metadata: {{name: {name}, namespace: bench}}
 spec: {{ports: [{{port: 80}}]}}
 """
+_OVER_HTTP2 = "{nginx.ingress.kubernetes.io/backend-protocol: GRPC}"
 MANIFESTS = "---".join(
-    (_INGRESS.format(name="one", protocol="HTTP"), _INGRESS.format(name="two", protocol="GRPC"))
+    (_INGRESS.format(name="one", annotations="{}"), _INGRESS.format(name="two", annotations=_OVER_HTTP2))
 )
 
 
