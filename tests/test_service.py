@@ -12,9 +12,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
-from ingress.model.backends import BackendReference
-from ingress.model.balancing import Algorithm
-from ingress.model.serving import ServingSettings
 from ingress.service import IngressService, translate_options
 from ingress.settings import Settings
 
@@ -173,17 +170,6 @@ class StartTests(ServiceCase):
         options = translate_options(Settings(https=("tcp:8443:interface=127.0.0.1",)))
         self.assertEqual(options.https_port, 8443)
         self.assertEqual(translate_options(Settings(https=("systemd:domain=INET:index=0",))).https_port, 443)
-
-    def test_balancing_is_what_the_operator_chose(self) -> None:
-        """``--load-balance`` and ``--slow-start`` decide how requests are shared where no Ingress says so."""
-        settings = Settings(
-            access_log=self.mktemp(),
-            use_epoll=False,
-            serving=ServingSettings(load_balance=Algorithm.EWMA, slow_start_seconds=5.0),
-        )
-        rotations = self.make(settings=settings)._resource._make_rotations
-        rotation = rotations.make(BackendReference("shop", "web", 80), ())
-        self.assertEqual(repr(rotation.balancer), "<SlowStart of 0 in <Ewma over 0 endpoints>>")
 
 
 class StopTests(ServiceCase):

@@ -92,7 +92,7 @@ def _changeable(name: str) -> Option:
     """Return the option called *name*, if it may change while the process runs."""
     option = SPELLINGS.get(name)
     if option is None:
-        close = get_close_matches(name, OPTIONS, 1)
+        close = get_close_matches(name[:64], OPTIONS, 1)
         meant = f"; perhaps {close[0]} is meant" if close else ""
         raise _Refused(Reason.INVALID_OPTION, f"there is no option of this name{meant}")
     if not option.running:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from twisted.internet.interfaces import IAddress, IProtocol
 from twisted.internet.testing import MemoryReactorClock, StringTransport
-from twisted.logger import LogEvent, capturedLogs, formatEvent
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, Service, ServicePort, SlicePort
@@ -66,7 +66,6 @@ class RunningOptionsCase(SynchronousTestCase):
         self.reactor = MemoryReactorClock()
         self.objects = ScriptedSource()
         self.said = ScriptedOptions()
-        self.logged: list[LogEvent] = []
 
     def start(
         self,
@@ -96,14 +95,20 @@ class RunningOptionsCase(SynchronousTestCase):
                 )
             ),
             (Kind.SERVICE, shop): Projection(Service(shop, ports=(ServicePort("http", 80, 8080),))),
-            (Kind.ENDPOINT_SLICE, shop): Projection(
-                EndpointSlice(shop, shop, ports=(SlicePort("http", 8080),), ready=tuple(addresses))
-            ),
         }
         assert self.objects.sink is not None
         self.objects.sink.changed(batch)
+        self.place(*addresses)
         self.objects.sink.synced()
         self.addCleanup(self.stop)
+
+    def place(self, *addresses: str) -> None:
+        """Have the endpoints of the shop at these *addresses*."""
+        shop = ObjectKey("web", "shop")
+        found = EndpointSlice(shop, shop, ports=(SlicePort("http", 8080),), ready=addresses)
+        assert self.objects.sink is not None
+        self.objects.sink.changed({(Kind.ENDPOINT_SLICE, shop): Projection(found)})
+        self.reactor.advance(0)
 
     def stop(self) -> None:
         """End all; nothing is left to wait for."""
@@ -270,23 +275,6 @@ class ServingTests(RunningOptionsCase):
         first: int = client.value()[0]
         return first
 
-    def test_sharing(self) -> None:
-        """Requests are shared as is said now: who has fewer of them gets the next."""
-        self.start()
-        self.say(load_balance="least_requests")
-        self.ask()
-        self.ask()
-        [(first, *_), (idle, _, factory, *_)] = self.reactor.tcpClients
-        self.assertNotEqual(first, idle)
-        made = factory.buildProtocol(StringTransport().getPeer())
-        assert made is not None
-        upstream = Client(made)
-        upstream.say(OK)
-        upstream.clear()
-        self.ask()
-        # In rotation it would be the turn of the first one.
-        self.assertTrue(upstream.value().startswith(GET.splitlines()[0]))
-
     def test_trusted_proxies(self) -> None:
         """Who is believed is looked up anew."""
         self.start()
@@ -308,6 +296,58 @@ class ServingTests(RunningOptionsCase):
         self.reactor.advance(1.1)
         self.assertTrue(transport.aborting)
         self.successResultOf(stopped)
+
+
+class SharingTests(RunningOptionsCase):
+    """Options that decide how requests are shared, from the command line and while the process runs."""
+
+    def assert_fewer_requests_count(self) -> None:
+        """Who has fewer requests gets the next; in rotation it would be the turn of the other one."""
+        self.ask()
+        self.ask()
+        [(first, *_), (idle, _, factory, *_)] = self.reactor.tcpClients
+        self.assertNotEqual(first, idle)
+        made = factory.buildProtocol(StringTransport().getPeer())
+        assert made is not None
+        upstream = Client(made)
+        upstream.say(OK)
+        upstream.clear()
+        self.ask()
+        self.assertTrue(upstream.value().startswith(GET.splitlines()[0]))
+
+    def targets_with_a_newcomer(self) -> list[str]:
+        """Return where four requests go once a second endpoint has come a moment ago."""
+        self.ask()
+        self.place("10.0.0.1", "10.0.0.2")
+        self.reactor.tcpClients.clear()
+        for _ in range(4):
+            self.ask()
+        return [host for host, *_ in self.reactor.tcpClients]
+
+    def test_algorithm(self) -> None:
+        """``--load-balance`` says who gets the next request where no Ingress says so."""
+        self.start("--load-balance=least_requests")
+        self.assert_fewer_requests_count()
+
+    def test_algorithm_later(self) -> None:
+        """It may be said later."""
+        self.start()
+        self.say(load_balance="least_requests")
+        self.assert_fewer_requests_count()
+
+    def test_slow_start(self) -> None:
+        """``--slow-start`` has a newcomer get nothing at first, where else it would have its share."""
+        self.start("--slow-start=100", addresses=("10.0.0.1",))
+        self.assertEqual(self.targets_with_a_newcomer(), ["10.0.0.1"] * 4)
+
+    def test_slow_start_later(self) -> None:
+        """It may be said later, and not be said any more."""
+        self.start(addresses=("10.0.0.1",))
+        self.say(slow_start="100")
+        self.assertEqual(self.targets_with_a_newcomer(), ["10.0.0.1"] * 4)
+        self.say()
+        self.place("10.0.0.1")
+        self.assertEqual(sorted(self.targets_with_a_newcomer()), ["10.0.0.1"] * 2 + ["10.0.0.2"] * 2)
 
 
 class StartTests(RunningOptionsCase):
