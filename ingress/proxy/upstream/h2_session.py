@@ -22,7 +22,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Delivery, Transport
+from ingress.proxy.contract.transport import Delivery, Transport, took_nothing_of
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.keeping import SessionKeeper
@@ -79,17 +79,9 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
 
     def watch_delivery(self) -> None:
         """Find out about the next request whether the endpoint takes anything of it, where that can be known."""
-        self._forget_delivery()
+        if self._delivery is not None:
+            self._delivery.close()
         self._delivery = self.transport.watch_delivery()
-
-    def _forget_delivery(self) -> bool:
-        """Look no more after what is delivered; returns whether it is known that nothing was."""
-        delivery, self._delivery = self._delivery, None
-        if delivery is None:
-            return False
-        took_nothing = delivery.took_nothing()
-        delivery.close()
-        return took_nothing
 
     # The connection
 
@@ -117,7 +109,8 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
         try:
             self.liveness.heard_at = self._heard_at = self.deadlines.now
             if self._delivery is not None:
-                self._forget_delivery()
+                self._delivery.close()
+                self._delivery = None
             if not reader.knows_settings and not reader.unread and received[:1] != _FIRST:
                 # No first frame is large enough for its length to begin with anything else.
                 said = "HTTP/1.1" if received.startswith(b"HTTP/1.") else words_of_other(received)
@@ -170,7 +163,8 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
         self._is_closing = True
         self.reader.close()
         self._pool.lost(self)
-        took_nothing = self._forget_delivery()
+        delivery, self._delivery = self._delivery, None
+        took_nothing = took_nothing_of(delivery)
         is_clean = reason.check(ConnectionDone) is not None
         why = "connection closed" if is_clean else "connection lost"
         if self.scheme == b"https" and not is_clean:

@@ -6,6 +6,8 @@ from collections.abc import Container
 from typing import Any
 
 from ingress.model.backends import Endpoint
+from ingress.model.records import Record
+from ingress.proxy.contract.faults import Fault
 from ingress.proxy.listening.passthrough import PassthroughTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing import Balancer
@@ -61,3 +63,37 @@ class AttemptTests(ProxyCase):
         self.assertEqual((balancer.told, balancer.running), ([(ONE, 3.0, True), (TWO, 1.0, False)], 0))
         # A tunnel has a line in the log as an exchange has, and counters of its own.
         self.metrics.records.append(record_of(INGRESS))
+
+    def test_record(self) -> None:
+        """Its record has each attempt, and an endpoint is not blamed for a socket that this system has not."""
+        stage = self.stage
+        records: list[Record] = []
+        self.patch(stage.access_log, "exchange_ended", records.append)
+        rotation = stage.resource.rotation_of(BACKEND)
+        assert rotation is not None
+        rotation.assign((ONE, TWO))
+        route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)
+        connect: Any = self.connector.connect
+        for why, outcome in (
+            ("connection refused", Fault.UNREACHABLE),
+            ("too many open files", Fault.NO_SOCKET),
+        ):
+            for endpoint in (ONE, TWO):
+                self.connector.unreachable = {endpoint: why}
+                tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")
+                down = self.reactor.connect(tunnel.downstream)
+                self.reactor.pass_time(2)
+                down.reset()
+            tried = [record.attempts for record in records if len(record.attempts) > 1]
+            records.clear()
+            self.assertTrue(tried)
+            for first, second in tried:
+                self.assertEqual((first.outcome, second.outcome), (outcome.value, "200"))
+                self.assertNotEqual(first.endpoint, second.endpoint)
+                self.assertLess(second.ended, 1)
+        failures = self.metrics.value("ingress_upstream_failures_total")
+        self.connector.unreachable = dict.fromkeys((ONE, TWO), "too many open files")
+        tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")
+        self.reactor.connect(tunnel.downstream)
+        self.assertEqual([record.status for record in records], [503])
+        self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), failures)
