@@ -13,7 +13,6 @@ there is; one that a new leader only found is not, since it has been there all t
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import cast
 
 from attrs import evolve, frozen
 
@@ -127,8 +126,7 @@ class Events:
         """Return what tells of *problem*, or counts it; None when that was done, or nobody is to be told."""
         if problem not in self._problems():
             return None
-        # A kind is found by its name, too.
-        object_id = (cast("Kind", problem.kind), ObjectKey(problem.namespace, problem.name))
+        object_id = (Kind(problem.kind), ObjectKey(problem.namespace, problem.name))
         event = event_of(problem, self._metas().get(object_id, NO_META).uid)
         if event is None:
             return None

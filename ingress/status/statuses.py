@@ -87,6 +87,12 @@ class Statuses:
         self._metrics = metrics
         self._now = now
         self._kinds = {reported.kind: reported for reported in kinds}
+        self._with_conditions = frozenset(
+            kind for kind, reported in self._kinds.items() if reported.field is StatusField.CONDITIONS
+        )
+        # Of what kind, and which one object, may matter to what all statuses are to say.
+        self._deciding = frozenset(kind for one in self._kinds.values() for kind in one.decided_by)
+        self._publishing = (Kind.SERVICE, settings.publish_service)
         names = " and ".join(reported.plural for reported in self._kinds.values())
         self._writer: ReportWriter[ObjectId, _Content] = ReportWriter(
             self, sending, bounds, f"status of {names}", "does not take it, this is tried again"
@@ -128,31 +134,32 @@ class Statuses:
 
     def objects_changed(self, changes: Changes) -> None:
         """Look at what may have to be written by these changes."""
-        self._untranslated.update(
-            object_id for object_id in changes.objects if self._has_conditions(object_id[0])
-        )
+        if self._with_conditions:
+            self._untranslated.update(one for one in changes.objects if one[0] in self._with_conditions)
         if not self._writer.is_leading:
             return
         for object_id in changes.metas:
             self._written.pop(object_id, None)
             self._writer.overtake(object_id)
         changed = (*changes.objects, *changes.metas)
-        if any(self._decides(kind, key) for kind, key in changed):
+        if any(one[0] in self._deciding or one == self._publishing for one in changed):
             self._find_addresses()
             self._writer.look_at_all(self._everything())
-        else:
-            self._writer.look_at(object_id for object_id in changed if object_id[0] in self._kinds)
+        elif ours := [one for one in changed if one[0] in self._kinds]:
+            self._writer.look_at(ours)
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Look at the objects with conditions that have other problems now."""
         changed: dict[ObjectId, None] = {}
-        for object_id, problem in self._with_conditions(went):
+        if not self._with_conditions:
+            return
+        for object_id, problem in self._of_conditions(went):
             known = self._problems.get(object_id, {})
             known.pop(problem, None)
             if not known:
                 self._problems.pop(object_id, None)
             changed[object_id] = None
-        for object_id, problem in self._with_conditions(came):
+        for object_id, problem in self._of_conditions(came):
             self._problems.setdefault(object_id, {})[problem] = None
             changed[object_id] = None
         if changed and self._writer.is_leading:
@@ -188,22 +195,11 @@ class Statuses:
             )
         self._is_service_missing = is_missing
 
-    def _decides(self, kind: Kind, key: ObjectKey) -> bool:
-        """Whether an object may matter to what all statuses are to say."""
-        if kind is Kind.SERVICE and key == self._settings.publish_service:
-            return True
-        return any(kind in reported.decided_by for reported in self._kinds.values())
-
-    def _has_conditions(self, kind: Kind) -> bool:
-        reported = self._kinds.get(kind)
-        return reported is not None and reported.field is StatusField.CONDITIONS
-
-    def _with_conditions(self, problems: Sequence[Problem]) -> Iterator[tuple[ObjectId, Problem]]:
-        kinds: dict[str, Kind] = {kind: kind for kind in self._kinds if self._has_conditions(kind)}
-        if kinds:
-            for problem in problems:
-                if problem.kind in kinds:
-                    yield (kinds[problem.kind], ObjectKey(problem.namespace, problem.name)), problem
+    def _of_conditions(self, problems: Sequence[Problem]) -> Iterator[tuple[ObjectId, Problem]]:
+        """Yield those of *problems* that are about objects with conditions."""
+        for problem in problems:
+            if problem.kind in self._with_conditions:
+                yield (Kind(problem.kind), ObjectKey(problem.namespace, problem.name)), problem
 
     # -- what the writer asks
 
