@@ -44,7 +44,7 @@ class Changes:
     went: frozenset[ObjectId] = frozenset()
     """Those of *objects* that were not there before, or are not any more."""
     metas: tuple[ObjectId, ...] = ()
-    """Objects whose standing is different, which matters to nobody but who reports back."""
+    """Objects whose metadata is different, which matters to nobody but who reports back."""
 
 
 class Store:

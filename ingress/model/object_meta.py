@@ -1,7 +1,7 @@
 """What the API server says about an object apart from what it asks for: identity and status.
 
 The metadata is kept beside the value of an object and never is part of it: when only the
-standing changes, nothing has to be translated.  It is for those who report back to the
+metadata changes, nothing has to be translated.  It is for those who report back to the
 cluster.
 
 Sources: ``metadata.uid``, ``metadata.managedFields``, ``status.loadBalancer`` of Ingress

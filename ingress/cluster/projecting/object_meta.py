@@ -1,4 +1,4 @@
-"""The projection of an object's standing: who it is, and what its status says of what we write there.  Total.
+"""The projection of an object's metadata: who it is, and what its status says of what we write there.  Total.
 
 What cannot be read counts as absent, and makes no ``Problem``: a status is written by
 programs, not by the owner of the object.

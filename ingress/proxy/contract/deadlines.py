@@ -1,11 +1,11 @@
 """One timer for all deadlines.
 
 A timer per request costs more than the request.  Instead everything that may
-wait too long carries a ``deadline``, and one sweep a second ends what is
+wait too long carries a ``deadline``, and one look a second ends what is
 overdue.  Deadlines are set from the time of the last tick, and a tick ends all that are due
 within half an interval, for it comes some milliseconds early or late; so what may
 take ten seconds ends after nine to ten, which nobody minds.
-The deadlines also keeps the coarse time, by which deadlines go, and the ``Date`` that answers carry, which goes by the
+``Deadlines`` also keeps the coarse time, by which deadlines go, and the ``Date`` that answers carry, which goes by the
 time of day.
 """
 

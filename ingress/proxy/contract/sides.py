@@ -89,7 +89,7 @@ class Upstream(Protocol):
     def begin(self, exchange: "AnswerSink", fields: bytes, body: bytes, ended: bool) -> None:
         """Send the request: ``exchange.head`` with *fields* in it, and what there is of its body.
 
-        *fields* are rendered lines, each with its CRLF; request line, Host and framing are the half's own.
+        *fields* are rendered lines, each with its CRLF; request line, Host and framing are the side's own.
         """
 
     def send_body(self, piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The downstream half of one exchange, over one stream of HTTP/2.
+"""The downstream side of one exchange, over one stream of HTTP/2.
 
 What the exchange says becomes frames here, and what the stream receives is told to it.  A stream that
 cannot send stops its upstream, and an upstream that takes nothing leaves the stream without
@@ -55,7 +55,7 @@ class StreamSession(StreamConnection, Protocol):
 
 
 class DownstreamStream(Stream):
-    """One stream of *session*, and the half of its exchange."""
+    """One stream of *session*, and the downstream side of its exchange."""
 
     __slots__ = (
         "_ahead",

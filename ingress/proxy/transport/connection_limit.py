@@ -95,7 +95,7 @@ class ConnectionLimit:
 
     def __repr__(self) -> str:
         state = "paused" if self.is_paused else "near the limit" if self._is_near else "roomy"
-        return f"<Crowd of {len(self._connections)}, at most {self.most}: {state}>"
+        return f"<ConnectionLimit of {len(self._connections)}, at most {self.most}: {state}>"
 
     def _bound(self, most: int) -> None:
         self.most = most

@@ -52,7 +52,7 @@ log = Logger()
 
 
 class UpstreamConnection:
-    """The upstream half of an exchange, speaking HTTP/1.1; to its transport a receiver."""
+    """The upstream side of an exchange, speaking HTTP/1.1; to its transport a receiver."""
 
     __slots__ = (
         "_buffer",

@@ -1,4 +1,4 @@
-"""The upstream half of one exchange, over one stream of HTTP/2.
+"""The upstream side of one exchange, over one stream of HTTP/2.
 
 What comes for a stream is collected while the session reads, and told to the exchange once it has: so an
 answer that comes in one piece, as nearly all do, is one call whatever frames it was in, and nothing of
