@@ -44,6 +44,7 @@ from twisted.logger import Logger
 
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
+from ingress.model.listeners import Listener
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
@@ -104,7 +105,8 @@ class Controller:
 
     *publish* makes a snapshot current; *clock* delays; *now* returns the current time
     with its zone, by which certificates are judged.  *follower* is told of changes;
-    *kinds* are those of the objects that are served.
+    *kinds* are those of the objects that are served, and *listen* has just the
+    listeners of a snapshot open, once that is published.
     """
 
     def __init__(
@@ -118,12 +120,14 @@ class Controller:
         follower: Follower | None = None,
         kinds: Sequence[RouteKind] = ROUTE_KINDS,
         serving: ServingSettings | None = None,
+        listen: Callable[[Sequence[Listener]], None] = lambda listeners: None,
     ) -> None:
         self._store = store
         self._kinds = kinds
         self._readers = Readers(kinds, options)
         self._options = options
         self._publish = publish
+        self._listen = listen
         self._clock = clock
         self._metrics = metrics
         self._now = now
@@ -373,8 +377,10 @@ class Controller:
             self._schedule_round()
 
     def _make_current(self, translation: Translation, snapshot: Snapshot, seconds: float) -> None:
+        before, self._published = self._published, snapshot
         self._publish(snapshot)
-        self._published = snapshot
+        if before is None or snapshot.listeners != before.listeners:
+            self._listen(snapshot.listeners)
         self._metrics.snapshot_published(
             routes=snapshot.route_count,
             certificates=translation.certificates,

@@ -33,9 +33,9 @@ from ingress.controller import Controller
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.http.forwarding import TrustedProxies
-from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
+from ingress.model.listeners import MAIN, Listener
 from ingress.model.serving import ServingSettings
 from ingress.options.merging import OptionSource, OptionTexts, merge
 from ingress.process.access_output import AccessOutput
@@ -50,7 +50,9 @@ from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
 from ingress.proxy.listening.networks import network_for
+from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.reach import endpoint_rules
+from ingress.proxy.listening.served_table import ServedTable, ServingPort
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -148,6 +150,10 @@ def translate_options(settings: Settings) -> TranslateOptions:
     watches_secrets = settings.secret_mode == "watch" and not settings.manifests
     return evolve(
         settings.translate,
+        listeners=(
+            *(Listener(description, is_required=True) for description in settings.http),
+            *(Listener(description, is_secure=True, is_required=True) for description in settings.https),
+        ),
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
@@ -190,7 +196,7 @@ class IngressService(Service):
         self._source = source
         self._failed = failed
         self._snapshot: Snapshot | None = None
-        self._ports: list[IListeningPort] = []
+        self._listeners = OpenListeners(self._open, reactor, self._following_failed)
         self._admin_ports: list[IListeningPort] = []
         self._is_listening = False
         self._is_stopping = False
@@ -222,7 +228,7 @@ class IngressService(Service):
             limits.max_endpoint_connections,
         )
         random = Random()
-        rotations = Rotations(
+        rotations = self._rotations = Rotations(
             reactor,
             self._deadlines,
             self._metrics,
@@ -252,14 +258,8 @@ class IngressService(Service):
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
             sessions=SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge),
         )
-        self._contexts = ServerContexts(
-            generate_certificate(_now()),
-            least_version=VERSIONS[settings.tls_min_version],
-            strict_sni=serving.strict_sni,
-            http2=settings.http2,
-            groups=groups,
-            seconds=reactor.seconds,
-        )
+        self._groups = groups
+        self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
         store = Store()
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
         self._controller = Controller(
@@ -272,10 +272,21 @@ class IngressService(Service):
             self._reporting,
             kinds,
             serving=serving,
+            listen=self._follow,
         )
 
         self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current().certificates)
+
+    def _new_contexts(self) -> ServerContexts:
+        return ServerContexts(
+            generate_certificate(_now()),
+            least_version=VERSIONS[self._settings.tls_min_version],
+            strict_sni=self._serving.strict_sni,
+            http2=self._settings.http2,
+            groups=self._groups,
+            seconds=self._reactor.seconds,
+        )
 
     # Start
 
@@ -319,20 +330,28 @@ class IngressService(Service):
             self._failed(StartError(f"the start failed: {failure.getErrorMessage()}"))
 
     def _publish(self, snapshot: Snapshot) -> None:
-        """Make *snapshot* current; the first one opens the listeners."""
-        is_first, self._snapshot = self._snapshot is None, snapshot
-        self._contexts.publish(snapshot.certificates, snapshot.handshake_settings)
-        names = self._site.server_names
-        if (
-            names.certificates is not snapshot.certificates
-            or names.handshake_settings is not snapshot.handshake_settings
-        ):
-            self._site.server_names = ServerNames(snapshot.certificates, snapshot.handshake_settings)
-        self._resource.publish(snapshot.table, snapshot.backends)
+        """Make *snapshot* current."""
+        self._snapshot = snapshot
+        for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
+            del self._tables[name]
+        for name, table in snapshot.tables():
+            served = self._tables.get(name)
+            if served is None:
+                resource = IngressProxyResource(self._reactor, self._rotations)
+                served = self._tables[name] = ServedTable(resource, self._new_contexts())
+            served.publish(table.routes, table.certificates, table.handshake_settings, snapshot.backends)
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)
-        if is_first:
-            Deferred.fromCoroutine(self._listen()).addErrback(self._start_failed)
+
+    def _follow(self, listeners: Sequence[Listener]) -> None:
+        """Have just these *listeners* open; the first time nobody was served before."""
+        if self._is_listening or self._listeners.is_working:
+            Deferred.fromCoroutine(self._listeners.follow(listeners)).addErrback(self._following_failed)
+        else:
+            Deferred.fromCoroutine(self._listen(listeners)).addErrback(self._start_failed)
+
+    def _following_failed(self, failure: Failure) -> None:
+        self.log.failure("Opening and closing listeners failed, which is a bug", failure=failure)
 
     def _serve(self, serving: ServingSettings) -> None:
         """Put other options in force.  Connections that are open keep the limits that they began with."""
@@ -343,13 +362,17 @@ class IngressService(Service):
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
         if serving.trusted_proxies != before.trusted_proxies:
-            site.trusted_proxies = TrustedProxies(serving.trusted_proxies)
+            trusted = TrustedProxies(serving.trusted_proxies)
+            for table in self._tables.values():
+                table.each_site(lambda one: one.trust(trusted))
         if limits.max_connections != before.limits.max_connections:
             site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
-        self._contexts.strict_sni = serving.strict_sni
+        for table in self._tables.values():
+            table.contexts.strict_sni = serving.strict_sni
         sharing = (serving.load_balance, serving.slow_start_seconds)
         if sharing != (before.load_balance, before.slow_start_seconds):
-            self._resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
+            for table in self._tables.values():
+                table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
 
     # Options that change
 
@@ -378,19 +401,10 @@ class IngressService(Service):
         )
         return evolve(options, endpoint_rules=rules)
 
-    async def _listen(self) -> None:
+    async def _listen(self, listeners: Sequence[Listener]) -> None:
         self._settled()
         self._expiry.start()
-        listening: list[tuple[str, ServerContexts | None]] = [
-            (description, None) for description in self._settings.http
-        ]
-        listening += [(description, self._contexts) for description in self._settings.https]
-        rules = ConnectionStartRules(
-            load_balancers=self._site.trusted_proxies if self._settings.use_proxy_protocol else None,
-            passes_tls=self._settings.translate.ssl_passthrough,
-        )
-        for description, contexts in listening:
-            self._ports.append(await self._network.listen(description, self._site, contexts, rules))
+        await self._listeners.follow(listeners)
         self._is_listening = True
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",
@@ -399,6 +413,25 @@ class IngressService(Service):
         )
         if self._reporting is not None and not self._is_stopping:
             self._reporting.start()
+
+    async def _open(self, listener: Listener) -> ServingPort:
+        """Open *listener*; raises ``StartError``.  One that may close by itself has connections of its own."""
+        table = self._tables[listener.table]
+        is_alone = not listener.is_required
+        site = table.new_site(self._site) if is_alone else self._site
+        rules = ConnectionStartRules(
+            load_balancers=site.trusted_proxies if self._settings.use_proxy_protocol else None,
+            passes_tls=self._settings.translate.ssl_passthrough,
+        )
+        contexts = table.contexts if listener.is_secure else None
+        try:
+            port = await self._network.listen(listener.description, site, contexts, rules)
+        except StartError:
+            if is_alone:
+                table.forget(site)
+            raise
+        grace = self._serving.shutdown_grace_seconds
+        return ServingPort(port, table, site, self._reactor, grace, is_alone=is_alone)
 
     # What the admin port shows
 
@@ -432,14 +465,13 @@ class IngressService(Service):
 
     async def _stop(self) -> None:
         self._is_stopping = True
-        self._site.connections.draining = True
+        self._site.connections.begin_draining()
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
             delay = self._serving.shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
-        for port in self._ports:
-            await maybeDeferred(port.stopListening)
+        await self._listeners.close()
         await self._wait(self._site.connections.drain(), self._serving.shutdown_grace_seconds)
         self._site.abort()
         self._sub_requests.close()

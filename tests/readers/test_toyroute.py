@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from attrs import evolve
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import ObjectKinds
@@ -15,6 +16,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
+from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey, Projection
 from ingress.model.problems import Reason
 from ingress.service import IngressService, source_of
@@ -24,9 +26,11 @@ from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
+from ingress.translate.snapshot_changes import changes
 from ingress.translate.translate import translate
 from tests.cluster.api_server_case import ApiServerTestCase
-from tests.end_to_end.end_to_end_case import EndToEndCase
+from tests.end_to_end.end_to_end_case import NO_ANSWER, PATIENCE, EndToEndCase
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
@@ -45,10 +49,11 @@ def toy(name: str, host: str, service: str = "web", **spec: Any) -> dict[str, An
     return {"apiVersion": "toys.example/v1", "kind": "ToyRoute", "metadata": metadata, "spec": spec}
 
 
-def door(name: str, port: int = 0) -> dict[str, Any]:
-    """Return a door."""
+def door(name: str, port: int = 0, *, tls: bool = False) -> dict[str, Any]:
+    """Return a door; with a port it is a listener of its own."""
     metadata = {"name": name, "namespace": NAMESPACE}
-    return {"apiVersion": "toys.example/v1", "kind": "ToyDoor", "metadata": metadata, "spec": {"port": port}}
+    spec = {"port": port, "tls": tls}
+    return {"apiVersion": "toys.example/v1", "kind": "ToyDoor", "metadata": metadata, "spec": spec}
 
 
 class Cluster:
@@ -158,6 +163,86 @@ class ToyRouteTests(SynchronousTestCase):
         self.assertEqual(read_manifest_text(text, "a.yaml", ANNOTATIONS_PREFIX).objects, ())
 
 
+class DoorTests(SynchronousTestCase):
+    """Listeners that objects ask for, and their tables."""
+
+    def setUp(self) -> None:
+        self.given = Listener("tcp:80", is_required=True)
+        self.cluster = Cluster(listeners=(self.given,))
+        self.cluster.write("web", service_object("web"))
+
+    def test_table_of_its_own(self) -> None:
+        """What is behind a door is in the table of its listener alone, and the same host may be in several."""
+        routes = [toy("in", "toy.test", door="front"), toy("out", "toy.test")]
+        snapshot = self.cluster.write("toys", door("front", 8001), *routes)
+        self.assertEqual(
+            [one.description for one in snapshot.listeners], ["tcp:80", "tcp:8001:interface=127.0.0.1"]
+        )
+        self.assertEqual(snapshot.listeners[1].table, "door shop/front")
+        [other] = snapshot.others.values()
+        self.assertEqual([str(one.owner) for one in other.routes.routes], ["ToyRoute shop/in"])
+        self.assertEqual([str(one.owner) for one in snapshot.table.routes], ["ToyRoute shop/out"])
+        self.assertEqual((snapshot.route_count, snapshot.host_count, snapshot.problems), (2, 2, ()))
+        self.assertEqual(len(snapshot.backends), 1)
+
+    def test_gone(self) -> None:
+        """With the last object that asks for it a listener goes, and its table with all that was in it."""
+        before = self.cluster.write("toys", door("front", 8001), toy("in", "toy.test", door="front"))
+        after = self.cluster.write("toys")
+        self.assertEqual((after.listeners, after.others, dict(after.backends)), ((self.given,), {}, {}))
+        found = changes(before, after)
+        self.assertEqual(found.listeners.went, frozenset(before.listeners[1:]))
+        self.assertEqual(found.tables.went, {"door shop/front"})
+        again = self.cluster.write("toys", door("front", 8001), toy("in", "toy.test", door="front"))
+        self.assertEqual(again.listeners, before.listeners)
+
+    def test_moved(self) -> None:
+        """A route that goes through another door leaves the first one's table, and its certificate with it."""
+        chain, key = issue(make_authority(), ["toy.test"], not_before=NOW.replace(day=1, month=6))
+        self.cluster.write(
+            "doors", door("front", 8001, tls=True), door("back", 8002), secret_object("toy", chain, key)
+        )
+        before = self.cluster.write("toys", toy("one", "toy.test", door="front", secret="toy"))
+        self.assertEqual([*before.others["door shop/front"].certificates.exact], ["toy.test"])
+        self.assertEqual(before.certificates.exact, {})
+        after = self.cluster.write("toys", toy("one", "toy.test", door="back", secret="toy"))
+        self.assertEqual([*after.others], ["door shop/back"])
+        back = self.cluster.write("toys", toy("one", "toy.test", secret="toy"))
+        self.assertEqual(([*back.others], [*back.certificates.exact]), ([], ["toy.test"]))
+
+    def test_shared(self) -> None:
+        """A change behind one door makes no other table anew."""
+        self.cluster.write("doors", door("front", 8001), door("back", 8002))
+        self.cluster.write("one", toy("one", "toy.test", door="front"), toy("main", "toy.test"))
+        before = self.cluster.write("two", toy("two", "toy.test", door="back"))
+        after = self.cluster.write("two", toy("two", "other.test", door="back"))
+        self.assertIs(after.others["door shop/front"], before.others["door shop/front"])
+        self.assertIs(after.table, before.table)
+        self.assertEqual(changes(before, after).tables.changed, {"door shop/back"})
+
+    def test_conflict(self) -> None:
+        """An address is one listener's: the older object has it, and the other is told."""
+        self.cluster.write("doors", door("a", 8001), door("b", 8001))
+        one, two = toy("one", "one.test", door="a"), toy("two", "two.test", door="b")
+        one["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+        two["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+        snapshot = self.cluster.write("toys", one, two)
+        self.assertEqual([listener.table for listener in snapshot.listeners], ["", "door shop/b"])
+        [problem] = snapshot.problems
+        self.assertEqual(
+            (problem.name, problem.reason, problem.field), ("one", Reason.LISTENER_CONFLICT, "spec.door")
+        )
+        self.assertIn("is a listener of ToyRoute shop/two", problem.message)
+
+    def test_bytes(self) -> None:
+        """Listeners and all tables travel with a snapshot."""
+        snapshot = self.cluster.write("toys", door("front", 8001), toy("in", "toy.test", door="front"))
+        read = snapshot_from_bytes(snapshot_to_bytes(snapshot))
+        self.assertEqual(differences(read, snapshot), ())
+        self.assertEqual(read.listeners, snapshot.listeners)
+        self.assertFalse(changes(snapshot, read))
+
+
 class ServedCase(EndToEndCase):
     """A whole controller inside the test, which serves toy routes, too."""
 
@@ -209,6 +294,67 @@ class FromManifestTests(ServedCase):
         status, _ = await self.get(self.http, "/toys/1")
         self.assertEqual(status, 308)
         await self.until(lambda: " shop/one " in self.access_log.read_text())
+
+    async def test_door(self) -> None:
+        """A door is opened when a route asks for it, serves its own table alone, and drains when it goes."""
+        upstream, other = self.upstream(b"toys"), self.upstream(b"main")
+        port = free_port()
+        self.write(
+            "all",
+            service_object("web"),
+            slice_object("web", upstream.endpoint),
+            service_object("main"),
+            slice_object("main", other.endpoint),
+            toy("main", "shop.test", "main"),
+        )
+        self.write("door", door("front", port), toy("one", "shop.test", door="front"))
+        self.serve(Settings(manifests=(str(self.manifests),)))
+        await self.until_get((200, b"toys"), port)
+        self.assertEqual(await self.get(self.http), (200, b"main"))
+        client = await self.connect(port)
+        client.get(b"/", b"shop.test")
+        await client.answer().addTimeout(PATIENCE, self.reactor)
+        staying = await self.connect(self.http)
+        staying.get(b"/", b"shop.test")
+        await staying.answer().addTimeout(PATIENCE, self.reactor)
+        self.write("door", door("front", port))
+        await self.until(lambda: client.lost is not None)
+        self.assertEqual(await self.get(port), (NO_ANSWER, b""))
+        self.assertIsNone(staying.lost)
+        self.write("door", door("front", port), toy("one", "shop.test", door="front"))
+        await self.until_get((200, b"toys"), port)
+
+    async def test_door_over_tls(self) -> None:
+        """A door may speak TLS, by the certificates of its own table."""
+        upstream = self.upstream(b"toys")
+        authority = make_authority()
+        chain, key = issue(authority, ["shop.test"])
+        port = free_port()
+        self.write(
+            "all",
+            service_object("web"),
+            slice_object("web", upstream.endpoint),
+            secret_object("toy", chain, key),
+            door("front", port, tls=True),
+            toy("one", "shop.test", door="front", secret="toy"),
+        )
+        self.serve(Settings(manifests=(str(self.manifests),)))
+        await self.until_get((200, b"toys"), port, trust=authority)
+
+    async def test_door_that_is_taken(self) -> None:
+        """A door that cannot be opened is told, and harms nothing else."""
+        upstream = self.upstream(b"main")
+        taken = upstream.endpoint.port
+        self.write(
+            "all", service_object("web"), slice_object("web", upstream.endpoint), toy("main", "shop.test")
+        )
+        self.write("door", door("front", taken), toy("one", "shop.test", door="front"))
+        with capturedLogs() as events:
+            service = self.serve(Settings(manifests=(str(self.manifests),)))
+            await self.until(lambda: "listeners not open" not in service.missing())
+        self.assertEqual(await self.get(self.http), (200, b"main"))
+        told = [str(formatEvent(event)) for event in events]
+        self.assertEqual(len([line for line in told if f"cannot listen on tcp:{taken}" in line]), 1)
 
 
 class FromApiServerTests(ServedCase, ApiServerTestCase):

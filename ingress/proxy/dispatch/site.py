@@ -4,6 +4,7 @@ A site only wires: it does nothing by itself.
 """
 
 from collections.abc import Callable
+from copy import copy
 from random import Random
 from typing import Protocol
 
@@ -65,6 +66,17 @@ class ProxySite:
         self.server_names = ServerNames()
         """What handshakes go by, by which requests are found to be misdirected."""
         self._mounted: list[MountedResource] = []
+
+    def part(self, resource: IngressProxyResource) -> "ProxySite":
+        """Return the site of a listener that may close by itself: *resource* answers there, all else is shared."""
+        site = copy(self)
+        site.resource = resource
+        site.connections = self.connections.part()
+        return site
+
+    def trust(self, proxies: TrustedProxies) -> None:
+        """Believe *proxies* from the next connection on."""
+        self.trusted_proxies = proxies
 
     def mount(self, prefix: bytes, root: IResource) -> None:
         """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""

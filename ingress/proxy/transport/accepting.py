@@ -168,14 +168,14 @@ class _OtherPort:
     """A port of some other kind, as for UNIX sockets."""
 
     def __init__(self, port: Any) -> None:
-        self._port = port
+        self.port = port
 
     def pause(self) -> None:
-        self._port.stopReading()
+        self.port.stopReading()
 
     def resume(self) -> None:
-        if self._port.connected:
-            self._port.startReading()
+        if self.port.connected:
+            self.port.startReading()
 
 
 def join(connection_limit: ConnectionLimit, port: Any) -> IListeningPort:
@@ -186,3 +186,10 @@ def join(connection_limit: ConnectionLimit, port: Any) -> IListeningPort:
         connection_limit.add_port(_OtherPort(port))
     joined: IListeningPort = port
     return joined
+
+
+def leave(connection_limit: ConnectionLimit, port: Any) -> None:
+    """Have *port*, which was closed, rest with the others no more."""
+    connection_limit.remove_port(
+        lambda one: one is port or (isinstance(one, _OtherPort) and one.port is port)
+    )

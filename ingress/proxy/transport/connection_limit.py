@@ -17,6 +17,7 @@ States, by the number of connections::
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
@@ -122,6 +123,10 @@ class ConnectionLimit:
         self._ports.append(port)
         if self.is_paused:
             port.pause()
+
+    def remove_port(self, is_gone: Callable[[Port], bool]) -> None:
+        """Have the port that *is_gone* pause and resume no more."""
+        self._ports = [port for port in self._ports if not is_gone(port)]
 
     def grown(self, newcomer: Connection) -> None:
         """There is another connection."""

@@ -8,72 +8,113 @@ from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, Connec
 
 
 class OpenConnections:
-    """The live connections, so that a shutdown can finish what runs and close what rests (drain)."""
+    """The live connections, so that a shutdown can finish what runs and close what rests (drain).
+
+    A listener that may close by itself has a ``part`` of them, which ends with the whole or before it.
+    """
 
     def __init__(
-        self, deadlines: Deadlines, metrics: Metrics, most_connections: int = DEFAULT_CONNECTIONS
+        self,
+        deadlines: Deadlines,
+        metrics: Metrics,
+        most_connections: int = DEFAULT_CONNECTIONS,
+        whole: "OpenConnections | None" = None,
     ) -> None:
+        self._deadlines = deadlines
         self._metrics = metrics
+        self._whole = whole
+        self._parts: list[OpenConnections] = []
         self.all: set[Connection] = set()
-        self.limit = ConnectionLimit(self.all, most_connections, deadlines, metrics.connections)
+        """Those of this part and of its parts."""
+        self.limit: ConnectionLimit = (
+            ConnectionLimit(self.all, most_connections, deadlines, metrics.connections)
+            if whole is None
+            else whole.limit
+        )
         """How many connections there may be, and who listens for more."""
         self.draining = False
         self._drained: Deferred[None] | None = None
 
+    def part(self) -> "OpenConnections":
+        """Return the connections of another listener, which count here, too."""
+        part = OpenConnections(self._deadlines, self._metrics, whole=self)
+        part.draining = self.draining
+        self._parts.append(part)
+        return part
+
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
-        self.all.add(connection)
+        self._add(connection)
         self.limit.grown(connection)
 
     def release(self, connection: Connection) -> None:
         """It has a protocol now, which ``opened`` tells of, or it is gone."""
-        self.all.discard(connection)
+        self._discard(connection)
         self.limit.shrunk(connection)
         self._note_drained()
 
     def opened(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is there."""
-        self.all.add(connection)
+        self._add(connection)
         self._metrics.downstream_opened(secure)
         self.limit.grown(connection)
 
     def replaced(self, connection: Connection, by: Connection) -> None:
         """A downstream connection is carried on *by* another object; it stays the same one."""
-        self.all.discard(connection)
-        self.all.add(by)
+        self._discard(connection)
+        self._add(by)
         self.limit.replaced(connection, by)
 
     def closed(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
-        self.all.discard(connection)
+        self._discard(connection)
         self._metrics.downstream_closed(secure)
         self.limit.shrunk(connection)
         self._note_drained()
+
+    def begin_draining(self) -> None:
+        """Have answers say ``Connection: close`` from now on."""
+        self.draining = True
+        for part in self._parts:
+            part.begin_draining()
 
     def drain(self) -> Deferred[None]:
         """Finish what runs, begin nothing new; fires when no connection is left.
 
         Open answers say ``Connection: close``; connections at rest are closed now.
         """
-        self.draining = True
-        self._drained = Deferred()
+        self.begin_draining()
+        drained = self._drained = Deferred()
         for connection in list(self.all):
             connection.drain()
-        drained = self._drained
         self._note_drained()
         return drained
 
     @property
     def is_ending(self) -> bool:
         """Whether all connections were told to end."""
-        return self._drained is not None
+        return self._drained is not None or (self._whole is not None and self._whole.is_ending)
 
     def abort(self) -> None:
         """End every connection at once."""
         for connection in list(self.all):
             connection.abort()
 
+    def _add(self, connection: Connection) -> None:
+        self.all.add(connection)
+        if self._whole is not None:
+            self._whole.all.add(connection)
+
+    def _discard(self, connection: Connection) -> None:
+        self.all.discard(connection)
+        if self._whole is not None:
+            self._whole.all.discard(connection)
+
     def _note_drained(self) -> None:
         if self._drained is not None and not self.all:
             drained, self._drained = self._drained, None
+            if self._whole is not None and self in self._whole._parts:
+                self._whole._parts.remove(self)
             drained.callback(None)
+        if self._whole is not None:
+            self._whole._note_drained()

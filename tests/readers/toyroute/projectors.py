@@ -32,4 +32,4 @@ def project_toy_door(
 ) -> ToyDoor:
     """Project a door."""
     spec = reader.mapping(raw, "spec", "") or {}
-    return ToyDoor(reader.key, reader.port(spec, "port", "spec") or 0)
+    return ToyDoor(reader.key, reader.port(spec, "port", "spec") or 0, spec.get("tls") is True)

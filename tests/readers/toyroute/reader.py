@@ -10,7 +10,7 @@ from ingress.model.secrets import TLS_KEYS, SecretNeeds
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.route import Match
-from ingress.translate.claims import CertificateRequest, Claim, ParsedObject
+from ingress.translate.claims import IN_MAIN, CertificateRequest, Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Verdict
 from tests.readers.toyroute.values import TOY_DOOR, ToyDoor, ToyRoute
@@ -57,6 +57,7 @@ class ToyRouteReader:
         if value.secret:
             secret = ObjectKey(value.key.namespace, value.secret)
             requests = (CertificateRequest(hosts, secret, "spec", "spec.host", "spec.secret"),)
+        door = related.listener if isinstance(related, ToyDoor) else None
         return ParsedObject(
             owner,
             value,
@@ -68,6 +69,9 @@ class ToyRouteReader:
             certificates=requests,
             rules_field="spec.host",
             service_at="",
+            tables=IN_MAIN if door is None else (door.table,),
+            listeners=() if door is None else (door,),
+            listeners_field="spec.door",
             related=related,
         )
 

@@ -2,6 +2,7 @@
 
 from attrs import frozen
 
+from ingress.model.listeners import Listener
 from ingress.model.objects import Kind, ObjectKey, Owner
 
 TOY_ROUTE = Kind("ToyRoute")
@@ -10,10 +11,18 @@ TOY_DOOR = Kind("ToyDoor")
 
 @frozen
 class ToyDoor:
-    """A door, by which toy routes may be reached."""
+    """A door, by which toy routes may be reached: a listener of its own, where *port* is one."""
 
     key: ObjectKey
     port: int
+    is_secure: bool = False
+
+    @property
+    def listener(self) -> Listener | None:
+        """The listener, which has a table of its own."""
+        if not self.port:
+            return None
+        return Listener(f"tcp:{self.port}:interface=127.0.0.1", self.is_secure, f"door {self.key}")
 
 
 @frozen

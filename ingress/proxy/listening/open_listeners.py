@@ -1,0 +1,126 @@
+"""Opens and closes listeners as they are asked for.
+
+One at a time, and in the order asked for; whatever is asked for meanwhile is done afterwards.  A listener that
+cannot be opened harms no other: it is logged, and tried again every ``RETRY_SECONDS`` as long as it is asked for.
+One that the process cannot do without is another matter: that is an error of the start.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.errors import StartError
+from ingress.model.listeners import Listener
+
+RETRY_SECONDS = 30.0
+
+
+class OpenListener(Protocol):
+    """A listener that accepts connections."""
+
+    async def close(self) -> None:
+        """Accept no more; connections that are open end once what runs is over."""
+
+
+class OpenListeners:
+    """Keeps those listeners open that were asked for last.  *open_one* opens one, or raises ``StartError``."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        open_one: Callable[[Listener], Coroutine[Any, Any, OpenListener]],
+        clock: IReactorTime,
+        failed: Callable[[Failure], None],
+    ) -> None:
+        """*failed* is told when trying again ends in a bug."""
+        self._open_one = open_one
+        self._clock = clock
+        self._failed = failed
+        self._wanted: tuple[Listener, ...] = ()
+        self._open: dict[Listener, OpenListener] = {}
+        # Those that could not be opened: whether they are left alone until the next try, and why it was.
+        self._refused: set[Listener] = set()
+        self._told: dict[Listener, str] = {}
+        self.is_working = False
+        """Whether one is being opened or closed."""
+        self._is_closed = False
+        self._retry: IDelayedCall | None = None
+
+    @property
+    def open(self) -> tuple[Listener, ...]:
+        """Those that are open."""
+        return tuple(self._open)
+
+    async def follow(self, listeners: Sequence[Listener]) -> None:
+        """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
+        self._wanted = tuple(listeners)
+        self._refused.intersection_update(listeners)
+        self._told = {one: why for one, why in self._told.items() if one in self._wanted}
+        if self.is_working:
+            # Whoever works does this, too.
+            return
+        self.is_working = True
+        try:
+            while await self._work():
+                pass
+        finally:
+            self.is_working = False
+
+    async def close(self) -> None:
+        """Close all, and open none from now on."""
+        self._is_closed = True
+        self._wanted = ()
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        while self._open:
+            _, opened = self._open.popitem()
+            await opened.close()
+
+    async def _work(self) -> bool:
+        """Close or open one; return whether there may be more to do."""
+        for listener in self._open:
+            if listener not in self._wanted:
+                await self._open.pop(listener).close()
+                self.log.info("No longer serving {listener}", listener=str(listener))
+                return True
+        for listener in self._wanted:
+            if listener not in self._open and listener not in self._refused:
+                await self._open_listener(listener)
+                return True
+        return False
+
+    async def _open_listener(self, listener: Listener) -> None:
+        try:
+            opened = await self._open_one(listener)
+        except StartError as error:
+            if listener.is_required:
+                raise
+            if self._told.get(listener) != str(error):
+                self.log.error(
+                    "{error}; all else is served, and it is tried again every {seconds:g} s",
+                    error=str(error),
+                    seconds=RETRY_SECONDS,
+                )
+            self._told[listener] = str(error)
+            self._refused.add(listener)
+            if self._retry is None and not self._is_closed:
+                self._retry = self._clock.callLater(RETRY_SECONDS, self._try_again)
+            return
+        if self._is_closed:
+            await opened.close()
+            return
+        self._told.pop(listener, None)
+        self._open[listener] = opened
+        if not listener.is_required:
+            self.log.info("Serving {listener}", listener=str(listener))
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self._refused.clear()
+        Deferred.fromCoroutine(self.follow(self._wanted)).addErrback(self._failed)
