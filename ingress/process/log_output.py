@@ -101,14 +101,15 @@ class LogOutput:
                 batch = b"".join(self._waiting)
                 lines = len(self._waiting)
                 self._waiting.clear()
-            is_written = self._write_batch(batch)
+            is_written = self.write_batch(batch)
             with self._changed:
                 if not is_written:
                     self._dropped += lines
                 self._waiting_bytes -= len(batch)
                 self._changed.notify_all()
 
-    def _write_batch(self, batch: bytes) -> bool:
+    def write_batch(self, batch: bytes) -> bool:
+        """Write whole lines at once, which may take a while; return whether all of them went.  Its own thread."""
         # What was torn ends as a line of its own: others write here, too, and may have done so since.
         octets = b"\n" + batch if self._is_torn else batch
         try:

@@ -96,9 +96,9 @@ class LogOutputTests(SynchronousTestCase):
             return count
 
         self.patch(os, "write", write)
-        self.assertFalse(self.output._write_batch(b"0123456789\n"))
-        self.assertTrue(self.output._write_batch(b"next\n"))
-        self.assertTrue(self.output._write_batch(b"last\n"))
+        self.assertFalse(self.output.write_batch(b"0123456789\n"))
+        self.assertTrue(self.output.write_batch(b"next\n"))
+        self.assertTrue(self.output.write_batch(b"last\n"))
         self.assertEqual(b"".join(taken), b"0123\nnext\nlast\n")
 
     def test_as_a_log_file(self) -> None:
