@@ -1,0 +1,87 @@
+"""Nothing of a sub-request outlives it, however it ends: no cycle that only a collector would find."""
+
+from __future__ import annotations
+
+from random import Random
+
+from twisted.internet.defer import CancelledError
+
+from ingress.model.sub_requests import SubRequest, SubRequestFailed
+from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.upstream.rotation import Rotations
+from tests.proxy.leftovers_case import LAST_OK, LeftoversCase, Peer, on_all_networks
+
+
+class SubRequestTests(LeftoversCase):
+    """Sub-requests to the test's own endpoint."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Start."""
+        await super().setUp()
+        rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(1))
+        self.sub_requests = SubRequests(
+            self.pool, self.deadlines, self.metrics.sub_requests, rotations, self.resource.rotation_of
+        )
+        self.request = SubRequest(
+            f"http://127.0.0.1:{self.endpoint.port}/",
+            method=b"POST",
+            body=b"a",
+            seconds=0.05,
+            is_trusted=True,
+        )
+
+    async def arrived(self) -> Peer:
+        """Return the connection on which a request came."""
+        backend = await self.accepted()
+        await self.until(lambda: backend.has(b"\r\n\r\n"))
+        return backend
+
+    async def over(self, backend: Peer) -> None:
+        """Wait until the proxy has left."""
+        await self.until(backend.ended)
+        backend.close()
+
+    async def test_answers(self) -> None:
+        """Answers that are good, too large, cut short, or too late."""
+
+        async def play() -> None:
+            for said in (
+                LAST_OK,
+                b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+                b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+                b"",
+            ):
+                asked = self.sub_requests.ask(self.request)
+                backend = await self.arrived()
+                backend.say(said)
+                if b"Length: 9" in said:
+                    backend.finish()
+                try:
+                    await asked
+                except SubRequestFailed:
+                    self.assertNotEqual(said, LAST_OK)
+                del asked
+                await self.over(backend)
+
+        await self.nothing_is_left(play)
+
+    async def test_cancelled(self) -> None:
+        """Sub-requests that nobody waits for any more, and mirrors, for which nobody ever did."""
+
+        async def play() -> None:
+            asked = self.sub_requests.ask(self.request)
+            backend = await self.arrived()
+            asked.addErrback(lambda failure: failure.trap(CancelledError))
+            asked.cancel()
+            del asked
+            await self.over(backend)
+            for said in (LAST_OK, b""):
+                self.sub_requests.tell(self.request)
+                backend = await self.arrived()
+                backend.say(said)
+                await self.over(backend)
+
+        await self.nothing_is_left(play)
+
+
+on_all_networks(globals())
