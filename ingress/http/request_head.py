@@ -102,6 +102,25 @@ _SORTS = {
 
 # Naming these in Connection must not take them away: they are not ours to lose.
 _NONE_FORWARDED: Final[Mapping[bytes, bytes]] = MappingProxyType({})
+_PARTS = (
+    "method",
+    "target",
+    "path",
+    "minor",
+    "authority",
+    "content_length",
+    "chunked",
+    "has_body",
+    "keep_alive",
+    "expect_continue",
+    "upgrade",
+    "forwarded",
+    "request_id",
+    "accepts_trailers",
+    "connect_protocol",
+    "destination",
+)
+"""All of a head but the fields that go on, and the block that it was read from."""
 _KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
 
 
@@ -143,9 +162,9 @@ class RequestHead:
     def with_line(self, line: bytes) -> "RequestHead":
         """Return the same head with one more field that goes on; *line* has its CRLF."""
         head = RequestHead()
-        head.__dict__.update(self.__dict__)
-        head.forward += line
-        head.block = None
+        for name in _PARTS:
+            setattr(head, name, getattr(self, name))
+        head.forward = self.forward + line
         return head
 
     def __repr__(self) -> str:

@@ -445,3 +445,23 @@ class ReprTests(SynchronousTestCase):
         self.assertEqual(repr(parsed()), "<RequestHead b'GET' b'a.test' b'/'>")
         self.assertEqual(repr(UNREADABLE), "<RequestHead b'' b'' b''>")
         self.assertFalse(UNREADABLE.has_body)
+
+
+class WithLineTests(SynchronousTestCase):
+    """A head with one more field."""
+
+    def test_all_else(self) -> None:
+        """All else stays as it was, whatever may be noted of a head."""
+        given = RequestHead()
+        names = {name for name in (*vars(RequestHead), *RequestHead.__annotations__) if name[0] != "_"}
+        names -= {"with_line", "forward", "block"}
+        self.assertGreater(len(names), 10)
+        for name in names:
+            setattr(given, name, object())
+        given.forward = b"accept: */*\r\n"
+        given.block = b"block"
+        made = given.with_line(b"x: y\r\n")
+        for name in names:
+            self.assertIs(getattr(made, name), getattr(given, name), name)
+        self.assertEqual((made.forward, made.block), (b"accept: */*\r\nx: y\r\n", None))
+        self.assertEqual(given.forward, b"accept: */*\r\n")

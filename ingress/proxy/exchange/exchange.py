@@ -89,7 +89,6 @@ class Exchange:
     _route: Route | None = None
     _attempts: Attempts | None = None
     """None as long as no endpoint was looked for."""
-    _upstream: Upstream | None = None
     held: HeldBody | None = None
     """The request body so far, to be sent or sent once more; None where there is none, or once that may not be."""
     _body_size = 0
@@ -117,6 +116,7 @@ class Exchange:
         self.head = head
         self.host, self.path = destination
         self._origin = origin
+        self._upstream: Upstream | None = None
         self._request_ended = not head.has_body
         if head.has_body:
             self.held = HeldBody()

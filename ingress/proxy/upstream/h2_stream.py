@@ -53,7 +53,6 @@ class UpstreamStream(ClientStream):
     may_decline = True
     may_rest = True
     deadline = NEVER
-    _exchange: AnswerSink | None = None
     _timeouts: Timeouts
     _request_sent = False
     _is_full = False
@@ -78,6 +77,7 @@ class UpstreamStream(ClientStream):
         """*is_reused* says that the connection was used before, *is_shared* that others at least use it, too."""
         super().__init__(session)
         self._session = session
+        self._exchange: AnswerSink | None = None
         self.is_reused = is_reused
         self.is_shared = is_shared
 
