@@ -14,7 +14,7 @@ OTHER_PYTHONS ?= python3.12 python3.13
 TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
-CODE = ingress tests twisted/plugins scripts bench examples/demo examples/whoami
+CODE = ingress tests twisted/plugins scripts bench examples/demo examples/whoami examples/filter
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-calls sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-calls bench-filters sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -44,7 +44,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py bench examples/demo examples/whoami
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py bench examples/demo examples/whoami examples/filter
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -84,6 +84,9 @@ bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
+
+bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
+	@exec $(bin)/python -m bench.filters
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
 	@exec $(bin)/python -m bench.calls

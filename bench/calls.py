@@ -26,7 +26,7 @@ from threading import Event as Flag
 from threading import Thread
 from time import monotonic
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 from twisted.application.service import IServiceMaker
@@ -56,6 +56,8 @@ from bench.unique_requests import (
     SETTINGS,
     frame,
 )
+
+T = TypeVar("T")
 
 ROUNDS = 25
 """So often each conversation is had, if nobody says otherwise."""
@@ -341,13 +343,16 @@ def _wait_for(port: int) -> None:
             Flag().wait(_QUIET_SECONDS)
 
 
-def measure_here(conversations: Sequence[Conversation], rounds: int, more: Sequence[str]) -> list[Measured]:
-    """Run a controller with *more* options in this thread until all is measured; a process can do so once."""
+def run_here(more: Sequence[str], drive: Callable[[Any, int, tuple[socket.socket, socket.socket]], T]) -> T:
+    """Run a controller with *more* options in this thread until *drive* is done in another; a process can do so once.
+
+    *drive* gets the reactor, the port of plain HTTP, and the endpoints that listen: of HTTP/1.1, of HTTP/2.
+    """
     from twisted.internet import reactor as installed  # noqa: TID251 - as a program, it is the one to choose
 
     reactor: Any = installed
     [maker] = [each for each in getPlugins(IServiceMaker) if each.tapname == OURS]
-    measured: list[Measured] = []
+    driven: list[T] = []
     failures: list[BaseException] = []
     with TemporaryDirectory() as folder, _listen() as one, _listen() as two:
         manifests = Path(folder, "manifests.yaml")
@@ -366,27 +371,38 @@ def measure_here(conversations: Sequence[Conversation], rounds: int, more: Seque
                 *more,
             ]
         )
-        recorder = Recorder()
 
-        def drive() -> None:
+        def drive_and_stop() -> None:
             try:
                 _wait_for(port)
-                reactor.callFromThread(sys.setprofile, recorder)
-                driver = Driver(port, (one, two), recorder)
-                measured.extend(driver.measure(each, rounds) for each in conversations)
+                driven.append(drive(reactor, port, (one, two)))
             except BaseException as failure:
                 failures.append(failure)
             finally:
-                reactor.callFromThread(sys.setprofile, None)
                 reactor.callFromThread(reactor.stop)
 
         service: Any = maker.makeService(options)
         service.startService()
-        reactor.callWhenRunning(Thread(target=drive, daemon=True).start)
+        reactor.callWhenRunning(Thread(target=drive_and_stop, daemon=True).start)
         reactor.run()
     if failures:
         raise failures[0]
-    return measured
+    return driven[0]
+
+
+def measure_here(conversations: Sequence[Conversation], rounds: int, more: Sequence[str]) -> list[Measured]:
+    """Count the calls of all of *conversations* in this process."""
+    recorder = Recorder()
+
+    def drive(reactor: Any, port: int, endpoints: tuple[socket.socket, socket.socket]) -> list[Measured]:
+        reactor.callFromThread(sys.setprofile, recorder)
+        try:
+            driver = Driver(port, endpoints, recorder)
+            return [driver.measure(each, rounds) for each in conversations]
+        finally:
+            reactor.callFromThread(sys.setprofile, None)
+
+    return run_here(more, drive)
 
 
 def measure_all(rounds: int = ROUNDS, more: Sequence[str] = ()) -> list[Measured]:

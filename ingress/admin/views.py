@@ -3,7 +3,7 @@
 Pure functions from values to text, which comes in small pieces, each made when it is asked for: there
 may be tens of thousands of routes.  A snapshot never changes, so all pieces are of one state.  Names of
 fields stay as they are once published; new ones may join.  Key material is never looked at, and a field
-that a policy keeps out of its ``repr`` is kept out here, too.
+that a filter spec keeps out of its ``repr`` is kept out here, too.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,12 @@ from typing import Any
 import attrs
 
 from ingress.admin.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
+from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendState
-from ingress.model.policy import Policy
 from ingress.model.problems import Problem
 from ingress.routing.route import Route
+from ingress.routing.variants import Variant, WeightedBackend
 from ingress.translate.snapshot import Snapshot
 
 _NO_STATE = BackendState(reason="unknown backend")
@@ -33,8 +34,10 @@ def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
     ``reason`` (why there are no endpoints, else empty), ``protocol`` (what is spoken to
     the endpoints, ``HTTP/1.1`` or ``HTTP/2``; empty without any), ``secureBackend`` (the backend
     of what came over TLS where that is another one, else null), ``passthrough`` (the backend that TLS
-    for the host goes to as it is, else null) and ``policies`` (a list of
-    ``{"policy": NAME, "settings": {...}}``).
+    for the host goes to as it is, else null), ``filters`` (a list of
+    ``{"filter": NAME, "phase": NAME, "does": SENTENCE, "settings": {...}}``, in the order in which requests meet them), ``weighted``
+    (backends that share the requests, a list of ``{"backend", "weight", "filters"}``) and ``variants`` (a list of
+    ``{"conditions": [SENTENCE], "weighted", "filters"}``); these two are empty for most.
     """
     return _page("routes", _routes(snapshot))
 
@@ -57,7 +60,9 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "protocol": _protocol(state),
         "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
         "passthrough": None if route.passthrough is None else str(route.passthrough),
-        "policies": map(_policy, route.policies),
+        "filters": map(_filter, route.filters),
+        "weighted": map(_weighted, route.weighted),
+        "variants": map(_variant, route.variants),
     }
 
 
@@ -151,9 +156,25 @@ def _protocol(state: BackendState) -> str:
     return "HTTP/2" if link_settings is not None and link_settings.is_http2 else "HTTP/1.1"
 
 
-def _policy(policy: Policy) -> dict[str, Any]:
-    settings = _settings(policy) if attrs.has(type(policy)) else {}
-    return {"policy": type(policy).__name__, "settings": settings}
+def _filter(spec: FilterSpec) -> dict[str, object]:
+    settings = _settings(spec) if attrs.has(type(spec)) else {}
+    return {"filter": spec.name, "phase": spec.phase.name, "does": spec.describe(), "settings": settings}
+
+
+def _weighted(entry: WeightedBackend) -> dict[str, object]:
+    return {
+        "backend": str(entry.backend),
+        "weight": entry.weight,
+        "filters": map(_filter, entry.filters),
+    }
+
+
+def _variant(variant: Variant) -> dict[str, object]:
+    return {
+        "conditions": map(str, variant.conditions),
+        "weighted": map(_weighted, variant.weighted),
+        "filters": map(_filter, variant.filters),
+    }
 
 
 def _settings(value: Any) -> dict[str, object]:

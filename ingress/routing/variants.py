@@ -43,7 +43,7 @@ class Said(Enum):
 
 
 @frozen
-class Condition:
+class RequestCondition:
     """One thing that a request has to say, or must not say.
 
     *name* is that of the field (in lower case), the cookie or the parameter; a method has none.  *values* are those that it
@@ -96,7 +96,7 @@ class WeightedBackend:
 class Variant:
     """Requests that meet all *conditions*, and where they lead in place of the route's own backend."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[RequestCondition, ...]
     weighted: tuple[WeightedBackend, ...] = field(validator=validators.min_len(1))
     filters: tuple[FilterSpec, ...] = ()
     """All of them, in order, in place of the route's: those of the host, of the route as far as they hold, and its own."""

@@ -2,18 +2,19 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
+from ingress.filters import Filter, Phase, Services
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.policy import Reply, RequestFacts
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import (
     LinkSettings,
@@ -24,6 +25,7 @@ from ingress.model.upstream_tls import (
 )
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
+from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.certificates import issue, make_authority
 
@@ -33,23 +35,22 @@ SHOP = Owner(Kind.INGRESS, ObjectKey("web", "shop"))
 
 
 @frozen
-class PasswordPolicy:
-    """A policy with settings of many types, one of which is nobody's business."""
+class Password:
+    """A spec with settings of many types, one of which is nobody's business."""
+
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "password"
 
     realm: bytes
     port: int
     ranges: tuple[Endpoint, ...]
     password: str = field(repr=False)
 
-    def judge(self, request: RequestFacts) -> Reply | None:
-        return None
+    def describe(self) -> str:
+        return "asks for a password"
 
-
-class PlainPolicy:
-    """A policy that is no attrs class."""
-
-    def judge(self, request: RequestFacts) -> Reply | None:
-        return None
+    def make(self, services: Services) -> Filter:
+        return Filter()
 
 
 NOW = datetime(2026, 12, 18, tzinfo=UTC)
@@ -112,7 +113,9 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "protocol": "HTTP/1.1",
                 "secureBackend": None,
                 "passthrough": None,
-                "policies": [],
+                "filters": [],
+                "weighted": [],
+                "variants": [],
             },
         )
 
@@ -162,27 +165,48 @@ class RoutesAsJSONTests(SynchronousTestCase):
             ],
         )
 
-    def test_policies(self) -> None:
-        """A policy shows its name and settings, but not what its repr keeps to itself."""
-        policy = PasswordPolicy(b"caf\xe9", 443, (Endpoint("10.0.0.1", 1),), "secret")
-        [route] = self.routes(Route("a.test", "/", Match.PREFIX, SHOP, WEB, (policy, PlainPolicy())))
+    def test_filters(self) -> None:
+        """A filter shows its name, phase, sentence and settings, but not what its repr keeps to itself."""
+        spec = Password(b"caf\xe9", 443, (Endpoint("10.0.0.1", 1),), "secret")
+        [route] = self.routes(Route("a.test", "/", Match.PREFIX, SHOP, WEB, filters=(spec, GuardMissing())))
         self.assertEqual(
-            route["policies"],
+            route["filters"],
             [
                 {
-                    "policy": "PasswordPolicy",
+                    "filter": "password",
+                    "phase": "ACCESS",
+                    "does": "asks for a password",
                     "settings": {"realm": "caf\\xe9", "port": 443, "ranges": ["10.0.0.1:1"]},
                 },
-                {"policy": "PlainPolicy", "settings": {}},
+                {
+                    "filter": "guard-missing",
+                    "phase": "ACCESS",
+                    "does": GuardMissing().describe(),
+                    "settings": {},
+                },
             ],
         )
 
-    def test_hosts_of_a_policy(self) -> None:
+    def test_variants(self) -> None:
+        """Variants show their conditions in words, and weighted backends their weights."""
+        entries = (WeightedBackend(WEB, 9), WeightedBackend(API, 1, (GuardMissing(),)))
+        variant = Variant((RequestCondition(Said.HEADER, b"x-canary", frozenset({b"always"})),), entries[1:])
+        route = Route("a.test", "/", Match.PREFIX, SHOP, WEB, weighted=entries, variants=(variant,))
+        [shown] = self.routes(route)
+        self.assertEqual(
+            [(one["backend"], one["weight"], len(one["filters"])) for one in shown["weighted"]],
+            [("web/shop:80", 9, 0), ("web/api:http", 1, 1)],
+        )
+        [found] = shown["variants"]
+        self.assertEqual(found["conditions"], ["header x-canary is always"])
+        self.assertEqual([one["backend"] for one in found["weighted"]], ["web/api:http"])
+
+    def test_hosts_of_a_filter(self) -> None:
         """A setting that is a value of its own shows its parts, sets in order."""
         hosts = CertifiedHosts(frozenset({b"b.test", b"a.test"}), frozenset({b".c.test"}))
-        [route] = self.routes(Route("", "/", Match.PREFIX, SHOP, WEB, (HttpsRedirect(443, hosts),)))
+        [route] = self.routes(Route("", "/", Match.PREFIX, SHOP, WEB, filters=(HttpsRedirect(443, hosts),)))
         self.assertEqual(
-            route["policies"][0]["settings"]["hosts"],
+            route["filters"][0]["settings"]["hosts"],
             {"names": ["a.test", "b.test"], "suffixes": [".c.test"], "excepted": []},
         )
 

@@ -8,7 +8,7 @@ from ingress.model.client_authentication import NO_EVIDENCE
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.readers.ingress.objects import Ingress
-from tests.translate.golden import Facts
+from tests.fakes.filter_parts import FakeFacts
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -52,8 +52,8 @@ class NotTerminatedHereTests(SynchronousTestCase):
     def test_over_tls_of_ours(self) -> None:
         """What was decrypted here belongs on another connection; plain HTTP does not, whatever a proxy says."""
         policy = NotTerminatedHere()
-        reply = policy.judge(Facts(b"https", b"vault.test", b"/", b"/", NO_EVIDENCE))
+        reply = policy.judge(FakeFacts(scheme=b"https", client_evidence=NO_EVIDENCE))
         assert reply is not None
         self.assertEqual(reply.status, 421)
         for scheme in (b"http", b"https"):
-            self.assertIsNone(policy.judge(Facts(scheme, b"vault.test", b"/", b"/", None)))
+            self.assertIsNone(policy.judge(FakeFacts(scheme=scheme)))

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from attrs import evolve
 
+from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.source import Sink
 from ingress.controller import (
     CALENDAR_SECONDS,
@@ -162,7 +163,10 @@ class CalendarTests(ControllerTestCase):
         self.today += timedelta(seconds=seconds if calendar is None else calendar)
         self.clock.advance(seconds)
         self.clock.advance(0)
-        found = [snapshot.table.routes[0].secure_fields is not None for snapshot in self.published]
+        found = [
+            any(isinstance(spec, TransportSecurity) for spec in snapshot.table.routes[0].filters)
+            for snapshot in self.published
+        ]
         self.published.clear()
         return found
 

@@ -12,7 +12,7 @@ from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.routing.choosing import choose
 from ingress.routing.route import Match, Route
-from ingress.routing.variants import Choice, Condition, Said, Variant, WeightedBackend
+from ingress.routing.variants import Choice, RequestCondition, Said, Variant, WeightedBackend
 
 MAIN, SAFE, CANARY, OTHER, THIRD = (
     BackendReference("shop", name, 80) for name in ("main", "safe", "canary", "other", "third")
@@ -48,7 +48,7 @@ REQUESTS = st.builds(
     *[st.tuples(NAMES, VALUES)] * 3,
 )
 CONDITIONS = st.builds(
-    lambda said, name, values, negated: Condition(
+    lambda said, name, values, negated: RequestCondition(
         said,
         b"" if said is Said.METHOD else b"x-" + name if said is Said.HEADER else name,
         frozenset(values),
@@ -98,22 +98,22 @@ class ConditionTests(SynchronousTestCase):
             (Said.COOKIE, b"c", b"2"),
             (Said.QUERY, b"a", b"1"),
         ):
-            self.assertTrue(Condition(said, name, frozenset({value, b"no"})).holds(request))
-            self.assertFalse(Condition(said, name, frozenset({b"no"})).holds(request))
-            self.assertTrue(Condition(said, name, frozenset({b"no"}), is_negated=True).holds(request))
-            self.assertTrue(Condition(said, name).holds(request))
+            self.assertTrue(RequestCondition(said, name, frozenset({value, b"no"})).holds(request))
+            self.assertFalse(RequestCondition(said, name, frozenset({b"no"})).holds(request))
+            self.assertTrue(RequestCondition(said, name, frozenset({b"no"}), is_negated=True).holds(request))
+            self.assertTrue(RequestCondition(said, name).holds(request))
 
     def test_absent_is_empty(self) -> None:
         """Without values, a condition asks whether anything is there at all."""
         for said in (Said.HEADER, Said.COOKIE, Said.QUERY):
-            self.assertFalse(Condition(said, b"x").holds(Asking()))
-            self.assertTrue(Condition(said, b"x", is_negated=True).holds(Asking()))
+            self.assertFalse(RequestCondition(said, b"x").holds(Asking()))
+            self.assertTrue(RequestCondition(said, b"x", is_negated=True).holds(Asking()))
 
     def test_words(self) -> None:
         """A condition says what it asks for."""
-        asked = Condition(Said.HEADER, b"x-canary", frozenset({b"b", b"a"}))
+        asked = RequestCondition(Said.HEADER, b"x-canary", frozenset({b"b", b"a"}))
         self.assertEqual(str(asked), "header x-canary is a or b")
-        self.assertEqual(str(Condition(Said.COOKIE, b"c", is_negated=True)), "cookie c is not there")
+        self.assertEqual(str(RequestCondition(Said.COOKIE, b"c", is_negated=True)), "cookie c is not there")
 
 
 class ChoiceTests(SynchronousTestCase):
@@ -127,9 +127,11 @@ class ChoiceTests(SynchronousTestCase):
 
     def test_first_variant_that_holds(self) -> None:
         """Of two variants that hold the first is taken, with its own filters; one that does not hold is passed over."""
-        on = Condition(Said.HEADER, b"x", frozenset({b"on"}))
+        on = RequestCondition(Said.HEADER, b"x", frozenset({b"on"}))
         variants = (
-            Variant((on, Condition(Said.METHOD, values=frozenset({b"POST"}))), (WeightedBackend(THIRD),)),
+            Variant(
+                (on, RequestCondition(Said.METHOD, values=frozenset({b"POST"}))), (WeightedBackend(THIRD),)
+            ),
             Variant((on,), (WeightedBackend(CANARY),), VARIANTS),
             Variant((), (WeightedBackend(OTHER),)),
         )

@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.store import Store
 from ingress.model.objects import (
     Batch,
@@ -146,7 +148,10 @@ SUITES = {"nginx.ingress.kubernetes.io/ssl-ciphers": "ECDHE-RSA-AES128-GCM-SHA25
 def insisting(snapshot: Snapshot) -> tuple[list[bool], list[bool]]:
     """Tell of each route whether it redirects, and whether browsers are told to insist on HTTPS."""
     routes = snapshot.table.routes
-    return [bool(one.policies) for one in routes], [one.secure_fields is not None for one in routes]
+    return (
+        [any(isinstance(spec, HttpsRedirect) for spec in one.filters) for one in routes],
+        [any(isinstance(spec, TransportSecurity) for spec in one.filters) for one in routes],
+    )
 
 
 SERVICE = Service(DEMO, ports=(ServicePort("http", 80),))

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
@@ -31,12 +31,12 @@ from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
+from ingress.filters import FilterSpec, Phase, Reply
 from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Balancing
-from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
+from ingress.model.client_authentication import NO_EVIDENCE
 from ingress.model.objects import ClusterObject, EndpointSlice, Kind, ObjectId, ObjectKey, Secret, Service
-from ingress.model.policy import Policy, SecureFields
 from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
@@ -51,21 +51,11 @@ from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate
 from tests.fakes.certificates import KeyType, issue, make_authority
+from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 _SECRET_KEYS = TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
-
-
-@frozen
-class Facts:
-    """What a policy sees of a request."""
-
-    scheme: bytes
-    host: bytes
-    target: bytes
-    path: bytes
-    client_evidence: ClientEvidence | None
 
 
 def cases() -> list[Path]:
@@ -221,14 +211,17 @@ def _route(route: Route) -> dict[str, Any]:
         shown["backend over tls"] = str(route.secure_backend)
     if route.passthrough is not None:
         shown["tls passes to"] = str(route.passthrough)
-    if route.policies:
-        shown["policies"] = [_policy(policy) for policy in route.policies]
-    if route.secure_fields is not None:
-        shown["over tls"] = _secure_fields(route.secure_fields)
-    if route.upstream_fields is not None:
-        assert isinstance(route.upstream_fields, ClientCertificateFields)
-        what = "the client certificate" if route.upstream_fields.passes_certificate else "what it showed"
-        shown["upstream is told"] = what
+    verdicts = [_verdict(spec) for spec in route.filters if spec.phase < Phase.EDITS]
+    if verdicts:
+        shown["policies"] = verdicts
+    for spec in route.filters:
+        if isinstance(spec, TransportSecurity):
+            shown["over tls"] = _transport_security(spec)
+    for spec in route.filters:
+        if isinstance(spec, ClientCertificateFields):
+            shown["upstream is told"] = (
+                "the client certificate" if spec.passes_certificate else "what it showed"
+            )
     if route.balancing is not None:
         shown["balanced by"] = _balancing(route.balancing)
     if route.retries != DEFAULT_RETRIES:
@@ -261,7 +254,7 @@ def _endpoint(endpoint: Endpoint) -> str:
     return f"{endpoint}, {', '.join(said)}"
 
 
-def _policy(policy: Policy) -> str:
+def _verdict(policy: FilterSpec) -> str:
     if isinstance(policy, NotTerminatedHere):
         return "421 over TLS, which is not terminated here"
     if isinstance(policy, RegexMissing):
@@ -274,7 +267,7 @@ def _policy(policy: Policy) -> str:
         return _check(policy)
     assert isinstance(policy, HttpsRedirect)
     if policy.keeps_slash:
-        return _policy(evolve(policy, keeps_slash=False)) + ", with the slash at the end"
+        return _verdict(evolve(policy, keeps_slash=False)) + ", with the slash at the end"
     if policy.hosts is None:
         return f"redirect to https, port {policy.port}"
     return f"redirect to https, port {policy.port}, for {_hosts(policy.hosts)}"
@@ -287,10 +280,9 @@ def _hosts(hosts: CertifiedHosts) -> str:
     return f"{shown}, but not {excepted}" if excepted else shown
 
 
-def _secure_fields(fields: SecureFields) -> str:
-    assert isinstance(fields, TransportSecurity)
-    line = fields.line.decode().strip()
-    return line if fields.hosts is None else f"{line}, for {_hosts(fields.hosts)}"
+def _transport_security(spec: TransportSecurity) -> str:
+    line = spec.line.decode().strip()
+    return line if spec.hosts is None else f"{line}, for {_hosts(spec.hosts)}"
 
 
 def _check(check: ClientCheck) -> str:
@@ -332,16 +324,18 @@ def answer(snapshot: Snapshot, url: str) -> str:
     host, _ = normal_host(parts.netloc.encode())
     path = normal_path(parts.path.encode() or b"/")
     route = snapshot.table.find(host, path)
-    if route is None:
-        return "404"
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     evidence = NO_EVIDENCE if parts.scheme == "https" else None
-    facts = Facts(parts.scheme.encode(), host, target.encode(), path, evidence)
-    for policy in route.policies:
-        reply = policy.judge(facts)
-        if reply is not None:
+    facts = FakeFacts(
+        scheme=parts.scheme.encode(), host=host, target=target.encode(), path=path, client_evidence=evidence
+    )
+    for spec in snapshot.table.host_filters(host) if route is None else route.filters:
+        reply = spec.make(FakeServices()).on_request(facts)
+        if isinstance(reply, Reply):
             location = dict(reply.fields).get(b"Location", b"by policy")
             return f"{reply.status} {location.decode()}"
+    if route is None:
+        return "404"
     backend = route.backend
     if route.secure_backend is not None and parts.scheme == "https":
         backend = route.secure_backend

@@ -6,7 +6,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.views import problems_as_json, routes_as_json
-from ingress.annotations.client_check import ClientCheck, HostClosed
+from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
 from ingress.model.objects import ClusterObject, ObjectKey, Secret
@@ -98,7 +98,10 @@ class DecisionTests(SynchronousTestCase):
         asked = ClientAuthentication(CA, PEOPLE.pem, crl, VerifyClient.REQUIRED, 3)
         self.assertEqual(found.handshake_settings.find("a.test").client_authentication, asked)
         self.assertIsNone(found.handshake_settings.find("b.test").client_authentication)
-        self.assertEqual([route.policies for route in found.table.routes], [(ClientCheck(asked),)] * 2)
+        self.assertEqual(
+            [route.filters for route in found.table.routes],
+            [(ClientCheck(asked), ClientCertificateFields())] * 2,
+        )
 
     def test_closed(self) -> None:
         """Where nothing can be asked for, nothing is, and nobody passes; a younger demand does not open the host."""
@@ -108,7 +111,7 @@ class DecisionTests(SynchronousTestCase):
             secret(ca_crt=PEOPLE.pem),
         )
         self.assertIsNone(found.handshake_settings.find("a.test").client_authentication)
-        self.assertEqual([route.policies for route in found.table.routes], [(HostClosed(),)] * 2)
+        self.assertEqual([route.filters for route in found.table.routes], [(HostClosed(),)] * 2)
 
     def test_wildcards_stand_apart(self) -> None:
         """The demand of a wildcard is not that of a host with an Ingress of its own, nor the other way."""
@@ -120,7 +123,7 @@ class DecisionTests(SynchronousTestCase):
         for host, is_guarded in ((b"open.test", False), (b"any.test", True)):
             route = found.table.find(host, b"/")
             assert route is not None
-            self.assertEqual(bool(route.policies), is_guarded)
+            self.assertEqual(bool(route.filters), is_guarded)
             asked = found.handshake_settings.find(host.decode()).client_authentication
             self.assertEqual(asked is not None, is_guarded)
 
@@ -133,13 +136,13 @@ class DecisionTests(SynchronousTestCase):
             "/",
         )
         found = snapshot(ingress("a", *paths, auth_tls_secret="demo/missing"))
-        spared = {route.path for route in found.table.routes if route.policies == (HostClosed(True),)}
+        spared = {route.path for route in found.table.routes if route.filters == (HostClosed(True),)}
         self.assertEqual(spared, set(paths[:2]))
 
     def test_nothing(self) -> None:
         """Without a demand there is no guard."""
         (route,) = snapshot(ingress("a", "/")).table.routes
-        self.assertEqual((route.policies, route.upstream_fields), ((), None))
+        self.assertEqual(route.filters, ())
         self.assertIsNone(OPEN.check_of("/"))
 
     def test_too_many_authorities(self) -> None:
@@ -150,7 +153,7 @@ class DecisionTests(SynchronousTestCase):
             [problem.message for problem in found.problems],
         )
         (route,) = found.table.routes
-        self.assertEqual(route.policies, (HostClosed(),))
+        self.assertEqual(route.filters, (HostClosed(),))
 
     def test_pages(self) -> None:
         """Neither the routes nor the problems of the admin port repeat certificates and lists."""
@@ -159,7 +162,7 @@ class DecisionTests(SynchronousTestCase):
             secret(ca_crt=PEOPLE.pem, ca_crl=revoke(PEOPLE)),
         )
         pages = "".join([*routes_as_json(found), *problems_as_json(found)])
-        self.assertIn("ClientCheck", pages)
+        self.assertIn("client-certificates", pages)
         self.assertNotIn("BEGIN", pages)
 
 
@@ -193,4 +196,4 @@ class NeedsTests(SynchronousTestCase):
         chain, key = issue(PEOPLE, ["a.test"])
         found = snapshot(ingress("a", "/", auth_tls_secret="people"), secret(tls_crt=chain, tls_key=key))
         (route,) = found.table.routes
-        self.assertEqual(route.policies, (HostClosed(),))
+        self.assertEqual(route.filters, (HostClosed(),))

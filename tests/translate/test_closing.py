@@ -74,7 +74,7 @@ def answer(snapshot: Snapshot, path: str, host: str = HOST) -> str:
     route = snapshot.table.find(host.encode(), normal_path(path.encode()))
     if route is None:
         return "404"
-    if any(isinstance(one, GuardMissing | RegexMissing) for one in route.policies):
+    if any(isinstance(one, GuardMissing | RegexMissing) for one in route.filters):
         return "503"
     return "" if route.owner is None else route.owner.key.name
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.redirects import HttpsRedirect
 from ingress.model.backends import BackendReference
 from ingress.model.objects import (
     Batch,
@@ -149,7 +150,11 @@ class ConcernTests(SynchronousTestCase):
         """A wildcard certificate concerns all hosts below it, whoever asks for them."""
         self.start(SERVICE, SLICE, asking("w", "*.a.test", secret="tls"), asking("b", "b.a.test", "c.test"))
         after = self.change(batch(tls_secret("tls", "*.a.test")))
-        redirected = [route.host for route in after.table.routes if route.policies]
+        redirected = [
+            route.host
+            for route in after.table.routes
+            if any(isinstance(spec, HttpsRedirect) for spec in route.filters)
+        ]
         self.assertEqual(redirected, ["*.a.test", "b.a.test"])
 
     def test_wildcard_route(self) -> None:
@@ -257,7 +262,11 @@ class ConcernTests(SynchronousTestCase):
                 [one.name for one in found.problems if one.reason is Reason.HOST_CONFLICT], ["w"]
             )
             self.assertIsNone(found.certificates.named("x.a.test"))
-            redirected = [route.host for route in found.table.routes if route.policies]
+            redirected = [
+                route.host
+                for route in found.table.routes
+                if any(isinstance(spec, HttpsRedirect) for spec in route.filters)
+            ]
             self.assertEqual(redirected, ["*.a.test", "b.a.test"])
         for one in theirs[:2]:
             found = self.change(gone(one))

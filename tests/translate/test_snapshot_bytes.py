@@ -24,7 +24,7 @@ from ingress.model.objects import ClusterObject
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
-from ingress.routing.variants import Condition, Said, Variant, WeightedBackend
+from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
@@ -113,7 +113,7 @@ class BytesTests(SynchronousTestCase):
 
     def test_variants(self) -> None:
         """Variants, weights and filters of all places travel, too."""
-        condition = Condition(Said.HEADER, b"x-canary", frozenset({b"always"}))
+        condition = RequestCondition(Said.HEADER, b"x-canary", frozenset({b"always"}))
         entries = (WeightedBackend(WEB, 9), WeightedBackend(CANARY, 1, (GuardMissing(),)))
         route = Route("a.test", "/", Match.PREFIX, None, WEB, filters=(HttpsRedirect(),), weighted=entries)
         route = evolve(route, variants=(Variant((condition,), entries, (GuardMissing(),)),))

@@ -1,0 +1,1 @@
+"""Examples of filters for txingress, one a module."""
