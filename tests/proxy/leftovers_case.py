@@ -16,12 +16,12 @@ from typing import Any
 
 from zope.interface.declarations import ProvidesClass
 
-from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import Endpoint
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE
-from tests.fakes.certificates import make_authority
-from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase
 
+GET = b"GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 100000\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LAST_OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 """An answer with which a connection to the endpoint ends, so that none is kept."""
@@ -129,12 +129,13 @@ class SecurePeer(Peer):
 class LeftoversCase(SocketsCase):
     """A proxy in front of a socket of the test's; ``nothing_is_left`` plays a conversation and counts."""
 
+    secure = False
+    """Whether clients come over TLS."""
+
     async def setUp(self) -> None:  # type: ignore[override]
         """Listen, with a certificate for ``app.test``, and turn the collector off."""
         await super().setUp()
-        self.authority = make_authority()
-        shown = certificate_of(self.authority, "app.test")
-        self.contexts.publish(CertificateTable({"app.test": (shown,)}, {}, None))
+        self.authority = self.certify("app.test")
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.listening.setblocking(False)
         self.addCleanup(self.listening.close)
@@ -183,6 +184,21 @@ class LeftoversCase(SocketsCase):
 
         await self.until(accept)
         return found[0]
+
+    async def call(self, *protocols: str) -> Peer:
+        """Connect as the class does; over TLS, one of *protocols* is to be agreed on."""
+        return await self.dial_tls(*protocols) if self.secure else self.dial()
+
+    async def arrived(self) -> Peer:
+        """Return the connection on which a request came upstream."""
+        backend = await self.accepted()
+        await self.until(lambda: backend.has(b"\r\n\r\n"))
+        return backend
+
+    async def asked(self, client: Peer, request: bytes = GET) -> Peer:
+        """Send a request; return the connection on which it came upstream."""
+        client.say(request)
+        return await self.arrived()
 
     async def nothing_is_left(self, play: Callable[[], Awaitable[None]]) -> None:
         """Play a conversation, and once all connections have ended, find as many objects as before."""

@@ -7,11 +7,9 @@ from typing import Any, TypeVar
 
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 
-from ingress.identity.certificates import CertificateTable
-from tests.fakes.certificates import make_authority
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.fakes.upstreams import OK
-from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase
 
 Wire = TypeVar("Wire", bound=RawWire)
 
@@ -22,9 +20,7 @@ class RawCase(SocketsCase):
     async def setUp(self) -> None:  # type: ignore[override]
         """Start."""
         await super().setUp()
-        self.authority = make_authority()
-        shown = certificate_of(self.authority, "app.test")
-        self.contexts.publish(CertificateTable({"app.test": (shown,)}, {}, None))
+        self.authority = self.certify("app.test")
         self.upstream.on_request = lambda wire: wire.write(OK)
         self.raw_clients: list[RawWire] = []
         self.addCleanup(self.end_raw_clients)

@@ -10,33 +10,22 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from ingress.http.forwarding import TrustedProxies
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.proxy.dispatch.site import SessionRules
-from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.listening.connection_starts import ConnectionStartRules
-from ingress.routing.route import Match, Route
+from ingress.model.backends import BackendReference, BackendState
 from ingress.routing.table import RouteTable
-from tests.fakes.http2_frames import (
-    ENABLE_CONNECT_PROTOCOL,
-    INITIAL_WINDOW_SIZE,
-    PREFACE,
-    block,
-    data,
-    goaway,
-    headers,
-    ping,
-    request_fields,
-    reset,
-    settings,
+from tests.proxy.leftovers_case import (
+    GET,
+    LAST_OK,
+    OK,
+    POST,
+    LeftoversCase,
+    Peer,
+    on_all_networks,
+    with_tls,
 )
-from tests.proxy.leftovers_case import LAST_OK, OK, LeftoversCase, Peer, on_all_networks, with_tls
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP
 from tests.tls.hellos import openssl_hello
 
-GET = b"GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"
 LAST_GET = b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n"
-POST = b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 100000\r\n\r\n"
 UPGRADE = b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 VAULT = BackendReference("demo", "vault", 443)
@@ -45,19 +34,6 @@ LARGE = b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + bytes(1 << 20)
 
 class Http1Tests(LeftoversCase):
     """HTTP/1.1: how a connection may go, and end."""
-
-    secure = False
-
-    async def call(self) -> Peer:
-        """Connect as the class does."""
-        return await self.dial_tls() if self.secure else self.dial()
-
-    async def asked(self, client: Peer, request: bytes = GET) -> Peer:
-        """Send a request; return the connection on which it came upstream."""
-        client.say(request)
-        backend = await self.accepted()
-        await self.until(lambda: backend.has(b"\r\n\r\n"))
-        return backend
 
     async def test_ended_by_client(self) -> None:
         """A request, its answer, and the client closes or breaks off."""
@@ -387,294 +363,5 @@ class HandshakeTests(LeftoversCase):
         await self.nothing_is_left(play)
 
 
-SESSIONS = SessionRules(DownstreamSession, by_prior_knowledge=True)
-FIRST = PREFACE + settings()
-WEB_SOCKET = [
-    (b":method", b"CONNECT"),
-    (b":protocol", b"websocket"),
-    (b":scheme", b"http"),
-    (b":path", b"/"),
-    (b":authority", b"app.test"),
-    (b"sec-websocket-version", b"13"),
-]
-ONE = block(request_fields(authority=b"app.test"))
-UPLOAD = block(request_fields(b"POST", authority=b"app.test"))
-
-
-class Http2Tests(LeftoversCase):
-    """HTTP/2: how a connection and its streams may go, and end."""
-
-    sessions = SESSIONS
-    secure = False
-
-    async def call(self, *values: tuple[int, int]) -> Peer:
-        """Connect as the class does, and greet."""
-        client = await self.dial_tls("h2") if self.secure else self.dial()
-        client.say(PREFACE + settings(*values))
-        await self.until(lambda: client.has(settings()[9:12]))
-        return client
-
-    async def asked(self, client: Peer, frames: bytes) -> Peer:
-        """Send a request; return the connection on which it came upstream."""
-        client.say(frames)
-        backend = await self.accepted()
-        await self.until(lambda: backend.has(b"\r\n\r\n"))
-        return backend
-
-    async def answered(self, client: Peer, frames: bytes, answer: bytes = LAST_OK) -> None:
-        """Send a request, and wait for its answer."""
-        backend = await self.asked(client, frames)
-        backend.say(answer)
-        client.received = b""
-        await self.until(lambda: client.has(b"ok"))
-        backend.close()
-
-    async def test_ended(self) -> None:
-        """Some requests, and the client closes, breaks off or says goodbye; or the connection is too old."""
-
-        async def play() -> None:
-            for end in (Peer.close, Peer.reset, self.say_goodbye, self.let_leave):
-                client = await self.call()
-                for stream in (1, 3):
-                    await self.answered(client, headers(stream, ONE))
-                end(client)
-                await self.until(lambda: not self.channels)
-                client.close()
-
-        await self.nothing_is_left(play)
-
-    def say_goodbye(self, client: Peer) -> None:
-        """End as browsers do."""
-        client.say(goaway())
-        client.close()
-
-    def let_leave(self, client: Peer) -> None:
-        """Have us end the connection."""
-        for session in self.channels:
-            session.close()
-        client.close()
-
-    async def test_many_heads(self) -> None:
-        """Heads that are remembered while the connection lasts."""
-        heads = [block(request_fields(path=b"/%d" % number, authority=b"app.test")) for number in range(8)]
-
-        async def play() -> None:
-            client = await self.call()
-            for number, head in enumerate(heads):
-                await self.answered(client, headers(2 * number + 1, head))
-            client.close()
-
-        await self.nothing_is_left(play)
-
-    async def test_silent(self) -> None:
-        """A connection on which nothing, or only the connection start or half of it, comes; and one that is no HTTP/2."""
-        firsts = (PREFACE[:10], PREFACE, PREFACE + settings()[:5], PREFACE + b"GET / HTTP/1.1\r\n\r\n", FIRST)
-
-        async def play() -> None:
-            for first in firsts:
-                for end in (Peer.close, Peer.reset):
-                    client = await self.dial_tls("h2") if self.secure else self.dial()
-                    client.say(first)
-                    await self.turns(3)
-                    end(client)
-                    await self.until(lambda: not self.channels)
-
-        await self.nothing_is_left(play)
-
-    async def test_faults(self) -> None:
-        """What ends a connection, or one stream of it."""
-        faults = (
-            headers(2, ONE),
-            headers(1, b"\xff\xff\xff"),
-            headers(1, ONE, whole=False) + ping(),
-            b"\xff" * 9,
-            headers(1, block([(b":method", b"GET")])) + goaway(),
-            headers(1, block(request_fields(path=b"/%00", authority=b"app.test"))) + goaway(),
-        )
-
-        async def play() -> None:
-            for fault in faults:
-                client = await self.call()
-                client.say(fault)
-                await self.turns(3)
-                self.deadlines.tick()
-                await self.turns(3)
-                client.close()
-                await self.until(lambda: not self.channels)
-
-        await self.nothing_is_left(play)
-
-    async def test_streams_left(self) -> None:
-        """Streams that end before their time: by RST_STREAM, or with the connection, amid request or answer."""
-
-        async def play() -> None:
-            for frames in (headers(1, ONE), headers(1, UPLOAD, ended=False) + data(1, b"x" * 100)):
-                for answer in (b"", LARGE):
-                    for end in (self.reset_stream, Peer.close, Peer.reset):
-                        client = await self.call((INITIAL_WINDOW_SIZE, 1000))
-                        backend = await self.asked(client, frames)
-                        backend.say(answer)
-                        client.received = b""
-                        await self.until(lambda: not answer or client.has(b"\x00" * 100))  # noqa: B023
-                        end(client)
-                        await self.until(backend.ended)
-                        client.close()
-                        backend.close()
-                        await self.until(lambda: not self.channels)
-
-        await self.nothing_is_left(play)
-
-    def reset_stream(self, client: Peer) -> None:
-        """End the stream alone."""
-        client.say(reset(1))
-
-    async def test_web_socket(self) -> None:
-        """A tunnel in a stream, ended by either side, or refused."""
-
-        async def play() -> None:
-            for accepted in (True, False):
-                client = await self.call((ENABLE_CONNECT_PROTOCOL, 1))
-                backend = await self.asked(client, headers(1, block(WEB_SOCKET), ended=False))
-                backend.say(SWITCHED if accepted else LAST_OK)
-                client.say(data(1, b"hello"))
-                await self.turns(5)
-                client.close()
-                backend.close()
-
-        await self.nothing_is_left(play)
-
-    async def test_bug(self) -> None:
-        """A bug of ours in one stream."""
-
-        def fails(*arguments: object) -> None:
-            raise ZeroDivisionError
-
-        async def play() -> None:
-            with_bug = self.patch(self.resource, "render", fails)
-            client = await self.call()
-            client.received = b""
-            client.say(headers(1, ONE))
-            # Of stream 1, and :status 500; our SETTINGS, which may come as late, have a number that looks like the former.
-            await self.until(lambda: client.has(b"\x00\x00\x00\x01\x8e"))
-            client.close()
-            with_bug.restore()
-            self.flushLoggedErrors(ZeroDivisionError)
-
-        await self.nothing_is_left(play)
-
-    async def test_http1(self) -> None:
-        """Where HTTP/2 could have been spoken, and HTTP/1.1 was."""
-
-        async def play() -> None:
-            client = await self.dial_tls("http/1.1") if self.secure else self.dial()
-            await self.answered(client, GET)
-            client.close()
-
-        await self.nothing_is_left(play)
-
-
-class PassthroughTests(LeftoversCase):
-    """TLS that passes through."""
-
-    rules = ConnectionStartRules(passes_tls=True)
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        """Have ``vault.test`` lead to the test."""
-        await super().setUp()
-        self.lead_to(self.endpoint)
-
-    def lead_to(self, *endpoints: Endpoint) -> None:
-        """Make these the endpoints of ``vault.test``."""
-        route = Route("vault.test", "/", Match.PREFIX, ANY_PATH.owner, VAULT, passthrough=VAULT)
-        self.resource.publish(RouteTable([ANY_PATH, route]), {VAULT: BackendState(endpoints)})
-
-    async def test_tunnel(self) -> None:
-        """A tunnel, ended by either side in either way."""
-        hello = openssl_hello(b"vault.test")
-
-        async def play() -> None:
-            for by_client in (True, False):
-                for end in (Peer.close, Peer.reset, Peer.finish):
-                    client = self.dial(self._secure)
-                    client.say(hello)
-                    backend = await self.accepted()
-                    await self.until(lambda: backend.has(hello))  # noqa: B023 - it is awaited here
-                    backend.say(b"and back")
-                    await self.until(lambda: client.has(b"back"))  # noqa: B023
-                    first, second = (client, backend) if by_client else (backend, client)
-                    end(first)
-                    await self.until(second.ended)
-                    client.close()
-                    backend.close()
-                    await self.until(lambda: not self.channels)
-
-        await self.nothing_is_left(play)
-
-    async def test_no_endpoint(self) -> None:
-        """Nobody is there to pass it to."""
-        with socket.create_server(("127.0.0.1", 0)) as closed:
-            gone = Endpoint("127.0.0.1", closed.getsockname()[1])
-        hello = openssl_hello(b"vault.test")
-
-        async def play() -> None:
-            for endpoints in ((), (gone,)):
-                self.lead_to(*endpoints)
-                client = self.dial(self._secure)
-                client.say(hello)
-                await self.until(client.ended)
-                client.close()
-
-        await self.nothing_is_left(play)
-
-    async def test_undecided(self) -> None:
-        """A ClientHello that never comes to its end, one that is none, and one for another name."""
-        hello = openssl_hello(b"vault.test")
-
-        async def play() -> None:
-            for first in (b"", hello[:50], bytes(100), openssl_hello(b"app.test")):
-                for end in (Peer.close, Peer.reset):
-                    client = self.dial(self._secure)
-                    client.say(first)
-                    await self.turns(3)
-                    end(client)
-                    await self.until(lambda: not self.channels)
-            client = self.dial(self._secure)
-            await self.until(lambda: self.channels)
-            for connection_start in self.channels:
-                connection_start.expire()
-            await self.until(client.ended)
-            client.close()
-
-        await self.nothing_is_left(play)
-
-
-class ProxyHeaderTests(LeftoversCase):
-    """Connections that begin with a PROXY header."""
-
-    rules = ConnectionStartRules(load_balancers=TrustedProxies(["127.0.0.0/8"]))
-
-    async def test_header(self) -> None:
-        """A header, and then a request; half a header; none at all."""
-        header = b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 8443\r\n"
-
-        async def play() -> None:
-            client = self.dial()
-            client.say(header + GET)
-            backend = await self.accepted()
-            await self.until(lambda: backend.has(b"\r\n\r\n"))
-            backend.say(LAST_OK)
-            await self.until(lambda: client.has(b"ok"))
-            client.close()
-            backend.close()
-            for first in (b"", header[:20], GET):
-                client = self.dial()
-                client.say(first)
-                await self.turns(3)
-                client.close()
-                await self.until(lambda: not self.channels)
-
-        await self.nothing_is_left(play)
-
-
-with_tls(globals(), Http1Tests, Http2Tests)
+with_tls(globals(), Http1Tests)
 on_all_networks(globals())

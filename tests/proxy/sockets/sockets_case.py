@@ -21,6 +21,7 @@ from ingress.identity.certificates import (
     PRIVATE_KEY_KEY,
     TLS_SECRET_TYPE,
     Certificate,
+    CertificateTable,
     load_certificate,
 )
 from ingress.metrics.metrics import Metrics
@@ -40,7 +41,7 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
-from tests.fakes.certificates import Authority, issue
+from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import Upstream
 
@@ -140,6 +141,13 @@ class SocketsCase(TestCase):
     def channels(self) -> list[Any]:
         """The proxy's open downstream connections; what they buffer is what a test wants to see."""
         return list(self.site.connections.all)
+
+    def certify(self, *names: str) -> Authority:
+        """Have the TLS listener show a certificate for *names*; return the authority that issued it."""
+        authority = make_authority()
+        shown = certificate_of(authority, *names)
+        self.contexts.publish(CertificateTable(dict.fromkeys(names, (shown,)), {}, None))
+        return authority
 
     async def connect(self) -> DownstreamWire:
         """Open a connection to the plain listener."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from zope.interface import alsoProvides
 
-from ingress.identity.certificates import CertificateTable
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.bodies import MEGABYTE
-from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import UpstreamWire
-from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase
 
 SOON_SECONDS = 5.0
 """How soon upstream must learn that nobody waits any more: with the deadlines, on a busy machine."""
@@ -27,9 +25,7 @@ class LeavingTests(SocketsCase):
     async def setUp(self) -> None:  # type: ignore[override]
         """Let the endpoint think for ever."""
         await super().setUp()
-        self.authority = make_authority()
-        shown = certificate_of(self.authority, "app.test")
-        self.contexts.publish(CertificateTable({"app.test": (shown,)}, {}, None))
+        self.authority = self.certify("app.test")
         self.upstream.on_request = lambda wire: None
 
     async def open(self, secure: bool) -> DownstreamWire:

@@ -8,8 +8,8 @@ import struct
 from typing import Any, cast
 
 from ingress.proxy.contract.transport import KernelCopy
+from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchCase
-from tests.proxy.transport.transport_contract import Recorder
 
 PIECE = bytes(1 << 16)
 MANY = 1 << 40

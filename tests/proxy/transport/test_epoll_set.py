@@ -27,8 +27,8 @@ from ingress.proxy.listening.networks import TwistedNetwork, network_for
 from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from tests.proxy.sockets.far_ends import PlainEnd
+from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
-from tests.proxy.transport.transport_contract import Recorder
 
 PROJECT = Path(__file__).parents[3]
 LOOPBACK = "127.0.0.1"
@@ -421,7 +421,7 @@ os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="w
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from ingress.proxy.listening.networks import network_for
-from tests.proxy.transport.transport_contract import Recorder
+from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
 
 async def main():

@@ -29,7 +29,8 @@ from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.transports import MemoryReactor, Peer
 from tests.proxy.sockets.far_ends import PlainEnd, TLSEnd
-from tests.proxy.transport.transport_contract import FarEnd, Recorder, TransportContract
+from tests.proxy.transport.recorder import FarEnd, Recorder
+from tests.proxy.transport.transport_contract import TransportContract
 
 LOOPBACK = "127.0.0.1"
 

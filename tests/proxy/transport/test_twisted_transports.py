@@ -10,7 +10,7 @@ from ingress.proxy.contract.transport import Transport, peer_address
 from ingress.proxy.listening.listeners import bound_to, port_of
 from ingress.proxy.transport.socket_facts import in_kernel
 from tests.fakes.transports import MemoryReactor, Peer
-from tests.proxy.transport.transport_contract import Recorder
+from tests.proxy.transport.recorder import Recorder
 
 
 class SendingTests(SynchronousTestCase):

@@ -32,11 +32,18 @@ from tests.fakes.http2_frames import (
     reset,
     settings,
 )
-from tests.proxy.leftovers_case import LAST_OK, OK, LeftoversCase, Peer, SecurePeer, on_all_networks
+from tests.proxy.leftovers_case import (
+    GET,
+    LAST_OK,
+    OK,
+    POST,
+    LeftoversCase,
+    Peer,
+    SecurePeer,
+    on_all_networks,
+)
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP
 
-GET = b"GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"
-POST = b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 100000\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\n"
 GREETING = settings()
 ANSWER = headers(1, block([(b":status", b"200")]), ended=False) + data(1, b"ok", True)
@@ -47,15 +54,9 @@ class UpstreamCase(LeftoversCase):
 
     async def ask(self, request: bytes = GET) -> Peer:
         """Send a request."""
-        client = self.dial()
+        client = await self.call()
         client.say(request)
         return client
-
-    async def arrived(self) -> Peer:
-        """Return the connection on which a request came."""
-        backend = await self.accepted()
-        await self.until(lambda: backend.has(b"\r\n\r\n"))
-        return backend
 
     async def status(self, client: Peer, status: int) -> None:
         """Wait for an answer with this status, and leave."""
