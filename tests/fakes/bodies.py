@@ -45,7 +45,7 @@ class BodyProducer:
         self._size = size
         self._chunked = chunked
         self._done = done
-        self._paused = False
+        self.is_paused = False
         self._running = False
 
     def start(self) -> None:
@@ -55,26 +55,26 @@ class BodyProducer:
 
     def resumeProducing(self) -> None:
         """Write until the transport is full or the body ends."""
-        self._paused = False
+        self.is_paused = False
         if self._running:
             return
         self._running = True
-        while not self._paused and self.sent < self._size:
+        while not self.is_paused and self.sent < self._size:
             piece = piece_at(self.sent, min(PIECE, self._size - self.sent))
             self.sent += len(piece)
             self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._chunked else piece)
         self._running = False
-        if self.sent == self._size and not self._paused:
+        if self.sent == self._size and not self.is_paused:
             if self._chunked:
                 self._transport.write(b"0\r\n\r\n")
-            self._paused = True
+            self.is_paused = True
             self._transport.unregisterProducer()
             self._done()
 
     def pauseProducing(self) -> None:
         """Write no more for now."""
-        self._paused = True
+        self.is_paused = True
 
     def stopProducing(self) -> None:
         """The transport is gone."""
-        self._paused = True
+        self.is_paused = True

@@ -65,7 +65,7 @@ class TlsUpstream(Upstream):
         """Listen, and return where."""
         factory = TLSMemoryBIOFactory(self, False, self)
         factory.noisy = False
-        self._port = self._reactor.listenTCP(0, factory, interface="127.0.0.1")
+        self.port = self._reactor.listenTCP(0, factory, interface="127.0.0.1")
         return self.endpoint
 
     def _note(self, wire: UpstreamWire) -> None:

@@ -153,28 +153,28 @@ class Upstream(Factory):
         self.on_request: Callable[[UpstreamWire], object] = on_request or (lambda wire: wire.write(OK))
         self.on_tunnel: Callable[[UpstreamWire], object] = lambda wire: None
         self._reactor = reactor
-        self._port: IListeningPort | None = None
+        self.port: IListeningPort | None = None
 
     def buildProtocol(self, addr: object) -> UpstreamWire:
         return UpstreamWire(self)
 
     def listen(self) -> Endpoint:
         """Listen, and return where."""
-        self._port = self._reactor.listenTCP(0, self, interface="127.0.0.1")
+        self.port = self._reactor.listenTCP(0, self, interface="127.0.0.1")
         return self.endpoint
 
     @property
     def endpoint(self) -> Endpoint:
         """Where it listens."""
-        assert self._port is not None, "listen() comes first"
-        return Endpoint("127.0.0.1", self._port.getHost().port)  # type: ignore[attr-defined]
+        assert self.port is not None, "listen() comes first"
+        return Endpoint("127.0.0.1", self.port.getHost().port)  # type: ignore[attr-defined]
 
     def stop(self) -> Deferred[None] | None:
         """Reset all connections and listen no more."""
         for wire in self.wires:
             if wire.lost is None:
                 wire.reset()
-        port, self._port = self._port, None
+        port, self.port = self.port, None
         return None if port is None else port.stopListening()
 
     @property

@@ -56,7 +56,7 @@ class TwistedNetwork:
     ) -> None:
         """*rules* say which addresses tenants may choose, *contexts* how TLS is spoken to endpoints."""
         self._reactor = reactor
-        self._rules = rules or AddressRules()
+        self.rules = rules or AddressRules()
         self._upstream_contexts = contexts or UpstreamContexts()
         self._connector = Connector(reactor, self._upstream_contexts)
 
@@ -82,7 +82,7 @@ class TwistedNetwork:
         def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
             self.dial(endpoint, address, receiver, failed, seconds)
 
-        NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self._rules).start()
+        NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self.rules).start()
 
     def dial(
         self,
@@ -129,16 +129,16 @@ class EpollNetwork(TwistedNetwork):
         contexts: UpstreamContexts | None = None,
     ) -> None:
         super().__init__(reactor, rules, contexts)
-        self._epoll_set = EpollSet(reactor, can_splice, yielding)
+        self.epoll_set = EpollSet(reactor, can_splice, yielding)
 
     def start(self) -> None:
         """Let the epoll set join the reactor."""
-        self._epoll_set.start()
+        self.epoll_set.start()
 
     async def stop(self) -> None:
         """Take the epoll set out of the reactor, once all that was closed has been told of its end."""
         await deferLater(self._reactor, 0)
-        self._epoll_set.stop()
+        self.epoll_set.stop()
 
     def dial(
         self,
@@ -149,9 +149,7 @@ class EpollNetwork(TwistedNetwork):
         seconds: float,
     ) -> None:
         """Connect *receiver* to *endpoint* by this IP *address* of it, within *seconds*."""
-        EpollConnecting(
-            self._epoll_set, endpoint, address, receiver, failed, seconds, self._upstream_contexts
-        )
+        EpollConnecting(self.epoll_set, endpoint, address, receiver, failed, seconds, self._upstream_contexts)
 
     async def listen(
         self,
@@ -170,7 +168,7 @@ class EpollNetwork(TwistedNetwork):
         factory = new_factory(site, contexts is not None)
         secure = contexts.connection_on if contexts is not None else None
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
-        listening = _EpollListening(self._reactor, self._epoll_set, factory.build, secure, connection_starts)
+        listening = _EpollListening(self._reactor, self.epoll_set, factory.build, secure, connection_starts)
         return join(site.connections.limit, await listen(listening, description, factory))
 
 

@@ -80,7 +80,7 @@ class PassthroughTunnel:
         self.state = State.CONNECTING
         self.first = b""
         self.downstream = TunnelEnd(self)
-        self._upstream = TunnelEnd(self)
+        self.upstream = TunnelEnd(self)
         self._site = site
         self._connect = connect
         self._route = route
@@ -116,7 +116,7 @@ class PassthroughTunnel:
             return
         self._site.context.metrics.upstream_opened()
         attempts = self._attempts
-        if self.state is not State.CONNECTING or end is not self._upstream or attempts is None:
+        if self.state is not State.CONNECTING or end is not self.upstream or attempts is None:
             end.transport.abortConnection()
             return
         self.state = State.OPEN
@@ -136,14 +136,14 @@ class PassthroughTunnel:
             return
         if attempts.rotation.counts:
             attempts.tell_began(self._seconds())
-        self._upstream = TunnelEnd(self)
+        self.upstream = TunnelEnd(self)
         usual = self._site.context.limits.upstream
         asked = self._route.timeouts
         seconds = (usual if asked is None else asked.completed_by(usual)).connect_seconds
-        self._connect(endpoint, self._upstream, partial(self._unreachable, self._upstream, attempts), seconds)
+        self._connect(endpoint, self.upstream, partial(self._unreachable, self.upstream, attempts), seconds)
 
     def _unreachable(self, end: "TunnelEnd", attempts: Attempts, why: str) -> None:
-        if self.state is not State.CONNECTING or end is not self._upstream:
+        if self.state is not State.CONNECTING or end is not self.upstream:
             return
         metrics = self._site.context.metrics
         fault = attempts.unreachable(why, is_first=True)
@@ -173,7 +173,7 @@ class PassthroughTunnel:
 
     def other(self, end: "TunnelEnd") -> "TunnelEnd":
         """Return the other end."""
-        return self._upstream if end is self.downstream else self.downstream
+        return self.upstream if end is self.downstream else self.downstream
 
     def read_ended(self, end: "TunnelEnd") -> None:
         """The peer of *end* sends no more: tell the other one, and close when neither does."""
@@ -193,7 +193,7 @@ class PassthroughTunnel:
         """The connection of *end* is gone."""
         if end is not self.downstream:
             self._site.context.metrics.upstream_closed()
-            if end is not self._upstream:
+            if end is not self.upstream:
                 return
         if self.state is State.CONNECTING:
             self._status = CUT_OFF if self._site.context.is_cutting_off else CLIENT_CLOSED
@@ -228,7 +228,7 @@ class PassthroughTunnel:
 
     def abort(self) -> None:
         """End both connections at once."""
-        for end in (self.downstream, self._upstream):
+        for end in (self.downstream, self.upstream):
             if end.is_open:
                 end.transport.abortConnection()
 
@@ -252,7 +252,7 @@ class PassthroughTunnel:
             if attempts.endpoint is not None:
                 outcome = attempts.outcome or str(self._status)
                 made += (AttemptRecord(attempts.endpoint, outcome, attempts.began, answered),)
-        sent = self._upstream.received
+        sent = self.upstream.received
         site.context.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
         site.access_log.exchange_ended(
             Record(
@@ -273,7 +273,7 @@ class PassthroughTunnel:
             )
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
-        self.downstream = self._upstream = _NO_END
+        self.downstream = self.upstream = _NO_END
         site.connections.closed(self, True)
 
 

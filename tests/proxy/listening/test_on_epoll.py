@@ -8,7 +8,13 @@ from types import ModuleType
 
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from tests.proxy.dispatch import test_resource
-from tests.proxy.downstream import test_back_pressure, test_channel, test_negotiating
+from tests.proxy.downstream import (
+    test_back_pressure,
+    test_channel,
+    test_channel_deadlines,
+    test_channel_refusals,
+    test_negotiating,
+)
 from tests.proxy.exchange import test_exchange, test_tunnel
 from tests.proxy.playing import GET, ProxyCase
 from tests.proxy.upstream import test_connection as test_upstream
@@ -30,6 +36,8 @@ def on_epoll(module: ModuleType) -> dict[str, type[ProxyCase]]:
 for each in (
     test_back_pressure,
     test_channel,
+    test_channel_deadlines,
+    test_channel_refusals,
     test_exchange,
     test_negotiating,
     test_pool,
@@ -58,4 +66,4 @@ class EpollSetTests(ProxyCase):
             name for name, case in globals().items() if isinstance(case, type) and issubclass(case, ProxyCase)
         ]
         self.assertGreater(len(cases), 25)
-        self.assertIn("ChannelDeadlineTests", cases)
+        self.assertIn("ChannelDeadlinesDeadlineTests", cases)

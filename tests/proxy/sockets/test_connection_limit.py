@@ -112,7 +112,7 @@ class PipeTests(SocketsCase):
     async def test_copied(self) -> None:
         """They are copied, and arrive as well."""
         network: Any = self.network
-        network._epoll_set.pipes = Pipes(0)
+        network.epoll_set.pipes = Pipes(0)
         self.upstream.on_request = lambda wire: wire.stream(8 * MEGABYTE, False)
         client = await self.connect()
         client.get()

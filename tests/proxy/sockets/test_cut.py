@@ -20,12 +20,6 @@ CUTS = (1, 2, 3, 4, 12, 14, 16, 6 * LINES_AT_ONCE)
 class CutTests(LeftoversCase):
     """One end leaves within its body."""
 
-    secure = False
-
-    async def call(self) -> Peer:
-        """Connect as the class does."""
-        return await self.dial_tls() if self.secure else self.dial()
-
     async def test_requests(self) -> None:
         """However a client leaves, its endpoint never gets a whole request."""
         kind = SecurePeer if self.secure else Peer

@@ -178,7 +178,7 @@ class BytesTests(PassthroughCase):
         client.transport.pauseProducing()
         await self.until(lambda: upstream.wires and self.tunnel().downstream.received > 0)
         before = -1
-        while before != (before := self.tunnel()._upstream.received):
+        while before != (before := self.tunnel().upstream.received):
             await self.turns(20)
         self.assertLess(before, 32 * len(held))
         client.transport.resumeProducing()
@@ -392,7 +392,7 @@ class HostileTests(PassthroughCase):
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: waiting)
         tunnel, attempts = waiting[0]
-        end = tunnel._upstream
+        end = tunnel.upstream
         tunnel.downstream.transport.abortConnection()
         await self.ended(client)
         connect(attempts.endpoint, end, self.fail)

@@ -37,8 +37,8 @@ class SplicedTests(test_sockets_passthrough.BytesTests):
     def splices(self) -> list[Splice]:
         """The splices of the open tunnel."""
         tunnel = self.tunnel()
-        ends = (tunnel.downstream.transport, tunnel._upstream.transport)
-        found = [end._splice_in for end in ends]  # type: ignore[attr-defined]
+        ends = (tunnel.downstream.transport, tunnel.upstream.transport)
+        found = [end.splice_in for end in ends]  # type: ignore[attr-defined]
         return [one for one in found if one is not None]
 
     async def test_much(self) -> None:
@@ -50,7 +50,7 @@ class SplicedTests(test_sockets_passthrough.BytesTests):
         await self.until(lambda: len(client.received) >= len(sent) <= len(far.received))
         self.assertEqual(client.received, sent[::-1])
         self.assertEqual(far.received, sent)
-        self.assertEqual(self.tunnel()._upstream.received, len(FIRST) + len(sent))
+        self.assertEqual(self.tunnel().upstream.received, len(FIRST) + len(sent))
         self.assertEqual(len(self.splices()), 2)
 
     async def test_spliced_half_close(self) -> None:
@@ -83,7 +83,7 @@ class SplicedTests(test_sockets_passthrough.BytesTests):
         client.transport.pauseProducing()
         far.transport.write(b"x" * 16 * MEGABYTE)
         before = -1
-        while before != (before := self.tunnel()._upstream.received):
+        while before != (before := self.tunnel().upstream.received):
             await self.turns(20)
         pumps: list[Splice] = []
         pump = Splice.pump

@@ -87,7 +87,7 @@ class DeathTests(TwoEndpointsCase):
         await self.until(lambda: sum(len(client.answers) for client in clients) > answered + 200)
         self.assertIn(b"ingress_endpoints_ejected 1.0", self.metrics.render())
         again = Upstream(self.reactor)
-        again._port = self.reactor.listenTCP(where.port, again, interface="127.0.0.1")
+        again.port = self.reactor.listenTCP(where.port, again, interface="127.0.0.1")
         self.addCleanup(lambda: again.stop())
         await self.until(lambda: again.requests > 20)
         self.is_over = True
@@ -111,7 +111,7 @@ class DeathTests(TwoEndpointsCase):
             self.assertLess(self.reactor.seconds() - before, 1.0)
         self.assertEqual({answer.status for answer in client.answers}, {502})
         again = Upstream(self.reactor)
-        again._port = self.reactor.listenTCP(where.port, again, interface="127.0.0.1")
+        again.port = self.reactor.listenTCP(where.port, again, interface="127.0.0.1")
         self.addCleanup(lambda: again.stop())
         for _ in range(5):
             client.get()

@@ -84,7 +84,7 @@ class SplicedDownloadTests(SocketsCase):
         client = await self.connect()
         client.transport.pauseProducing()
         client.get()
-        await self.until(lambda: producers and producers[0]._paused)
+        await self.until(lambda: producers and producers[0].is_paused)
         await self.turns(50)
         self.assertLess(producers[0].sent, 8 * SIZE)
         self.assertLess(self.queued(), MEGABYTE // 2)

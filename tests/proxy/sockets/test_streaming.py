@@ -78,7 +78,7 @@ class DownloadTests(BodyCase):
         client = await self.connect()
         client.transport.pauseProducing()
         client.get()
-        await self.until(lambda: producers and producers[0]._paused)
+        await self.until(lambda: producers and producers[0].is_paused)
         sent = -1
 
         def rests() -> bool:
@@ -161,7 +161,7 @@ class UploadTests(BodyCase):
         self.upstream.on_head = rest
         client = await self.connect()
         producer = client.upload(LARGE, False)
-        await self.until(lambda: self.upstream.wires and producer._paused)
+        await self.until(lambda: self.upstream.wires and producer.is_paused)
         self.assertLess(producer.sent, LARGE // 2)
         await self.whole(client)
         self.assertEqual(self.upstream.wires[0].digest.hexdigest(), digest_of(LARGE))

@@ -7,7 +7,7 @@ from tests.fakes.bodies import MEGABYTE, piece_at
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import OK, UpstreamWire
-from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
+from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of, queued_in
 
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
 
@@ -100,9 +100,7 @@ class TunnelTests(SocketsCase):
         client.transport.pauseProducing()
         (wire,) = self.upstream.wires
         sent = 0
-        while (
-            sent < 64 * MEGABYTE and len(wire.transport.dataBuffer) + wire.transport._tempDataLen < MEGABYTE
-        ):
+        while sent < 64 * MEGABYTE and queued_in(wire.transport) < MEGABYTE:
             wire.write(bytes(MEGABYTE))
             sent += MEGABYTE
             await self.turns(10)

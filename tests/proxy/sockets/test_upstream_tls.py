@@ -372,7 +372,7 @@ class ExternalNameTests(UpstreamTlsCase):
 
     def allow_this_host(self) -> None:
         """Have the rules take this host for another one."""
-        self.network._rules = AddressRules(is_own=lambda address: False, is_forbidden=lambda address: None)
+        self.network.rules = AddressRules(is_own=lambda address: False, is_forbidden=lambda address: None)
 
     async def test_this_host(self) -> None:
         """A name or address that leads to this host is refused behind its resolution, and nothing is connected to."""

@@ -75,6 +75,6 @@ class DeadPeerTests(BatchCase):
         # What is left of it goes, and then it is over.
         while far_target.recv(1 << 20, socket.MSG_DONTWAIT):
             self.work()
-            if source._ended:
+            if source.is_over:
                 break
-        self.assertTrue(source._ended)
+        self.assertTrue(source.is_over)

@@ -18,13 +18,13 @@ DONE = Failure(main.CONNECTION_DONE)
 class SplicedSocket(ConnectedSocket):
     """Knows its splices."""
 
-    __slots__ = ("_splice_in", "_splice_out")
+    __slots__ = ("_splice_out", "splice_in")
 
     _epoll_set: EpollSet
 
     def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
         super().__init__(sock, peer)
-        self._splice_in: Splice | None = None
+        self.splice_in: Splice | None = None
         """Takes what comes, while it lasts."""
         self._splice_out: Splice | None = None
         """Sends, while it lasts."""
@@ -48,17 +48,17 @@ class SplicedSocket(ConnectedSocket):
     @property
     def _takes_more(self) -> bool:
         """Whether what comes can be taken now: a splice waits until its target has what came before."""
-        return self._splice_in is None or self._splice_in.wants_read
+        return self.splice_in is None or self.splice_in.wants_read
 
     @property
     def is_held_up(self) -> bool:
         """Whether the kernel moves what comes here, and waits for whom it is to go to."""
-        return self._splice_in is not None and self._splice_in.wants_write
+        return self.splice_in is not None and self.splice_in.wants_write
 
     def splice_over(self, splice: Splice) -> None:
         """Receive and send again by ourselves."""
-        if self._splice_in is splice:
-            self._splice_in = None
+        if self.splice_in is splice:
+            self.splice_in = None
         if self._splice_out is splice:
             self._splice_out = None
         self.update()

@@ -39,7 +39,6 @@ class StreamTransport(SplicedSocket):
 
     __slots__ = (
         "_broken",
-        "_ended",
         "_ending",
         "_epoll_set",
         "_events",
@@ -54,6 +53,7 @@ class StreamTransport(SplicedSocket):
         "_shutting",
         "_tells_if_full",
         "_write_failure",
+        "is_over",
         "receiver",
     )
 
@@ -78,13 +78,13 @@ class StreamTransport(SplicedSocket):
         self._tells_if_full = True
         self._shutting = False
         self._ending: Failure | None = None
-        self._ended = False
+        self.is_over = False
         self._broken = False
         self._write_failure: Failure | None = None
         """Why nothing can be sent any more, while what the peer said before is still read."""
 
     def __repr__(self) -> str:
-        state = "ended" if self._ended else "ending" if self._ending else "open"
+        state = "ended" if self.is_over else "ending" if self._ending else "open"
         return f"<{type(self).__name__} {state} of {self.receiver!r}>"
 
     def start(self) -> None:
@@ -117,12 +117,12 @@ class StreamTransport(SplicedSocket):
 
     def ready(self, events: int) -> None:
         """Act on what the epoll set found."""
-        if events == READ and self._reading and not self._read_ended and not self._ended:
+        if events == READ and self._reading and not self._read_ended and not self.is_over:
             self._read()
             return
-        if events & WRITE and not self._ended:
+        if events & WRITE and not self.is_over:
             self._flush()
-        if events & ~WRITE and not self._ended:
+        if events & ~WRITE and not self.is_over:
             if self._wants_read():
                 self._read()
             elif events & BROKEN:
@@ -135,7 +135,7 @@ class StreamTransport(SplicedSocket):
         self._broken = True
         # Who was accepted can be answered no more; what others said last may be an answer.
         is_void = self._was_accepted and (events & ERROR or self._write_failure)
-        if is_void or (not self._splice_in and (self._out or self._read_ended or not self._has_unread())):
+        if is_void or (not self.splice_in and (self._out or self._read_ended or not self._has_unread())):
             self._end(Failure(error.ConnectionLost()))
 
     def _has_unread(self) -> bool:
@@ -143,8 +143,8 @@ class StreamTransport(SplicedSocket):
         return has_unread(self._sock)
 
     def _read(self) -> None:
-        if self._splice_in is not None:
-            self._splice_in.pump()
+        if self.splice_in is not None:
+            self.splice_in.pump()
             return
         try:
             received = self._sock.recv(self._read_size)
@@ -195,7 +195,7 @@ class StreamTransport(SplicedSocket):
         else:
             self._out = _NOTHING
             self._all_sent()
-        if self._is_full and self._out_size <= LOW_WATER and not self._ended:
+        if self._is_full and self._out_size <= LOW_WATER and not self.is_over:
             self._is_full = False
             if self._tells_if_full:
                 self.receiver.resumeProducing()
@@ -229,7 +229,7 @@ class StreamTransport(SplicedSocket):
     def update(self) -> None:
         """Ask the epoll set for exactly the events that matter now."""
         events = (READ if self._wants_read() else 0) | (WRITE if self._wants_write() else 0)
-        if events != self._events and not self._ended:
+        if events != self._events and not self.is_over:
             if self._broken:
                 self._broken = False
                 self._epoll_set.add(self, self._fileno, events)
@@ -239,10 +239,10 @@ class StreamTransport(SplicedSocket):
 
     def _end(self, reason: Failure) -> None:
         """Leave the epoll set, close, and tell the receiver when the present call is over."""
-        if self._ended:
+        if self.is_over:
             return
-        self._ended = True
-        for splice in (self._splice_in, self._splice_out):
+        self.is_over = True
+        for splice in (self.splice_in, self._splice_out):
             if splice is not None:
                 splice.close()
         self._out = _NOTHING
@@ -260,13 +260,13 @@ class StreamTransport(SplicedSocket):
         source: object = copy.source
         if not self._epoll_set.can_splice or type(source) is not StreamTransport:
             return False
-        if self._ended or self._ending is not None or self._splice_out or source._splice_in or source._ended:
+        if self.is_over or self._ending is not None or self._splice_out or source.splice_in or source.is_over:
             return False
         pipe = self._epoll_set.pipes.take(for_long=copy.to_end)
         if pipe is None:
             return False
         splice = Splice(source, self, copy, pipe)
-        source._splice_in = self._splice_out = splice
+        source.splice_in = self._splice_out = splice
         self._epoll_set.later(splice.pump, self)
         return True
 
@@ -297,7 +297,7 @@ class StreamTransport(SplicedSocket):
 
     def write(self, octets: bytes) -> None:
         """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""
-        if self._ended or self._ending is not None or self._shutting or not octets or self._write_failure:
+        if self.is_over or self._ending is not None or self._shutting or not octets or self._write_failure:
             return
         if self._out:
             self._out.append(memoryview(octets))
@@ -322,7 +322,7 @@ class StreamTransport(SplicedSocket):
         octets = self._fresh
         if octets:
             self._fresh = b""
-            if not self._ended:
+            if not self.is_over:
                 self._send(octets)
 
     def _send(self, octets: bytes) -> None:
@@ -352,7 +352,7 @@ class StreamTransport(SplicedSocket):
         """Send what waits, then close."""
         self._tells_if_full = False
         self.send_fresh()
-        if self._ended or self._ending is not None:
+        if self.is_over or self._ending is not None:
             return
         self._ending = DONE
         self._reading = False
@@ -365,7 +365,7 @@ class StreamTransport(SplicedSocket):
         """Send what waits, then end our side only."""
         self._tells_if_full = False
         self.send_fresh()
-        if self._ended or self._ending is not None or self._shutting:
+        if self.is_over or self._ending is not None or self._shutting:
             return
         self._shutting = True
         if not self._out:
@@ -379,13 +379,13 @@ class StreamTransport(SplicedSocket):
 
     def abortConnection(self) -> None:
         """Close at once, with a reset."""
-        if not self._ended:
+        if not self.is_over:
             reset_on_close(self._sock)
             self._end(Failure(error.ConnectionAborted()))
 
     def pauseProducing(self) -> None:
         """Read nothing for now."""
-        if self._reading and not self._ended:
+        if self._reading and not self.is_over:
             self._reading = False
             # Who could not take what was read so far does not get much more of it next time.
             self._read_size = _SMALL_READ
@@ -393,6 +393,6 @@ class StreamTransport(SplicedSocket):
 
     def resumeProducing(self) -> None:
         """Read again."""
-        if not self._reading and not self._ended and self._ending is None:
+        if not self._reading and not self.is_over and self._ending is None:
             self._reading = True
             self.update()

@@ -93,7 +93,7 @@ class TLSTransport(StreamTransport):
 
     def unpark(self) -> None:
         """Take the step that had to wait."""
-        if not self._ended:
+        if not self.is_over:
             self._reading = True
             self.update()
             self._step()
@@ -114,7 +114,7 @@ class TLSTransport(StreamTransport):
             self._is_shaking = False
             self._epoll_set.handshakes.end(self)
             self.receiver.handshakeCompleted()
-            if not self._ended:
+            if not self.is_over:
                 # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
                 self._read()
 
@@ -137,7 +137,7 @@ class TLSTransport(StreamTransport):
     def _end(self, reason: Failure) -> None:
         if self._is_shaking:
             self._epoll_set.handshakes.end(self)
-        if not self._ended:
+        if not self.is_over:
             super()._end(reason)
             self._epoll_set.later(self._release)
 
@@ -203,18 +203,18 @@ class TLSTransport(StreamTransport):
         return b"" if ended else None
 
     def _read_more(self) -> None:
-        if self._reading and not self._ended:
+        if self._reading and not self.is_over:
             self._read()
 
     def _send_again(self) -> None:
-        if not self._ended:
+        if not self.is_over:
             self.update()
             self._flush()
 
     def resumeProducing(self) -> None:
         """Read again, first what OpenSSL has already."""
         super().resumeProducing()
-        if not self._ended and self._ending is None:
+        if not self.is_over and self._ending is None:
             self._epoll_set.later(self._read_more, self)
 
     def _end_of_input(self) -> None:
