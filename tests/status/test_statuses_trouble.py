@@ -1,0 +1,227 @@
+"""Tests for ``ingress.status.statuses`` and its writer: what goes wrong, and how many go at a time."""
+
+from collections.abc import Callable
+
+from twisted.logger import capturedLogs, formatEvent
+
+from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_thread import Outcome
+from ingress.errors import KubernetesError
+from ingress.model.objects import Kind
+from ingress.status.statuses import BOUNDS
+from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, ManyQuestions
+from tests.status.statuses_case import ONE, TWO, US, WriterCase, key
+
+
+class TroubleTests(WriterCase):
+    """What goes wrong."""
+
+    def fail_with(self, error: KubernetesError) -> None:
+        self.turn()
+        self.questions.answer(error)
+
+    def test_server_in_trouble(self) -> None:
+        """While the API server is in trouble, one Ingress is tried at a time, ever more rarely."""
+        for name in "abc":
+            self.put(name)
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(UNREACHABLE)
+            for pause in (0.5, 1.0, 2.0, 4.0):
+                self.turn(pause - 0.01)
+                self.assertFalse(self.questions.is_open)
+                self.turn(0.02)
+                self.questions.answer(UNREACHABLE)
+        self.assertEqual(len(events), 1)
+        self.turn(10)
+        self.answer_all()
+        self.assertEqual({name for name, _ in self.written()}, set("abc"))
+
+    def test_retry_after(self) -> None:
+        """The wait that the API server asks for is kept."""
+        self.put("web")
+        self.writer.lead()
+        self.fail_with(KubernetesError(429, "TooManyRequests", "x", 20.0))
+        self.turn(19.9)
+        self.assertFalse(self.questions.is_open)
+        self.turn(0.2)
+        self.questions.answer()
+
+    def test_one_object(self) -> None:
+        """An Ingress that the API server does not take holds up no other, and is tried ever more rarely."""
+        self.put("bad")
+        self.put("good")
+        self.writer.lead()
+        self.fail_with(KubernetesError(422, "Invalid", "x"))
+        self.answer_all()
+        self.assertEqual([name for name, _ in self.written()], ["bad", "good"])
+        for _ in range(3600):
+            self.turn(1)
+            if self.questions.is_open:
+                self.questions.answer(KubernetesError(422, "Invalid", "x"))
+        self.assertLess(len(self.questions.asked), 140)
+
+    def test_gone(self) -> None:
+        """An Ingress that the API server does not know any more is left alone until its deletion arrives."""
+        self.put("web")
+        self.writer.lead()
+        self.fail_with(KubernetesError(404, "NotFound", "x"))
+        self.turn(0.9)
+        self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): None}))
+        self.turn(600)
+        self.assertEqual(len(self.questions.asked), 1)
+
+    def test_forbidden(self) -> None:
+        """Without the right that is said once, and a namespace is left alone for a while; others are not."""
+        for name in "abc":
+            self.put(name)
+        self.put("d", namespace="blog")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(FORBIDDEN)
+            self.turn()
+            self.questions.answer()
+            self.turn(4.9)
+            self.assertEqual([name for name, _ in self.written()], ["a", "d"])
+            self.turn(2)
+            self.questions.answer(FORBIDDEN)
+            self.turn(10)
+        self.assertEqual(sum("Not permitted" in formatEvent(event) for event in events), 2)
+        self.assertEqual(len(self.questions.asked), 3)
+
+    def test_not_leading_any_more(self) -> None:
+        """What was withheld, because we do not lead any more, is no failure and is not tried in a hurry."""
+        self.put("web")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(KubernetesError(0, "Withheld", "x"))
+            self.turn(0.4)
+        self.assertEqual((events, len(self.questions.asked)), ([], 1))
+
+    def test_ceasing_to_lead(self) -> None:
+        """Who does not lead any more asks nothing, and takes what is under way for what it is."""
+        self.put("a")
+        self.put("b")
+        self.writer.lead()
+        self.turn()
+        self.writer.follow()
+        self.questions.answer(DONE)
+        self.turn(600)
+        self.assertEqual((len(self.questions.asked), self.writer.pending), (1, 0))
+
+    def test_two_writers(self) -> None:
+        """Another controller that writes the same Ingress again and again is answered ever more rarely."""
+        self.writer.lead()
+        self.put("web")
+        for _ in range(3600):
+            self.turn(1)
+            if self.questions.is_open:
+                self.questions.answer()
+                self.put("web", ONE, writer=US)
+                self.put("web", TWO, writer="them")
+        self.assertLess(len(self.questions.asked), 140)
+        self.assertGreater(len(self.questions.asked), 20)
+
+
+class ParallelTests(WriterCase):
+    """Several writes at a time."""
+
+    bounds = BOUNDS
+
+    def setUp(self) -> None:
+        self.many = ManyQuestions()
+        super().setUp()
+
+    def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+        self.many.ask(request, done)
+
+    def names(self) -> list[str]:
+        return [request.path.split("/")[-2] for request, _ in self.many.open]
+
+    def test_how_many(self) -> None:
+        """So many are under way, and each answer makes room for one."""
+        for number in range(30):
+            self.put(f"i{number:02}")
+        self.writer.lead()
+        self.turn()
+        self.assertEqual(len(self.many.open), BOUNDS.under_way)
+        for _ in range(3):
+            self.many.answer(5)
+        self.turn()
+        self.assertEqual(
+            (len(self.many.open), len(self.many.asked)), (BOUNDS.under_way, BOUNDS.under_way + 3)
+        )
+
+    def test_one_object_at_a_time(self) -> None:
+        """An Ingress that changes while it is being written is written again after the answer, never beside it."""
+        self.put("web")
+        self.writer.lead()
+        self.turn()
+        self.put("web", TWO, writer="them")
+        self.put("other")
+        self.turn(60)
+        self.assertEqual(self.names(), ["web", "other"])
+        self.many.answer()
+        self.turn()
+        self.assertEqual(self.names(), ["other"])
+        self.turn(1.1)
+        self.assertEqual(self.names(), ["other", "web"])
+
+    def test_leader_again(self) -> None:
+        """What was under way when we ceased to lead is answered before the same Ingress is written anew."""
+        self.put("web")
+        self.writer.lead()
+        self.turn()
+        self.writer.follow()
+        self.writer.lead()
+        self.turn()
+        self.assertEqual(self.names(), ["web"])
+        self.many.answer()
+        self.turn(2)
+        self.assertEqual(self.names(), ["web"])
+
+    def test_trouble_of_many(self) -> None:
+        """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
+        for number in range(BOUNDS.under_way):
+            self.put(f"i{number}")
+        self.writer.lead()
+        self.turn()
+        while self.many.open:
+            self.many.answer(0, UNREACHABLE)
+        self.turn(0.6)
+        self.assertEqual(len(self.many.open), BOUNDS.under_way)
+
+    def test_refusals_of_many(self) -> None:
+        """When the right comes back, all is written within half a minute, however many were refused."""
+        for number in range(100):
+            self.put(f"i{number:02}")
+        self.writer.lead()
+        for _ in range(600):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer(0, FORBIDDEN)
+        self.assertLess(len(self.many.asked), 600 / 20 * BOUNDS.under_way + 100)
+        before = len(self.many.asked)
+        for _ in range(30):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer()
+                self.turn()
+        self.assertEqual(len({request.path for request in self.many.asked[before:]}), 100)
+
+    def test_ten_thousand(self) -> None:
+        """Ten thousand are written within a minute when the API server answers in 30 ms, each once."""
+        for number in range(10_000):
+            self.put(f"i{number:05}")
+        self.writer.lead()
+        waiting: list[float] = []
+        seconds = 0.0
+        while len(self.many.asked) < 10_000 and seconds < 100:
+            while waiting and waiting[0] <= self.clock.seconds():
+                waiting.pop(0)
+                self.many.answer()
+            self.turn(0.01)
+            seconds += 0.01
+            waiting += [self.clock.seconds() + 0.03] * (len(self.many.open) - len(waiting))
+        self.assertLess(seconds, 60)
+        self.assertEqual(len({request.path for request in self.many.asked}), 10_000)
