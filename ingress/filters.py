@@ -322,7 +322,7 @@ class Services(Protocol):
         """Return a number from 0 to below 1; not for secrets."""
 
     def count(self, event: str) -> None:
-        """Add one to ``txingress_filter_events_total`` of this filter and *event*: a fixed word, never a text of requests."""
+        """Add one to ``ingress_filter_events_total`` of this filter and *event*: a fixed word, never a text of requests."""
 
     def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
         """Send *request*; its answer is to be awaited, and what raises ``SubRequestFailed`` is that there is none.

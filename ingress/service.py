@@ -45,7 +45,9 @@ from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.exchange.services import FilterClock, FilterServices, States
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
@@ -228,7 +230,7 @@ class IngressService(Service):
             limits.max_endpoint_connections,
         )
         random = Random()
-        rotations = self._rotations = Rotations(
+        rotations = Rotations(
             reactor,
             self._deadlines,
             self._metrics,
@@ -236,14 +238,25 @@ class IngressService(Service):
             Balancing(serving.load_balance),
             serving.slow_start_seconds,
         )
-        self._resource = IngressProxyResource(reactor, rotations)
+        states = States()
         self._sub_requests = SubRequests(
             self._pool,
             self._deadlines,
             self._metrics.sub_requests,
             rotations,
-            self._resource.rotation_of,
+            lambda backend: self._resource.rotation_of(backend),
         )
+        services = partial(
+            FilterServices,
+            clock=FilterClock(reactor, _now),
+            random=random,
+            metrics=self._metrics.filters,
+            states=states,
+            asker=self._sub_requests,
+        )
+        chains = Chains(services, settings.filters)
+        self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
+        self._resource = self._new_resource()
         self._site = ProxySite(
             clock=reactor,
             resource=self._resource,
@@ -333,12 +346,11 @@ class IngressService(Service):
         """Make *snapshot* current."""
         self._snapshot = snapshot
         for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
-            del self._tables[name]
+            self._tables.pop(name).resource.forget()
         for name, table in snapshot.tables():
             served = self._tables.get(name)
             if served is None:
-                resource = IngressProxyResource(self._reactor, self._rotations)
-                served = self._tables[name] = ServedTable(resource, self._new_contexts())
+                served = self._tables[name] = ServedTable(self._new_resource(), self._new_contexts())
             served.publish(table.routes, table.certificates, table.handshake_settings, snapshot.backends)
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)

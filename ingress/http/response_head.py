@@ -20,7 +20,6 @@ from ingress.http.grammar import (
     has_bare_line_feed,
     is_length,
     name_of,
-    split_field,
 )
 
 MAX_RESPONSE_HEAD = 64 * 1024
@@ -32,7 +31,7 @@ _SHOWN = 24
 """Bytes of what is no head that the log shows."""
 _match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
 # What a field line is to us, beside FORWARD and DROP.
-(CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE, DATE, SERVER, STRICT_TRANSPORT) = range(2, 9)
+(CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE, DATE, SERVER) = range(2, 8)
 _SORTS = {
     b"content-length": CONTENT_LENGTH,
     b"transfer-encoding": TRANSFER_ENCODING,
@@ -40,7 +39,6 @@ _SORTS = {
     b"upgrade": UPGRADE,
     b"date": DATE,
     b"server": SERVER,
-    b"strict-transport-security": STRICT_TRANSPORT,
     b"keep-alive": DROP,
     b"proxy-connection": DROP,
     b"te": DROP,
@@ -70,18 +68,19 @@ class ResponseHead:
     *is_complete* says that nothing has to be added to it for HTTP/1.1 downstream: it has
     its length, ``Date`` and ``Server``.  *content_length* is -1 when absent.  *has_body* is about the status alone: what
     answers a HEAD request has no body whatever the head says.  *block* is the field block that
-    HTTP/2 makes of the head, once it did.
+    HTTP/2 makes of the head, once it did, and *changed* what was changed of it last, and the head that came of that
+    (``edited_heads``).
     """
 
     # What most heads leave as it is stands here, and costs each of them nothing.
     chunked = False
     has_date = False
     has_server = False
-    has_strict_transport = False
     is_complete = False
     keep_alive = True
     upgrade = b""
     block: bytes | None = None
+    changed: "tuple[tuple[object, ...], ResponseHead] | None" = None
 
     def __init__(self, status: int, start: bytes, content_length: int = -1) -> None:
         self.status = status
@@ -187,9 +186,6 @@ def _parse(block: bytes) -> ResponseHead:
             codings.append(value)
         elif sort == UPGRADE:
             head.upgrade = value
-        elif sort == STRICT_TRANSPORT:
-            head.has_strict_transport = True
-            forward.append(line)
     gone = options and options - _KEPT
     if gone:
         forward[1:] = [line for line in forward[1:] if name_of(line) not in gone]
@@ -202,13 +198,6 @@ def _parse(block: bytes) -> ResponseHead:
     if b"close" in options if is_1_1 else b"keep-alive" not in options:
         head.keep_alive = False
     return head
-
-
-def without_strict_transport(start: bytes) -> bytes:
-    """Return *start*, the status line and field lines of a head, without ``Strict-Transport-Security``."""
-    status, *lines = start.split(b"\r\n")
-    kept = [line for line in lines if not line or split_field(line)[0] != b"strict-transport-security"]
-    return b"\r\n".join([status, *kept])
 
 
 def _decide_framing(head: ResponseHead, is_1_1: bool, lengths: list[bytes], codings: list[bytes]) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
 from ingress.http.request_head import RequestHead
-from ingress.http.response_head import ResponseHead, without_strict_transport
+from ingress.http.response_head import ResponseHead
 from ingress.http2.field_encoder import encode_field, encode_lines, encode_once, encode_status
 
 _SCHEMES = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
@@ -19,35 +19,24 @@ _REQUEST_ID = b"X-Request-ID: "
 _EXPECT_CONTINUE = encode_field(b"expect", b"100-continue")
 
 
-def response_block(head: ResponseHead, line: bytes, date: bytes) -> bytes:
-    """Return the block for *head*, an interim or a final one, for downstream.
-
-    *line* holds field lines to add, ``Strict-Transport-Security`` of ours, which takes the
-    place of upstream's; *date* is for a head that has none.
-    """
+def response_block(head: ResponseHead, date: bytes) -> bytes:
+    """Return the block for *head*, an interim or a final one, for downstream; *date* is for a final one that has none."""
     block = head.block
     if block is None:
         block = head.block = _own_block(head, head.status, head.start)
-    if line:
-        if head.has_strict_transport:
-            # The field must not come twice (RFC 6797 section 7.1), and ours is the operator's word.
-            block = _own_block(head, head.status, without_strict_transport(head.start))
-        block += encode_lines(line)
     if not head.has_date and head.status >= 200:
         block += _date_field(date)
     return block
 
 
-def tunnel_block(head: ResponseHead, line: bytes, date: bytes) -> bytes:
-    """Return the block that opens a tunnel, where upstream's *head* switches protocols.
+def tunnel_block(head: ResponseHead, date: bytes) -> bytes:
+    """Return the block that opens a tunnel, where upstream's *head* switches protocols; *date* is for one that has none.
 
     RFC 8441 section 5: 200 takes the place of 101, and no ``Sec-WebSocket-Accept`` is needed.
-    *line* and *date* are as for ``response_block``.
     """
-    start = without_strict_transport(head.start) if line else head.start
-    first, *lines = start.split(b"\r\n")
+    first, *lines = head.start.split(b"\r\n")
     kept = [first, *(field for field in lines if name_of(field) != b"sec-websocket-accept")]
-    block = _own_block(head, 200, b"\r\n".join(kept)) + encode_lines(line)
+    block = _own_block(head, 200, b"\r\n".join(kept))
     return block if head.has_date else block + _date_field(date)
 
 

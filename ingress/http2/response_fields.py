@@ -13,7 +13,6 @@ from ingress.http.response_head import (
     DATE,
     NOT_IN_TRAILERS,
     SERVER,
-    STRICT_TRANSPORT,
     ResponseHead,
     sort_of,
 )
@@ -76,9 +75,6 @@ def response_head(fields: list[ResponseField]) -> ResponseHead:
             forward.append(line)
         elif sort == SERVER:
             head.has_server = True
-            forward.append(line)
-        elif sort == STRICT_TRANSPORT:
-            head.has_strict_transport = True
             forward.append(line)
         elif sort != DROP:
             raise malformed_by(sort, line)

@@ -34,6 +34,7 @@ from prometheus_client.core import (
 
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.filters import FilterMetrics
 from ingress.metrics.http2 import Http2Metrics
 from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.status import StatusMetrics
@@ -127,6 +128,8 @@ class Metrics:
         """What connections with streams count."""
         self.sub_requests = SubRequestMetrics()
         """What filters ask of other services."""
+        self.filters = FilterMetrics()
+        """What filters count."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
         self.status = StatusMetrics()
@@ -241,6 +244,7 @@ class Metrics:
         yield from self.connections.families()
         yield from self.http2.families()
         yield from self.sub_requests.families()
+        yield from self.filters.families()
         yield from self.watch.families()
         yield from self.status.families()
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import frozen
-
+from ingress.filters import Facts, Filter, Reply
 from ingress.model.backends import BackendState
 from ingress.model.limits import Limits
-from ingress.model.policy import Reply, RequestFacts
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.corpus.cases import Case, get, got
 from tests.corpus.judge import Outcome, WrongError, judge, take_requests
+from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
 from tests.http.strict import Message
 from tests.proxy.playing import BACKEND, ONE, OWNER, Stage
@@ -20,11 +19,10 @@ from tests.proxy.playing import BACKEND, ONE, OWNER, Stage
 HOSTS = ("shop.test",)
 
 
-@frozen
-class Guard:
-    """A policy that lets nobody in."""
+class Guard(Filter):
+    """Lets nobody in."""
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    def on_request(self, facts: Facts) -> Reply:
         """Answer 403."""
         return Reply(403, body=b"no")
 
@@ -32,9 +30,9 @@ class Guard:
 def routes() -> RouteTable:
     """The routes that every case counts on."""
     return RouteTable(
-        Route(host, path, Match.PREFIX, OWNER, BACKEND, policies)
+        Route(host, path, Match.PREFIX, OWNER, BACKEND, filters=filters)
         for host in HOSTS
-        for path, policies in (("/", ()), ("/admin", (Guard(),)))
+        for path, filters in (("/", ()), ("/admin", (SpecOf(Guard()),)))
     )
 
 

@@ -9,7 +9,6 @@ from ingress.http.response_head import (
     ResponseHead,
     is_forwardable_trailer,
     parse_response_head,
-    without_strict_transport,
 )
 
 LINE = b"HTTP/1.1 200 OK"
@@ -197,20 +196,6 @@ FACTS = (
     "status",
     "upgrade",
 )
-
-
-class StrictTransportTests(SynchronousTestCase):
-    """``Strict-Transport-Security`` goes on, is noticed, and can be taken out."""
-
-    def test_noticed_and_taken_out(self) -> None:
-        """It is noticed in any spelling, and nothing else goes with it."""
-        block = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nSTRICT-transport-security: max-age=1\r\nStrict-Transport: x"
-        head = parse_response_head(block + b"\r\nContent-Length: 0")
-        self.assertTrue(head.has_strict_transport)
-        self.assertIn(b"max-age=1", head.start)
-        kept = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nStrict-Transport: x\r\nContent-Length: 0\r\n"
-        self.assertEqual(without_strict_transport(head.start), kept)
-        self.assertFalse(parse_response_head(b"HTTP/1.1 200 OK\r\nContent-Length: 0").has_strict_transport)
 
 
 class MemoTests(SynchronousTestCase):

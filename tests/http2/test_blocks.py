@@ -12,7 +12,6 @@ from ingress.http2.request_fields import read_request_field, request_head
 from ingress.http2.response_fields import read_response_field, response_head
 
 DATE = b"Thu, 01 Jan 1970 00:00:00 GMT"
-OURS = b"Strict-Transport-Security: max-age=31536000\r\n"
 PEER = origin_of_peer(b"198.51.100.7", b"https", 443)
 
 
@@ -35,7 +34,7 @@ class ResponseBlockTests(SynchronousTestCase):
             b"Content-Type:  text/plain\t", b"Set-Cookie: a=b", b"Content-Length: 5", b"SET-COOKIE:c"
         )
         self.assertEqual(
-            fields_in(response_block(head, b"", DATE)),
+            fields_in(response_block(head, DATE)),
             [
                 (b":status", b"200"),
                 (b"content-type", b"text/plain"),
@@ -51,7 +50,7 @@ class ResponseBlockTests(SynchronousTestCase):
         """What upstream says about itself and the time goes on."""
         head = answer(b"Server: x", b"Date: y")
         expected = [(b":status", b"200"), (b"server", b"x"), (b"date", b"y")]
-        self.assertEqual(fields_in(response_block(head, b"", DATE)), expected)
+        self.assertEqual(fields_in(response_block(head, DATE)), expected)
 
     def test_connection_specific(self) -> None:
         """No field that belongs to one connection is in a block (RFC 9113 section 8.2.2)."""
@@ -67,42 +66,28 @@ class ResponseBlockTests(SynchronousTestCase):
             b"Date: y",
         )
         expected = [(b":status", b"200"), (b"server", b"x"), (b"date", b"y")]
-        self.assertEqual(fields_in(response_block(head, b"", DATE)), expected)
+        self.assertEqual(fields_in(response_block(head, DATE)), expected)
 
     def test_interim(self) -> None:
         """An interim answer has what upstream gave it, and nothing of ours."""
         head = answer(b"Link: </a>", status=b"103 Early Hints")
+        self.assertEqual(fields_in(response_block(head, DATE)), [(b":status", b"103"), (b"link", b"</a>")])
         self.assertEqual(
-            fields_in(response_block(head, b"", DATE)), [(b":status", b"103"), (b"link", b"</a>")]
-        )
-        self.assertEqual(
-            fields_in(response_block(answer(status=b"100 Continue"), b"", DATE)), [(b":status", b"100")]
+            fields_in(response_block(answer(status=b"100 Continue"), DATE)), [(b":status", b"100")]
         )
 
     def test_switching(self) -> None:
         """HTTP/2 has no 101 (RFC 9113 section 8.6)."""
-        self.assertRaises(ValueError, response_block, answer(status=b"101 Switching Protocols"), b"", DATE)
-
-    def test_line(self) -> None:
-        """Lines are added; ours about transport security takes the place of upstream's, and only where it comes."""
-        plain = answer(b"Server: x", b"Date: y")
-        strict = answer(b"Server: x", b"strict-transport-security: max-age=1", b"Date: y")
-        rest = [(b":status", b"200"), (b"server", b"x"), (b"date", b"y")]
-        ours = (b"strict-transport-security", b"max-age=31536000")
-        for head in (plain, strict, plain, strict):
-            self.assertEqual(fields_in(response_block(head, OURS, DATE)), [*rest, ours])
-        self.assertIn(
-            (b"strict-transport-security", b"max-age=1"), fields_in(response_block(strict, b"", DATE))
-        )
+        self.assertRaises(ValueError, response_block, answer(status=b"101 Switching Protocols"), DATE)
 
     def test_remembered(self) -> None:
         """A head that was encoded once is not encoded again; the date is always that of today."""
         head = answer(b"X-Remembered: yes")
-        first = response_block(head, b"", DATE)
+        first = response_block(head, DATE)
         self.assertIsNotNone(head.block)
         self.patch(blocks, "encode_status", None)
-        self.assertEqual(response_block(head, b"", DATE), first)
-        self.assertEqual(fields_in(response_block(head, b"", b"later"))[-1], (b"date", b"later"))
+        self.assertEqual(response_block(head, DATE), first)
+        self.assertEqual(fields_in(response_block(head, b"later"))[-1], (b"date", b"later"))
 
     def test_read_again(self) -> None:
         """Our own reader of answers takes what we send, and makes the same of it."""
@@ -110,7 +95,7 @@ class ResponseBlockTests(SynchronousTestCase):
             b"content-type: text/plain", b"set-cookie: a=b", b"server: x", b"date: y", b"content-length: 5"
         )
         decoder = FieldDecoder(read_response_field)
-        again = response_head(decoder.decode(response_block(head, b"", DATE)))
+        again = response_head(decoder.decode(response_block(head, DATE)))
         self.assertEqual(again.start.lower(), head.start.lower())
         self.assertTrue(again.is_complete)
 
@@ -126,11 +111,8 @@ class ResponseBlockTests(SynchronousTestCase):
         )
         start = [(b":status", b"200"), (b"sec-websocket-protocol", b"chat")]
         end = [(b"server", b"txingress"), (b"date", DATE)]
-        found = fields_in(tunnel_block(head, b"", DATE))
+        found = fields_in(tunnel_block(head, DATE))
         self.assertEqual(found, [*start, (b"strict-transport-security", b"max-age=1"), *end])
-        found = fields_in(tunnel_block(head, OURS, DATE))
-        ours = (b"strict-transport-security", b"max-age=31536000")
-        self.assertEqual(found, [*start, end[0], ours, end[1]])
 
 
 class TrailersBlockTests(SynchronousTestCase):

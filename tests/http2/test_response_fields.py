@@ -59,7 +59,7 @@ class HeadTests(SynchronousTestCase):
                 head = head_of(*fields, status=status)
                 lines = [b"HTTP/1.1 %b %b" % (status, phrase), *(b"%b: %b" % field for field in fields)]
                 same = parse_response_head(b"\r\n".join(lines))
-                for name in ("status", "content_length", "has_body", "has_date", "has_server", "has_strict_transport", "is_complete", "chunked", "upgrade"):  # fmt: skip
+                for name in ("status", "content_length", "has_body", "has_date", "has_server", "is_complete", "chunked", "upgrade"):  # fmt: skip
                     self.assertEqual(getattr(head, name), getattr(same, name), (name, status, fields))
                 # Where the length stands, its name is written in our way.
                 self.assertEqual(head.start, same.start.replace(b"Content-Length", b"content-length"))

@@ -190,6 +190,8 @@ class MetricsPageTests(SynchronousTestCase):
         metrics.exchange_ended(record_of(SHOP, 200, 0.1, 1))
         metrics.watch.reflector("Ingress", "", lambda: 1.0).last_contact = 0.0
         metrics.status.began()
+        metrics.filters.counted("one", "seen")
+        metrics.filters.failed("one")
         metrics.certificates.expiries = lambda: [("shop", "tls", "shop.test", "RSA", 1.0)]
         rows = []
         for family in metrics.families():

@@ -7,16 +7,18 @@ what it got and answers, and so on.  Everything but the sockets is the real thin
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.filters import FilterSpec
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts, Limits
 from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.policy import Policy
 from ingress.model.records import Record
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
@@ -24,12 +26,15 @@ from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
-from ingress.routing.table import RouteTable
+from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.transports import MemoryReactor, Peer
 
 INGRESS = ObjectKey("shop", "web")
@@ -129,7 +134,10 @@ class Stage:
         not_found_page: bytes | None = None,
         on_epoll: bool = False,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        everything: tuple[FilterSpec, ...] = (),
     ) -> None:
+        """*everything* are filters of the operator, before all requests."""
+        self.everything = everything
         self.reactor = MemoryReactor(on_epoll)
         self.metrics = CountingMetrics()
         self.deadlines = Deadlines(self.reactor, self.reactor.seconds)
@@ -137,7 +145,25 @@ class Stage:
         self.connector = FakeConnector(self.reactor)
         self.pool = UpstreamPool(self.connector.connect, self.deadlines, self.metrics)
         rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(7))
-        self.resource = IngressProxyResource(self.reactor, rotations)
+        states = States()
+        self.sub_requests = SubRequests(
+            self.pool,
+            self.deadlines,
+            self.metrics.sub_requests,
+            rotations,
+            lambda backend: self.resource.rotation_of(backend),
+        )
+        services = partial(
+            FilterServices,
+            clock=FilterClock(self.reactor, lambda: datetime.fromtimestamp(self.reactor.seconds(), UTC)),
+            random=Random(7),
+            metrics=self.metrics.filters,
+            states=states,
+            asker=self.sub_requests,
+        )
+        self.resource = IngressProxyResource(
+            self.reactor, rotations, Chains(services, self.everything), states, Random(7)
+        )
         self._log: list[bytes] = []
         self.access_log = AccessLog(
             self.reactor, self._log.append, self.metrics.access_lines_dropped, self.reactor.seconds
@@ -160,8 +186,10 @@ class Stage:
         endpoints: tuple[Endpoint, ...],
         reason: str = "",
         host: str = "shop.test",
-        policies: tuple[Policy, ...] = (),
         max_body_bytes: int = 0,
+        filters: tuple[FilterSpec, ...] = (),
+        host_filters: tuple[FilterSpec, ...] = (),
+        path: str = "/",
         balancing: Balancing | None = None,
         retries: RetryRule = DEFAULT_RETRIES,
         timeouts: AskedTimeouts | None = None,
@@ -169,17 +197,18 @@ class Stage:
         """Publish one route, for every path of *host*."""
         route = Route(
             host,
-            "/",
+            path,
             Match.PREFIX,
             OWNER,
             BACKEND,
-            policies,
-            max_body_bytes,
+            max_body_bytes=max_body_bytes,
             balancing=balancing,
             retries=retries,
             timeouts=timeouts,
+            filters=filters,
         )
-        self.resource.publish(RouteTable([route]), {BACKEND: BackendState(endpoints, reason)})
+        table = RouteTable().patched({host: HostRoutes((route,), host_filters)})
+        self.resource.publish(table, {BACKEND: BackendState(endpoints, reason)})
 
     def open(self, secure: bool = False, window: int | None = None) -> Peer:
         """Open a downstream connection."""

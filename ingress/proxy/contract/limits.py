@@ -34,6 +34,8 @@ MAX_HELD = 64 * 1024
 """Bytes of request body kept for an upstream that is not connected yet, or for another attempt."""
 SMALL_HELD = 1024
 """Pieces of it are put together up to this size: those of an octet each would take a hundred times as much."""
+DECISION_SECONDS = 60.0
+"""How long a request, or an answer, waits for what one of its filters awaits."""
 MAX_ATTEMPTS = 3
 """As ingress-nginx (``proxy-next-upstream-tries``)."""
 

@@ -131,10 +131,6 @@ class RequestSink(Protocol):
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
 
     @property
-    def secure_line(self) -> bytes:
-        """The field line that the answer has besides when it goes over TLS; empty for none."""
-
-    @property
     def sent(self) -> int:
         """How many bytes of the body of the answer went downstream so far."""
 
@@ -176,7 +172,7 @@ class AnswerSink(Protocol):
     """The exchange, as the side sees it that takes the request and brings the answer; as the pool does, too."""
 
     head: RequestHead
-    """What is asked."""
+    """What the endpoint is asked, which filters may have changed."""
     timeouts: Timeouts | None
     """Those of a route that asks for some."""
 

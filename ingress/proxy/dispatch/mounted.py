@@ -72,7 +72,7 @@ class _CollectedRequest(Request):
     """A request whose answer is collected, and sent through its exchange when it is finished."""
 
     def __init__(self, exchange: Exchange, site: Site) -> None:
-        host = exchange.client.decode("ascii", "replace")
+        host = exchange.facts().client.decode("ascii", "replace")
         peer = (IPv6Address if ":" in host else IPv4Address)("TCP", host, 0)
         super().__init__(_NoChannel(peer, site), queued=False)
         head = exchange.head

@@ -1,4 +1,4 @@
-"""The reverse proxy resource: which route, which policy, which endpoint.
+"""The reverse proxy resource: which route, which filters, which endpoint.
 
 ``IngressProxyResource`` keeps the place and the contract that
 ``twisted.web.proxy.ReverseProxyResource`` has (a leaf ``Resource`` whose
@@ -11,17 +11,23 @@ Importing ``twisted.web.proxy`` installs the global reactor, so only this module
 does it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.proxy import ReverseProxyResource
 from twisted.web.server import NOT_DONE_YET
 
+from ingress.filters import FilterSpec, Scope
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
+from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
+from ingress.routing.choosing import choose
 from ingress.routing.hash_keys import hash_key
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
@@ -35,13 +41,22 @@ class IngressProxyResource(ReverseProxyResource):
 
     isLeaf = True  # noqa: N815 - twisted.web.resource.Resource
 
-    def __init__(self, clock: IReactorTime, rotations: Rotations) -> None:
+    def __init__(
+        self, clock: IReactorTime, rotations: Rotations, chains: Chains, states: States, random: Random
+    ) -> None:
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
         self._table = RouteTable()
         self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
         self._make_rotations = rotations
-        self._rotations: dict[BackendReference, Rotation] = {}
-        self._asked_for: dict[BackendReference, dict[Balancing, Rotation]] = {}
+        self._chains = chains
+        self._random = random.random
+        # What rotations know of endpoints is this worker's own: each worker meets them by itself.
+        self._rotations: dict[BackendReference, Rotation] = states.state(
+            Scope.WORKER, "rotations", "usual", dict
+        )
+        self._asked_for: dict[BackendReference, dict[Balancing, Rotation]] = states.state(
+            Scope.WORKER, "rotations", "asked for", dict
+        )
         """Those of routes that share requests in a way of their own."""
 
     def publish(self, table: RouteTable, backends: Mapping[BackendReference, BackendState]) -> None:
@@ -60,7 +75,13 @@ class IngressProxyResource(ReverseProxyResource):
                 del self._rotations[reference]
                 self._asked_for.pop(reference, None)
         self._backends = current
+        self._chains.replace(self._table, table)
         self._table = table
+
+    def forget(self) -> None:
+        """Nobody asks here any more: keep no filter for the sake of this table."""
+        self._chains.replace(self._table, RouteTable())
+        self._table = RouteTable()
 
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""
@@ -83,32 +104,47 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._new_rotation(backend)
         return rotation
 
-    def render(self, exchange: Exchange) -> int:
-        """Answer *exchange* by policy, or send it to an endpoint of its route."""
-        route = self._table.find(exchange.host, exchange.path)
-        if route is None:
-            exchange.secure_fields = self._table.secure_fields(exchange.host)
-            exchange.fail(404, "no route")
-            return NOT_DONE_YET
-        for policy in route.policies:
-            reply = policy.judge(exchange)
-            if reply is not None:
-                exchange.reply(reply, route)
+    def render(self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None) -> int:
+        """Send *exchange* to an endpoint, unless filters answer it.
+
+        Who comes back from filters has *decided* by which route it goes, and to which backend.
+        """
+        if decided is None:
+            route = self._table.find(exchange.host, exchange.path)
+            if route is None or route.filters or route.variants or route.weighted or self._chains.everything:
+                self._ask_filters(exchange, route)
                 return NOT_DONE_YET
-        backend = route.backend
-        if route.secure_backend is not None and exchange.scheme == b"https":
-            backend = route.secure_backend
+            backend = route.backend
+            if route.secure_backend is not None and exchange.facts().scheme == b"https":
+                backend = route.secure_backend
+        else:
+            route, backend = decided
         rotation = self._rotations.get(backend) or self._new_rotation(backend)
         key = b""
         if route.balancing is not None:
             rotation = self._rotation_asked_for(backend, route.balancing, rotation)
-            key = hash_key(route.balancing.hash_by, exchange)
+            key = hash_key(route.balancing.hash_by, exchange.facts())
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)
         else:
             state = self._backends.get(backend)
             exchange.fail(503, state.reason if state is not None else "no such backend", route)
         return NOT_DONE_YET
+
+    def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
+        """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
+        backend_filters: tuple[FilterSpec, ...] = ()
+        go_on: Callable[[], object]
+        if route is None:
+            filters = self._table.host_filters(exchange.host)
+            go_on = partial(exchange.fail, 404, "no route")
+        else:
+            backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
+            go_on = partial(self.render, exchange, (route, backend))
+        if filters or backend_filters or self._chains.everything:
+            exchange.ask(self._chains.chain(filters, backend_filters), route, go_on)
+        else:
+            go_on()
 
     def _new_rotation(self, reference: BackendReference) -> Rotation:
         """Make the rotation of a backend when it is first asked for: many never are."""

@@ -4,7 +4,7 @@ Pure: the channel says when, and writes what it gets.  What is answered is decid
 """
 
 from ingress.http.answer import Framing, downstream_head, frame, framing_of
-from ingress.http.response_head import ResponseHead, without_strict_transport
+from ingress.http.response_head import ResponseHead
 
 
 class AnswerWriter:
@@ -33,32 +33,16 @@ class AnswerWriter:
         return self._framing is Framing.UNTIL_CLOSE
 
     def begin(
-        self,
-        head: ResponseHead,
-        method: bytes,
-        line: bytes,
-        body: bytes,
-        ended: bool,
-        trailers: list[bytes],
-        date: bytes,
+        self, head: ResponseHead, method: bytes, body: bytes, ended: bool, trailers: list[bytes], date: bytes
     ) -> bytes:
-        """Return the final head, which answers a request with *method*, with what there is of the body.
-
-        *line* is a field line of ours that takes the place of the answer's own ``Strict-Transport-Security``, or empty.
-        """
-        start = head.start
-        if line and head.has_strict_transport:
-            # The field must not come twice (RFC 6797 section 7.1), and ours is the operator's word.
-            start = without_strict_transport(start)
+        """Return the final head, which answers a request with *method*, with what there is of the body."""
         if ended and head.is_complete and self.keep_alive and self.minor and method != b"HEAD":
             # Nearly every answer: nothing is to be added, and its body is here.
-            return b"%b%b\r\n%b" % (start, line, body)
+            return b"%b\r\n%b" % (head.start, body)
         framing = self._framing = framing_of(head, method, self.minor)
         if framing is Framing.UNTIL_CLOSE:
             self.keep_alive = False
         answer = downstream_head(head, framing, self.minor, self.keep_alive, date)
-        if line:
-            answer = start + line + answer[len(head.start) :]
         if framing is Framing.LENGTH:
             return answer + body
         return answer + frame(framing, body, ended, trailers)

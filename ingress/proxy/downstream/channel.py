@@ -435,9 +435,8 @@ class DownstreamChannel:
         answers = self._answers
         if self._site.connections.draining or (ended and self._intake is not None):
             answers.keep_alive = False
-        line = exchange.secure_line if self.is_secure else b""
         method, date = exchange.head.method, self.deadlines.date
-        self.transport.write(answers.begin(head, method, line, body, ended, trailers, date))
+        self.transport.write(answers.begin(head, method, body, ended, trailers, date))
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the body."""

@@ -231,8 +231,7 @@ class DownstreamStream(Stream):
             # To the client this would be an open tunnel (RFC 8441 section 5), and there is none.
             self._refuse_tunnel(exchange)
             return
-        line = exchange.secure_line if self._session.security is not None else b""
-        block = response_block(head, line, self._session.deadlines.date)
+        block = response_block(head, self._session.deadlines.date)
         self.send_head(block, body, ended, trailers_block(trailers) if trailers else b"")
         if self.waiting:
             self._tell_if_full(ended)
@@ -257,7 +256,7 @@ class DownstreamStream(Stream):
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head."""
-        block = self.outgoing.with_table_update(response_block(head, b"", b""))
+        block = self.outgoing.with_table_update(response_block(head, b""))
         self.outgoing.send_at_once(field_block_frames(self.id, block, False))
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
@@ -268,8 +267,7 @@ class DownstreamStream(Stream):
             self._refuse_tunnel(exchange)
             return
         self._is_tunnel = True
-        line = exchange.secure_line if self._session.security is not None else b""
-        self.send_head(tunnel_block(head, line, self._session.deadlines.date), first, False)
+        self.send_head(tunnel_block(head, self._session.deadlines.date), first, False)
         ahead, self._ahead = bytes(self._ahead), bytearray()
         if self.is_paused:
             self.resume()
@@ -280,7 +278,7 @@ class DownstreamStream(Stream):
     def _refuse_tunnel(self, exchange: RequestSink) -> None:
         """Upstream's answer is not one to what was asked: nobody goes on."""
         exchange.status = _NO_TUNNEL.status
-        self.send_head(response_block(_NO_TUNNEL, b"", self._session.deadlines.date), b"", True)
+        self.send_head(response_block(_NO_TUNNEL, self._session.deadlines.date), b"", True)
         exchange.downstream_lost()
 
     def send_raw(self, octets: bytes) -> None:

@@ -83,6 +83,7 @@ class Attempts:
         self.over += (AttemptRecord(endpoint, outcome, self.began, now),)
         self.endpoint = another
         self.began = now
+        self.outcome, self.answered = "", None
         return step
 
     def conclude(self, outcome: str, now: float) -> None:

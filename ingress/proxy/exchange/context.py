@@ -10,6 +10,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.limits import Limits
 from ingress.model.records import Record
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.exchange.filter_errors import FilterErrorLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -40,6 +41,7 @@ class ExchangeContext:
         self.replies = replies
         self.metrics = metrics
         self.upstream_errors = UpstreamErrorLog(clock)
+        self.filter_errors = FilterErrorLog(clock, metrics.filters)
         self.is_cutting_off = False
         """Whether connections end because the process does, and not because their clients left."""
         self.listeners = tuple(listeners)

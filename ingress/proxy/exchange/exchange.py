@@ -1,11 +1,8 @@
 """One request with its answer, from head to last byte.
 
-An exchange stands between two sides.  *Downstream* brings the request in and
-takes the answer (``channel.DownstreamChannel``); *upstream* takes the request
-and brings the answer (``upstream.UpstreamConnection``).  Each half calls the
-exchange, which calls the other half; what hangs on a request (attempts, log,
-metrics) hangs here and on no connection class, so that another protocol only
-has to be another half.
+An exchange stands between two sides.  *Downstream* brings the request in and takes the answer; *upstream* takes
+the request and brings the answer.  Each side calls the exchange, which calls the other; what hangs on a request
+(attempts, filters, record) hangs here, so that another protocol only has to be another side.
 
 States::
 
@@ -20,44 +17,34 @@ byte of an answer was seen; ``DONE`` is reached exactly once, and only there the
 log line is written and the counters move.
 
 What may go wrong in which state, and when a further attempt is made, is the table of
-``ingress.proxy.contract.faults``; an exchange has its ``Attempts``, which decide by it, and a ``HeldBody`` where
-its request has a body.
+``ingress.proxy.contract.faults``; an exchange has its ``Attempts``, which decide by it, a ``RequestPassage`` where
+its request has a body, and a ``Filtering`` where filters stand before its route.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from twisted.logger import Logger
 
-from ingress.http.field_values import first_value
 from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import ClientEvidence
 from ingress.model.limits import Timeouts
-from ingress.model.policy import SecureFields
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.reply import Reply
-from ingress.proxy.contract.faults import (
-    CLIENT_CLOSED,
-    CUT_OFF,
-    IDEMPOTENT,
-    TABLE,
-    Fault,
-    Row,
-    Side,
-    State,
-    Step,
-)
-from ingress.proxy.contract.limits import MAX_HELD
+from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, IDEMPOTENT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import Attempts
+from ingress.proxy.exchange.chain import Chain
 from ingress.proxy.exchange.context import ExchangeContext
+from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filtering import Filtering
 from ingress.proxy.exchange.grpc_replies import trailers_only
-from ingress.proxy.exchange.held_body import HeldBody
 from ingress.proxy.exchange.replies import accepts_html, head_of
+from ingress.proxy.exchange.request_passage import RequestPassage
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
 
@@ -71,7 +58,9 @@ _ANSWERING: Final = State.ANSWERING
 _TUNNEL: Final = State.TUNNEL
 _DONE: Final = State.DONE
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
-_new = tuple.__new__
+_new: Final = tuple.__new__
+_NONE: Final[tuple[AttemptRecord, ...]] = ()
+_NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
 class Exchange:
@@ -84,21 +73,26 @@ class Exchange:
     """Those of a route that asks for some."""
     rest_seconds: float | None = None
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
-    secure_fields: SecureFields | None = None
-    """Those of the host, where no route matched."""
     _route: Route | None = None
     _attempts: Attempts | None = None
     """None as long as no endpoint was looked for."""
-    held: HeldBody | None = None
-    """The request body so far, to be sent or sent once more; None where there is none, or once that may not be."""
-    _body_size = 0
-    _max_body_bytes = 0
+    passage: RequestPassage | None = None
+    """What becomes of the request body; None where there is none."""
     _request_id = b""
-    _sent = 0
+    sent = 0
+    """Bytes of the body of the answer, or of a tunnel, that went downstream so far."""
     _reason = ""
     """Why the answer is an error of our own, or is not whole."""
+    is_answer_filtered = False
+    """Whether pieces of the answer have to pass filters, or wait until its head has."""
+    _filtering: Filtering | None = None
+    """What its filters have to say; None where there are none, as for nearly all."""
     _filter = ""
     """The name of the filter that answered, or failed."""
+    _came: RequestHead | None = None
+    """The head that came, where ``head`` is what filters made of it for the endpoint."""
+    _facts: RequestFacts | None = None
+    _has_crashed = False
     _is_half_over = False
     """Whether one side of a tunnel has ended."""
 
@@ -116,58 +110,27 @@ class Exchange:
         self.head = head
         self.host, self.path = destination
         self._origin = origin
-        self._upstream: Upstream | None = None
-        self._request_ended = not head.has_body
+        self.upstream: Upstream | None = None
+        """The side that answers; None as long as there is none, and once it has answered."""
         if head.has_body:
-            self.held = HeldBody()
+            self.passage = RequestPassage(self, downstream, head)
         self._started = context.clock.seconds()
 
     def __repr__(self) -> str:
         return f"<Exchange {self.head.method!r} {self.host!r} {self.head.target!r} {self.state.value}>"
 
     @property
-    def target(self) -> bytes:
-        """The request target in origin form, as received."""
-        return self.head.target
+    def received(self) -> RequestHead:
+        """The head as it came."""
+        return self._came or self.head
 
-    @property
-    def scheme(self) -> bytes:
-        """``http`` or ``https``: how the client sent the request."""
-        return self._origin.scheme
-
-    @property
-    def secure_line(self) -> bytes:
-        """The field line that the answer has besides when it goes over TLS; empty for none."""
-        fields = self.secure_fields if self._route is None else self._route.secure_fields
-        return b"" if fields is None else fields.line_for(self.host)
-
-    @property
-    def sent(self) -> int:
-        """How many bytes of the body of the answer went downstream so far."""
-        return self._sent
-
-    @property
-    def client(self) -> bytes:
-        """The address of the client."""
-        return self._origin.address
-
-    @property
-    def method(self) -> bytes:
-        """The method, as received."""
-        return self.head.method
-
-    @property
-    def client_evidence(self) -> ClientEvidence | None:
-        """What the handshake of the connection proved about the client; None without TLS."""
-        security = self._downstream.security
-        return None if security is None else security.evidence()
-
-    def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
-        head = self.head
-        if name == b"host":
-            return head.authority
-        return head.forwarded.get(name) or first_value(head.forward, name)
+    def facts(self) -> RequestFacts:
+        """Return what is known of the request, for who decides about it."""
+        if self._facts is None:
+            self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
+            where, security = (self.host, self.path), self._downstream.security
+            self._facts = RequestFacts(self._request_id, self.head, where, self._origin, security)
+        return self._facts
 
     @property
     def endpoint(self) -> Endpoint | None:
@@ -176,51 +139,66 @@ class Exchange:
 
     # What render() decides
 
+    def ask(self, chain: Chain, route: Route | None, go_on: Callable[[], object]) -> None:
+        """Have the filters of *chain* decide, and *go_on* if they let the request pass; *route* matched it, if any did."""
+        self._route = route
+        if route is not None and self.passage is not None:
+            self.passage.limit = route.max_body_bytes
+        self._filtering = Filtering(chain, self, self._context.clock, self._context.filter_errors)
+        if self.passage is not None:
+            self.passage.filtering = self._filtering
+        self._filtering.ask(go_on)
+
     def proxy(self, route: Route, rotation: Rotation, key: bytes = b"") -> None:
         """Send the request to an endpoint of *rotation*, which has one; *key* is what it may be chosen by."""
         self._route = route
         if route.timeouts is not None:
             self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
-        limit = route.max_body_bytes
-        if limit:
-            self._max_body_bytes = limit
-            if self.head.content_length > limit or self._body_size > limit:
+        passage = self.passage
+        if passage is not None and route.max_body_bytes:
+            passage.limit = route.max_body_bytes
+            if passage.is_too_large:
                 self.fail(413, "request body too large")
                 return
-        self._request_id = self.head.request_id or self._context.new_request_id()
+        self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
+        if self._filtering is not None and passage is not None and not self._filtering.stage_request(passage):
+            return
         attempts = self._attempts = Attempts(rotation, route.retries, key)
+        if self._filtering is not None:
+            # Whatever was waited for, it is not the endpoint's.
+            attempts.began = self._context.clock.seconds() - self._started
         if attempts.endpoint is None:
-            self.fail(TABLE[_WAITING, Fault.NO_ENDPOINT].status, "no endpoint")
+            self.fail(_NO_ENDPOINT, "no endpoint")
         else:
             self._attempt(attempts, attempts.endpoint, True)
 
     def reply(self, reply: Reply, route: Route | None = None) -> None:
-        """Answer with a reply of our own; *route* is the one that matched, for the log.
-
-        An exchange that is over stays so: whoever takes its time to answer cannot know that downstream has left.
-        """
+        """Answer with a reply of our own, unless the exchange is over; *route* is the one that matched."""
         if self.state is _DONE:
             return
         self._route = route or self._route
         self._conclude(self._reason or "answered without it")
-        self.status = reply.status
-        if reply.status >= 300 and is_grpc(self.head):
-            reply = trailers_only(reply.status, was_sent=self.state is _AWAITING)
+        status = reply.status
+        if status >= 300 and is_grpc(self.received):
+            reply = trailers_only(status, was_sent=self._attempts is not None and self.state is _AWAITING)
+        head = head_of(reply)
         body = b"" if self.head.method == b"HEAD" else reply.body
-        self._sent = len(body)
-        # From here on there is a status line, whatever happens.
-        self.state = _ANSWERING
-        self._downstream.respond(head_of(reply), body, True, [])
-        self._finish()
+        if self._filtering is None or self._has_crashed:
+            self.deliver(status, head, body, True, [])
+        else:
+            # Whoever was asked is not asked any more, and nothing was sent yet.
+            self.state = _AWAITING
+            if self.passage is not None:
+                self.passage.held = None
+            self._filtering.answer(status, head, body, True, [], is_ours=True)
 
     def fail(self, status: int, why: str, route: Route | None = None) -> None:
         """Answer with the error *status*; *why* is for the record, and for the log if upstream is to blame."""
-        self._route = route or self._route
-        self._reason = why
+        self._route, self._reason = route or self._route, why
         if self._route is not None and status >= 500:
             subject = self.endpoint or self._route.backend
             self._context.upstream_errors.warn(status, self.host, self.path, subject, why)
-        self.reply(self._context.replies.of(status, accepts_html(self.head.forward)))
+        self.reply(self._context.replies.of(status, accepts_html(self.received.forward)))
 
     # Attempts
 
@@ -230,8 +208,7 @@ class Exchange:
         if pool.most and not pool.has_room(endpoint):
             roomy = attempts.choose_roomy(pool.has_room)
             if roomy is None:
-                why = "all endpoints have the connections they may"
-                self.fail(TABLE[_WAITING, Fault.NO_ENDPOINT].status, why)
+                self.fail(_NO_ENDPOINT, "all endpoints have the connections they may")
                 return
             endpoint = roomy
         self.state = _CONNECTING
@@ -239,13 +216,13 @@ class Exchange:
             attempts.tell_began(self._context.clock.seconds() - self._started)
         pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
 
-    def _attempt_again(self, row: Row, outcome: str) -> bool:
-        """Make the attempt that *row* allows, if there is an endpoint for it; *outcome* is what became of the last one."""
+    def _attempt_again(self, fault: Fault, outcome: str) -> bool:
+        """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
         attempts = self._attempts
         assert attempts is not None
         seconds = self._context.clock.seconds() - self._started
-        is_held = self.held is not None or not self.head.has_body
-        step = attempts.go_on(row, outcome, self.head.method, is_held, seconds)
+        is_held = self.passage is None or self.passage.held is not None
+        step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, seconds)
         if step is Step.FAIL:
             return False
         self._context.metrics.attempt_repeated()
@@ -260,34 +237,29 @@ class Exchange:
         attempts, route = self._attempts, self._route
         assert attempts is not None and route is not None
         self.state = _AWAITING
-        self._upstream = upstream
+        self.upstream = upstream
         if attempts.tried:
             attempts.reached()
-        fields = upstream_fields_of(self.head, self._request_id, self._origin)
-        if route.upstream_fields is not None:
-            fields += route.upstream_fields.render(self)
-        held = b"" if self.held is None else self.held.joined()
-        if not self._request_ended:
+        fields = upstream_fields_of(self._came or self.head, self._request_id, self._origin)
+        filtering, passage = self._filtering, self.passage
+        if filtering is not None:
+            self._came = self.received
+            self.head, fields = filtering.change_request(self._came, fields)
+            if self.upstream is None:
+                return True
+        if passage is None:
+            upstream.begin(self, fields, b"", True)
+        else:
             # Before the first write, which may fill upstream and pause the request again.
-            self._downstream.resume_request()
-        upstream.begin(self, fields, held, self._request_ended)
-        if self.head.has_body:
-            if not self._is_worth_holding(upstream, route):
-                self.held = None
+            held = passage.begin()
+            upstream.begin(self, fields, held, passage.is_whole)
+            passage.begun(upstream, route.retries.non_idempotent)
             if upstream.may_rest:
                 self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
         if self._downstream.is_full:
             # Something waits there, be it interim answers to an attempt before, and nobody says so again.
             upstream.pause()
         return True
-
-    def _is_worth_holding(self, upstream: Upstream, route: Route) -> bool:
-        """Whether the body may be needed once more, now that it is being sent to *upstream*."""
-        if self.head.content_length > MAX_HELD or (self.held is not None and self.held.size > MAX_HELD):
-            return False
-        if upstream.is_reused or upstream.may_decline or self.head.method in IDEMPOTENT:
-            return True
-        return route.retries.non_idempotent
 
     def upstream_unreachable(self, why: str, is_first: bool = True) -> bool:
         """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited.
@@ -303,8 +275,11 @@ class Exchange:
 
     def upstream_lost(self, why: str, fault: Fault) -> None:
         """The connection is gone, or of no use any more."""
-        upstream, self._upstream = self._upstream, None
+        upstream, self.upstream = self.upstream, None
         if self.state in (_AWAITING, _ANSWERING, _TUNNEL):
+            if fault is Fault.INVALID and self.is_answer_filtered:
+                # Its head was seen, and nothing is sent twice after that.
+                fault = Fault.BROKEN
             if fault is Fault.SILENT and upstream is not None:
                 assert self._attempts is not None
                 self._attempts.silent(upstream.liveness)
@@ -317,7 +292,7 @@ class Exchange:
             self._context.metrics.upstream_failed()
         if self.state is _ANSWERING or self.state is _TUNNEL:
             self._cut(why)
-        elif not self._attempt_again(row, fault.value):
+        elif not self._attempt_again(fault, fault.value):
             if row.blames is Side.NOBODY:
                 self._context.metrics.upstream_failed()
             self._conclude(fault.value)
@@ -328,9 +303,9 @@ class Exchange:
         route = self._route
         if route is None or status not in route.retries.statuses:
             return False
-        upstream, self._upstream = self._upstream, None
-        if not self._attempt_again(TABLE[_AWAITING, Fault.REFUSED_STATUS], str(status)):
-            self._upstream = upstream
+        upstream, self.upstream = self.upstream, None
+        if not self._attempt_again(Fault.REFUSED_STATUS, str(status)):
+            self.upstream = upstream
             return False
         self._context.metrics.upstream_failed()
         if upstream is not None and not ended:
@@ -343,7 +318,7 @@ class Exchange:
             self._attempts.conclude(outcome, self._context.clock.seconds() - self._started)
 
     def _drop_upstream(self) -> None:
-        upstream, self._upstream = self._upstream, None
+        upstream, self.upstream = self.upstream, None
         if upstream is not None:
             upstream.abandon()
         elif self.state is _CONNECTING and self.endpoint is not None:
@@ -353,32 +328,17 @@ class Exchange:
 
     def request_body(self, piece: bytes) -> None:
         """Take a piece of the request body."""
-        self._body_size += len(piece)
-        if self._max_body_bytes and self._body_size > self._max_body_bytes:
-            self.request_broken(413, "request body too large")
-            return
-        held, upstream = self.held, self._upstream
-        if upstream is not None:
-            upstream.send_body(piece)
-        if held is None or self.state is _DONE:
-            return
-        held.add(piece)
-        if held.size > MAX_HELD:
-            if upstream is not None:
-                self.held = None
-            else:
-                self._downstream.pause_request()
+        if self.passage is not None:
+            self.passage.take(piece)
 
     def splice_request(self, copy: KernelCopy) -> bool:
         """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
-        upstream = self._upstream
-        return upstream is not None and self.held is None and upstream.splice_body(copy)
+        return self.passage is not None and self.passage.splice(copy)
 
     def request_ended(self) -> None:
         """The request is complete."""
-        self._request_ended = True
-        if self._upstream is not None:
-            self._upstream.end_body()
+        if self.passage is not None:
+            self.passage.end()
 
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""
@@ -403,10 +363,12 @@ class Exchange:
             state=self.state.value,
         )
         self._drop_upstream()
+        # What its filters would say of it may be where the bug is.
+        self._has_crashed = True
         self._reason = self._reason or "a bug of the proxy"
         if self.state in _UNANSWERED:
             self._downstream.close_after_answer()
-            self.reply(self._context.replies.of(500, accepts_html(self.head.forward)))
+            self.reply(self._context.replies.of(500, accepts_html(self.received.forward)))
         elif self.state is _DONE:
             # What there was to say is said; but nobody knows how far its end came.
             self._downstream.end()
@@ -422,9 +384,9 @@ class Exchange:
         """Downstream went away: upstream's work is for nobody."""
         if self.state is _DONE:
             return
-        if self.state is _TUNNEL and self._upstream is not None:
+        if self.state is _TUNNEL and self.upstream is not None:
             # What downstream said last must still arrive.
-            self._upstream.end_tunnel()
+            self.upstream.end_tunnel()
         else:
             self._drop_upstream()
         if self.state is not _TUNNEL:
@@ -436,26 +398,28 @@ class Exchange:
 
     def downstream_ended(self) -> None:
         """Downstream says no more in a tunnel, where upstream may still say its last words."""
-        if self._is_half_over or self._upstream is None:
+        if self._is_half_over or self.upstream is None:
             self.downstream_lost()
         else:
             self._is_half_over = True
-            self._upstream.end_sending()
+            self.upstream.end_sending()
 
     def downstream_full(self) -> None:
         """Downstream takes no more for now."""
-        if self._upstream is not None:
-            self._upstream.pause()
+        if self.upstream is not None:
+            self.upstream.pause()
 
     def downstream_drained(self) -> None:
         """Downstream takes more again."""
-        if self._upstream is not None:
-            self._upstream.resume()
+        if self.upstream is None or self._downstream.is_full:
+            return
+        if self._filtering is None or not self._filtering.holds_answer:
+            self.upstream.resume()
 
     def tunnel_from_downstream(self, octets: bytes) -> None:
         """Pass bytes of a tunnel on."""
-        if self._upstream is not None:
-            self._upstream.send_raw(octets)
+        if self.upstream is not None:
+            self.upstream.send_raw(octets)
 
     # From upstream
 
@@ -467,53 +431,63 @@ class Exchange:
         """Pass the final head on, with what of the body came with it."""
         if head.status >= 400 and self._is_refused(head.status, ended):
             return
-        self.state = _ANSWERING
-        self.status = head.status
-        self.held = None
-        self._sent = len(body)
         if ended:
             # The connection is free, or another exchange's: a full downstream must not pause it.
-            self._upstream = None
+            self.upstream = None
         elif self._attempts is not None:
             self._attempts.answered = self._context.clock.seconds() - self._started
+        if self.passage is not None:
+            self.passage.held = None
+        if self._filtering is not None:
+            self._conclude(str(head.status))
+            self._filtering.answer(head.status, head, body, ended, trailers, is_ours=False)
+            return
+        self.state = _ANSWERING
+        self.status = head.status
+        self.sent = len(body)
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
 
     def upstream_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass a piece of the body on."""
-        self._sent += len(piece)
         if ended:
-            self._upstream = None
+            self.upstream = None
+        if self._filtering is not None and self.is_answer_filtered:
+            self._filtering.answer_body(piece, ended, trailers)
+            return
+        self.sent += len(piece)
         self._downstream.send_body(piece, ended, trailers)
         if ended:
             self._finish()
 
     def splice_answer(self, copy: KernelCopy) -> bool:
         """Have the kernel send the rest of the answer, if downstream can."""
-        return self._downstream.splice_body(copy)
+        return not self.is_answer_filtered and self._downstream.splice_body(copy)
 
     def answer_moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
-        self._sent += count
+        self.sent += count
 
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""
-        self.state = _TUNNEL
-        self.status = head.status
-        if self._attempts is not None:
-            self._attempts.answered = self._context.clock.seconds() - self._started
-        self._sent = len(first)
-        self._downstream.open_tunnel(head, first)
+        self._conclude(str(head.status))
+        if self._filtering is None:
+            self.deliver_switch(head, first)
+        else:
+            self._filtering.switch(head, first)
 
     def tunnel_from_upstream(self, octets: bytes) -> None:
         """Pass bytes of a tunnel on."""
-        self._sent += len(octets)
+        if self._filtering is not None and self.is_answer_filtered:
+            self._filtering.answer_body(octets, False, [])
+            return
+        self.sent += len(octets)
         self._downstream.send_raw(octets)
 
     def upstream_ended(self) -> bool:
         """Upstream says no more in a tunnel; return whether downstream may still say something to it."""
-        if self._is_half_over or not self._downstream.end_sending():
+        if self.state is not _TUNNEL or self._is_half_over or not self._downstream.end_sending():
             return False
         self._is_half_over = True
         return True
@@ -521,12 +495,56 @@ class Exchange:
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""
         if self.state is not _DONE:
-            self._downstream.pause_request()
+            (self.passage or self._downstream).pause_request()
 
     def upstream_drained(self) -> None:
         """Upstream takes more of the request again."""
         if self.state is not _DONE:
-            self._downstream.resume_request()
+            (self.passage or self._downstream).resume_request()
+
+    # From its filters
+
+    def replied(self, name: str, reply: Reply) -> None:
+        """Filter *name* answers, in place of whatever else would."""
+        self._filter = name
+        self._drop_upstream()
+        self.reply(reply)
+
+    def filter_failed(self, name: str, status: int, why: str) -> None:
+        """Filter *name* failed: answer with *status*, or end an answer that has begun."""
+        self._filter = name
+        self._drop_upstream()
+        if self.state in _UNANSWERED:
+            self._reason = why
+            self.reply(self._context.replies.of(status, accepts_html(self.received.forward)))
+        elif self.state is _ANSWERING:
+            self._cut(why)
+
+    def deliver(
+        self, status: int, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]
+    ) -> None:
+        """Send an answer that has passed its filters, if there are any; the log calls it *status*."""
+        self.status = status
+        self.sent = len(body)
+        # From here on there is a status line, whatever happens.
+        self.state = _ANSWERING
+        self._downstream.respond(head, body, ended, trailers)
+        if ended:
+            self._finish()
+
+    def deliver_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send more of the answer."""
+        self.sent += len(piece)
+        self._downstream.send_body(piece, ended, trailers)
+        if ended:
+            self._finish()
+
+    def deliver_switch(self, head: ResponseHead, first: bytes) -> None:
+        """Open a tunnel."""
+        self.state = _TUNNEL
+        self.status = head.status
+        self.sent = len(first)
+        self._downstream.open_tunnel(head, first)
 
     # The end
 
@@ -534,9 +552,8 @@ class Exchange:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
         if self.state is _ANSWERING:
             self._reason = why
-            self._context.upstream_errors.warn(
-                self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
-            )
+            told = f"answer cut short: {why}"
+            self._context.upstream_errors.warn(self.status, self.host, self.path, self.endpoint, told)
             self._downstream.cut()
         self._finish()
 
@@ -545,11 +562,11 @@ class Exchange:
         if self.state is _DONE:
             return
         self.state = _DONE
-        self._upstream = None
-        self.held = None
-        attempts = self._attempts
+        self.upstream = None
+        if self._filtering is not None:
+            self._filtering.close()
+        attempts, filtering, made = self._attempts, self._filtering, _NONE
         seconds = self._context.clock.seconds() - self._started
-        made: tuple[AttemptRecord, ...] = ()
         if attempts is not None:
             if attempts.told is not None:
                 attempts.tell_ended(seconds, failed=self.status >= 499)
@@ -559,28 +576,20 @@ class Exchange:
                 answered = seconds if attempts.answered is None else attempts.answered
                 made = (*made, _new(AttemptRecord, (attempts.endpoint, outcome, attempts.began, answered)))
         listeners = self._context.listeners
-        if listeners:
-            route, head = self._route, self.head
-            # By name it would be one more call, for each request.
+        if listeners or (filtering is not None and filtering.hears_ends):
+            route, head, client = self._route, self._came or self.head, self._origin.address
+            owner = None if route is None or route.owner is None else route.owner.key
+            protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
+            # Not by its name, which is a call more for each request; in the order of its fields.
+            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent)
             record = _new(
                 Record,
-                (
-                    self._request_id,
-                    route,
-                    None if route is None or route.owner is None else route.owner.key,
-                    self._filter,
-                    made,
-                    self.status,
-                    self._sent,
-                    seconds,
-                    self._reason,
-                    self._origin.address,
-                    head.method,
-                    self.host,
-                    head.target,
-                    self._downstream.protocol if head.minor else b"HTTP/1.0",
-                ),
+                (*known, seconds, self._reason, client, head.method, self.host, head.target, protocol),
             )
+            if filtering is not None:
+                filtering.tell_end(record)
             for listener in listeners:
                 listener(record)
+        # They know the exchange, too; nobody needs to look for what is left of a circle.
+        self.passage = self._filtering = None
         self._downstream.finished()

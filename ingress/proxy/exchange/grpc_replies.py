@@ -7,12 +7,11 @@ something in gRPC's words.  Log and metrics keep the status of HTTP.
 """
 
 from functools import lru_cache
-from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
 from ingress.model.policy import Reply
-from ingress.proxy.exchange.replies import text_of
+from ingress.proxy.exchange.replies import phrase_of, text_of
 
 UNKNOWN: Final = 2
 DEADLINE_EXCEEDED: Final = 4
@@ -58,7 +57,7 @@ def code_of(status: int, was_sent: bool) -> int:
 def trailers_only(status: int, was_sent: bool) -> Reply:
     """Return the reply that says *status* to a gRPC client."""
     code = b"%d" % code_of(status, was_sent)
-    message = text_of(status) or HTTPStatus(status).phrase
+    message = text_of(status) or phrase_of(status)
     return Reply(
         200,
         (

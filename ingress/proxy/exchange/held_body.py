@@ -13,6 +13,11 @@ class HeldBody:
         self.size = 0
         """In bytes."""
 
+    @property
+    def pieces(self) -> int:
+        """In how many pieces it is kept."""
+        return len(self._pieces)
+
     def add(self, piece: bytes) -> None:
         """Hold one more piece."""
         pieces = self._pieces

@@ -34,17 +34,21 @@ def text_of(status: int) -> str:
     return _TEXTS.get(status, "")
 
 
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase
+def phrase_of(status: int) -> str:
+    """Return the reason phrase of *status*; empty where nobody has given it one."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def _plain(status: int) -> Reply:
-    body = f"{status} {_phrase(status)}\n".encode()
+    body = f"{status} {phrase_of(status)}\n".encode()
     return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"),), body)
 
 
 def _page(status: int) -> Reply:
-    body = _PAGE.format(status=status, phrase=_phrase(status), text=text_of(status)).encode()
+    body = _PAGE.format(status=status, phrase=phrase_of(status), text=text_of(status)).encode()
     return Reply(status, ((b"Content-Type", b"text/html; charset=utf-8"),), body)
 
 
@@ -82,7 +86,7 @@ def accepts_html(forward: bytes) -> bool:
 
 def head_of(reply: Reply) -> ResponseHead:
     """Render the status line and fields of *reply*, with its length."""
-    lines = [b"HTTP/1.1 %d %b\r\n" % (reply.status, _phrase(reply.status).encode())]
+    lines = [b"HTTP/1.1 %d %b\r\n" % (reply.status, phrase_of(reply.status).encode())]
     lines += [b"%b: %b\r\n" % field for field in reply.fields]
     if reply.status >= 200 and reply.status not in (204, 304):
         lines.append(b"Content-Length: %d\r\n" % len(reply.body))

@@ -5,11 +5,12 @@ from twisted.web.proxy import ReverseProxyResource
 from twisted.web.resource import IResource
 from zope.interface.verify import verifyObject
 
+from ingress.filters import Facts, Filter, Reply
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.policy import Reply, RequestFacts
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
+from tests.fakes.specs import SpecOf
 from tests.proxy.playing import BACKEND, GET, INGRESS, OK, ONE, OWNER, THREE, TWO, ProxyCase
 
 OTHER = BackendReference("shop", "other", 80)
@@ -83,36 +84,36 @@ class ResourceTests(ProxyCase):
         self.stage.open().say(b"OPTIONS * HTTP/1.1\r\nHost: shop.test\r\n\r\n")
         self.assertTrue(self.upstream().received.startswith(b"OPTIONS * HTTP/1.1\r\n"))
 
-    def test_policies_in_order(self) -> None:
-        """The first policy that answers ends it."""
+    def test_filters_in_order(self) -> None:
+        """The first filter that answers ends it."""
         asked: list[int] = []
 
-        class Says:
+        class Says(Filter):
             def __init__(self, status: int) -> None:
                 self.status = status
 
-            def judge(self, request: RequestFacts) -> Reply | None:
+            def on_request(self, facts: Facts) -> Reply | None:
                 asked.append(self.status)
                 return Reply(self.status) if self.status else None
 
-        self.stage.publish((ONE,), policies=(Says(0), Says(403), Says(401)))
+        self.stage.publish((ONE,), filters=tuple(SpecOf(Says(status)) for status in (0, 403, 401)))
         down = self.stage.open()
         down.say(GET)
         self.assert_status(down.take(), 403)
         self.assertEqual(asked, [0, 403])
-        self.stage.publish((ONE,), policies=(Says(0),))
+        self.stage.publish((ONE,), filters=(SpecOf(Says(0)),))
         down.say(GET)
         self.upstream().say(OK)
         self.assert_status(down.take(), 200)
 
-    def test_policy_before_endpoints(self) -> None:
-        """A policy answers also when there is no endpoint."""
+    def test_filter_before_endpoints(self) -> None:
+        """A filter answers also when there is no endpoint."""
 
-        class Denies:
-            def judge(self, request: RequestFacts) -> Reply | None:
+        class Denies(Filter):
+            def on_request(self, facts: Facts) -> Reply:
                 return Reply(403)
 
-        self.stage.publish((), policies=(Denies(),))
+        self.stage.publish((), filters=(SpecOf(Denies()),))
         down = self.stage.open()
         down.say(GET)
         self.assert_status(down.take(), 403)

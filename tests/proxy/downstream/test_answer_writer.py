@@ -27,10 +27,9 @@ class AnswerWriterTests(SynchronousTestCase):
         body: bytes = b"ok",
         ended: bool = True,
         method: bytes = b"GET",
-        line: bytes = b"",
     ) -> bytes:
         """Render the beginning of an answer."""
-        return self.writer.begin(of, method, line, body, ended, [], DATE)
+        return self.writer.begin(of, method, body, ended, [], DATE)
 
     def test_whole(self) -> None:
         """An answer that lacks nothing goes as it came."""
@@ -82,17 +81,6 @@ class AnswerWriterTests(SynchronousTestCase):
         ):
             self.assertEqual(self.begin(of, b"", method=method), of.start + b"\r\n")
             self.assertFalse(self.writer.has_length)
-
-    def test_line_of_ours(self) -> None:
-        """A line of ours comes behind the fields, and takes the place of the same field of upstream's."""
-        line = b"Strict-Transport-Security: max-age=1\r\n"
-        of = head(COMPLETE + b"Strict-Transport-Security: max-age=2\r\nContent-Length: 2\r\n")
-        begun = self.begin(of, line=line)
-        self.assertEqual(begun.count(b"Strict-Transport-Security"), 1)
-        self.assertIn(line, begun)
-        begun = self.begin(head(b"Content-Length: 2\r\n"), line=line)
-        self.assertEqual(begun.count(line), 1)
-        self.assertTrue(begun.endswith(b"\r\n\r\nok"))
 
     def test_interim(self) -> None:
         """Interim answers are for HTTP/1.1 alone."""

@@ -74,7 +74,7 @@ class BufferTests(ProxyCase):
         down.say(PUT)
         channel: Any = down.protocol
         exchange = channel.exchange
-        self.pour(down, bytes(100_000), lambda: exchange.held.size, MAX_HELD + self.read)
+        self.pour(down, bytes(100_000), lambda: exchange.passage.held.size, MAX_HELD + self.read)
 
     def test_upstream_full(self) -> None:
         """A body that the endpoint does not take, in both framings."""

@@ -59,10 +59,9 @@ class TurnTests(SessionCase):
         pieces = [data(1, b"%04d" % number) for number in range(MANY)]
         client.send(client.request(1, method=b"PUT", ended=False, path=b"/silent"), *pieces)
         client.look()
-        held = self.stage.session.streams[1].exchange._held  # type: ignore[union-attr]
-        assert held is not None
-        self.assertEqual(b"".join(held), b"".join(b"%04d" % number for number in range(MANY)))
-        self.assertLess(len(held), 20)
+        held = self.stage.session.streams[1].exchange.passage.held  # type: ignore[union-attr]
+        self.assertEqual(held.joined(), b"".join(b"%04d" % number for number in range(MANY)))
+        self.assertLess(held.pieces, 20)
 
     def test_leaves(self) -> None:
         """A client that leaves while it has something left to say takes everything with it."""

@@ -4,9 +4,10 @@ from urllib.parse import unquote
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.policy import Reply, RequestFacts
+from ingress.filters import Facts, Filter, Reply
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.grpc_replies import code_of, trailers_only
+from tests.fakes.specs import SpecOf
 from tests.proxy.playing import ONE, ProxyCase, body_of, fields_of
 
 CALL = b"POST /shop.Cart/Add HTTP/1.1\r\nHost: shop.test\r\nContent-Type: application/grpc%b\r\nContent-Length: 5\r\n\r\n%b"
@@ -48,10 +49,10 @@ class CodeTests(SynchronousTestCase):
             self.assertIs(reply, trailers_only(status, was_sent=False))
 
 
-class ForbidsAll:
-    """A policy that answers every request."""
+class ForbidsAll(Filter):
+    """Answers every request."""
 
-    def judge(self, request: RequestFacts) -> Reply | None:
+    def on_request(self, facts: Facts) -> Reply:
         return Reply(403, ((b"Content-Type", b"text/plain"),), b"no\n")
 
 
@@ -105,9 +106,9 @@ class ClientTests(ProxyCase):
         self.stage.publish((ONE,), max_body_bytes=4)
         self.assert_told(self.call(), 8, 413)
 
-    def test_policy(self) -> None:
-        """What a policy answers is told in the same way, without its text."""
-        self.stage.publish((ONE,), policies=(ForbidsAll(),))
+    def test_filter(self) -> None:
+        """What a filter answers is told in the same way, without its text."""
+        self.stage.publish((ONE,), filters=(SpecOf(ForbidsAll()),))
         self.assert_told(self.call(), 7, 403)
 
     def test_others(self) -> None:

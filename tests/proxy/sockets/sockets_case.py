@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -32,7 +33,10 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -86,7 +90,23 @@ class SocketsCase(TestCase):
         self.network.start()
         self.pool = UpstreamPool(self.network.connect, self.deadlines, self.metrics)
         rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(1))
-        self.resource = IngressProxyResource(self.reactor, rotations)
+        states = States()
+        self.sub_requests = SubRequests(
+            self.pool,
+            self.deadlines,
+            self.metrics.sub_requests,
+            rotations,
+            lambda backend: self.resource.rotation_of(backend),
+        )
+        services = partial(
+            FilterServices,
+            clock=FilterClock(self.reactor, lambda: datetime.fromtimestamp(self.reactor.seconds(), UTC)),
+            random=Random(1),
+            metrics=self.metrics.filters,
+            states=states,
+            asker=self.sub_requests,
+        )
+        self.resource = IngressProxyResource(self.reactor, rotations, Chains(services), states, Random(1))
         self.site = ProxySite(
             clock=self.reactor,
             resource=self.resource,

@@ -80,7 +80,7 @@ class ClientCertificateCase(SocketsCase):
     def guarded(host: bytes, check: ClientCheck, passes_certificate: bool = False) -> Route:
         """Return the route of a host with a check."""
         fields = ClientCertificateFields(passes_certificate)
-        return evolve(ANY_PATH, host=host.decode(), policies=(check,), upstream_fields=fields)
+        return evolve(ANY_PATH, host=host.decode(), filters=(check, fields))
 
     async def open(self, client: TLSClient) -> DownstreamWire:
         """Open a connection to the TLS listener."""
@@ -297,7 +297,7 @@ class WayAroundTests(ClientCertificateCase):
 
     async def test_closed(self) -> None:
         """A host whose check cannot be made answers 403, to whomever."""
-        route = evolve(ANY_PATH, host=CLOSED.decode(), policies=(HostClosed(),))
+        route = evolve(ANY_PATH, host=CLOSED.decode(), filters=(HostClosed(),))
         names = ServerNames(CertificateTable({"closed.test": (self.own,)}), HandshakeSettingsTable())
         self.contexts.publish(names.certificates, names.handshake_settings)
         self.site.server_names = names

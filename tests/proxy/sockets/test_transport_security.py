@@ -9,7 +9,7 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.model.backends import BackendState
 from ingress.routing.route import Match, Route
-from ingress.routing.table import RouteTable
+from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.certificates import make_authority
 from tests.fakes.downstreams import Answer, DownstreamWire
 from tests.fakes.upstreams import UpstreamWire
@@ -30,13 +30,14 @@ class TransportSecurityTests(SocketsCase):
         self.contexts.publish(names.certificates, names.handshake_settings)
         self.site.server_names = names
         self.route = evolve(
-            ANY_PATH, host="app.test", path="/in", secure_fields=TransportSecurity(LINE + b"\r\n")
+            ANY_PATH, host="app.test", path="/in", filters=(TransportSecurity(LINE + b"\r\n"),)
         )
         self.serve(self.route)
 
     def serve(self, *routes: Route) -> None:
         """Make these the routes."""
-        self.resource.publish(RouteTable(routes), {APP: BackendState((self.upstream.endpoint,))})
+        table = RouteTable().patched({"app.test": HostRoutes(routes, routes[0].filters)})
+        self.resource.publish(table, {APP: BackendState((self.upstream.endpoint,))})
 
     async def get(self, client: DownstreamWire, path: bytes = b"/in") -> Answer:
         """Fetch something."""
@@ -86,7 +87,7 @@ class TransportSecurityTests(SocketsCase):
 
     async def test_theirs_stays_where_we_say_nothing(self) -> None:
         """Where we have nothing to say upstream may."""
-        self.serve(evolve(self.route, secure_fields=None))
+        self.serve(evolve(self.route, filters=()))
         client = await self.connect_tls("app.test", self.authority)
         self.answer(b"Strict-Transport-Security: max-age=1\r\n")
         self.assertTrue((await self.get(client)).has(b"Strict-Transport-Security: max-age=1"))

@@ -1,0 +1,196 @@
+"""Chains: the live filters of routes, made once for equal specs and kept while a snapshot has these.
+
+A chain is what a route's specs become: for each hook the filters that have it, in the order in which they are asked.  Chains
+are made when the first request needs them.  A filter lives as long as the snapshots, one after the other, hold a
+spec that is equal to its own, in whatever tuple of specs: so what it knows survives a new snapshot.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from attrs import frozen
+from twisted.logger import Logger
+
+from ingress.filters import (
+    AnswerEdit,
+    AnswerHead,
+    BodyFlow,
+    BodyStage,
+    Facts,
+    Filter,
+    FilterSpec,
+    Hook,
+    RequestEdit,
+    Services,
+    used_hooks,
+)
+from ingress.model.records import Record
+from ingress.model.reply import Reply
+from ingress.routing.route import Route
+from ingress.routing.table import HostRoutes, RouteTable
+
+log = Logger()
+
+Specs = tuple[FilterSpec, ...]
+
+OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
+OnUpstream = Callable[[Facts, RequestEdit], None]
+OnAnswer = Callable[[Facts, AnswerEdit], Reply | Awaitable[Reply | None] | None]
+OnRequestBody = Callable[[Facts, BodyFlow], BodyStage | None]
+OnAnswerBody = Callable[[Facts, AnswerHead, BodyFlow], BodyStage | None]
+OnEnd = Callable[[Facts, Record], None]
+
+
+@frozen(eq=False)
+class LiveFilter:
+    """A filter that lives, and what it is called."""
+
+    name: str
+    filter: Filter
+    hooks: frozenset[Hook]
+
+
+class FilterNotMade(Exception):  # noqa: N818 - it is raised in place of a filter
+    """A spec could not make its filter; the cause says why."""
+
+
+class _NoFilter(Filter):
+    """Stands where a filter is missing that could not be made: nothing may pass as if there had been none."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self._name = name
+        self._error = error
+
+    def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
+        raise FilterNotMade(f"filter {self._name} could not be made") from self._error
+
+
+class Chain:
+    """The filters of a request, for each hook those that have it.
+
+    Those that look at requests are in order from the outermost to the innermost, those that look at answers the other way
+    around.
+    """
+
+    def __init__(self, filters: tuple[LiveFilter, ...]) -> None:
+        inwards, outwards = filters, filters[::-1]
+        self.requests: tuple[tuple[LiveFilter, OnRequest], ...] = tuple(
+            (live, live.filter.on_request)
+            for live in inwards
+            if Hook.REQUEST in live.hooks or live.filter.holds_body
+        )
+        self.upstreams: tuple[tuple[LiveFilter, OnUpstream], ...] = _having(Hook.UPSTREAM, inwards)
+        self.answers: tuple[tuple[LiveFilter, OnAnswer], ...] = _having(Hook.ANSWER, outwards)
+        self.request_bodies: tuple[tuple[LiveFilter, OnRequestBody], ...] = _having(
+            Hook.REQUEST_BODY, inwards
+        )
+        self.answer_bodies: tuple[tuple[LiveFilter, OnAnswerBody], ...] = _having(Hook.ANSWER_BODY, outwards)
+        self.ends: tuple[tuple[LiveFilter, OnEnd], ...] = _having(Hook.END, outwards)
+
+
+def _having(hook: Hook, filters: tuple[LiveFilter, ...]) -> tuple[tuple[LiveFilter, Any], ...]:
+    return tuple((live, getattr(live.filter, hook.value)) for live in filters if hook in live.hooks)
+
+
+class Chains:
+    """All chains of a process; *everything* are the specs of the operator, which stand before each request."""
+
+    def __init__(self, services: Callable[[str], Services], everything: Specs = ()) -> None:
+        """*services* returns what the filters of a name may ask for."""
+        self.everything = everything
+        self._services = services
+        self._live: dict[FilterSpec, LiveFilter] = {}
+        self._chains: dict[int, tuple[Specs, dict[int, tuple[Specs, Chain]]]] = {}
+        """By the identity of the route's specs, and then of the backend's.  The tuples stand beside them, so that no others get
+        their identities: to hash what is in a tuple costs more than all else of a request."""
+        self._uses: dict[Specs, int] = {}
+        """How often the current table has each tuple of specs."""
+        self._spec_uses: dict[FilterSpec, int] = dict.fromkeys(everything, 1)
+
+    def chain(self, specs: Specs, backend_specs: Specs = ()) -> Chain:
+        """Return the chain of a request whose route has *specs*, and whose backend has *backend_specs*."""
+        of_route = self._chains.get(id(specs))
+        if of_route is None:
+            of_route = self._chains[id(specs)] = specs, {}
+        known = of_route[1].get(id(backend_specs))
+        if known is None:
+            ordered = sorted((*self.everything, *specs, *backend_specs), key=lambda spec: spec.phase)
+            known = of_route[1][id(backend_specs)] = backend_specs, Chain(tuple(map(self._find, ordered)))
+        return known[1]
+
+    def _find(self, spec: FilterSpec) -> LiveFilter:
+        live = self._live.get(spec)
+        if live is None:
+            live = self._make(spec)
+            if spec in self._spec_uses:
+                self._live[spec] = live
+        return live
+
+    def _make(self, spec: FilterSpec) -> LiveFilter:
+        name = spec.name
+        try:
+            made = spec.make(self._services(name))
+        except Exception as error:
+            log.failure("Filter {filter} could not be made, and its requests get 500", filter=name)
+            made = _NoFilter(name, error)
+        return LiveFilter(name, made, used_hooks(made))
+
+    def replace(self, before: RouteTable, now: RouteTable) -> None:
+        """Forget what *before* has and *now* has not; costs what is different in them."""
+        gone: list[Specs] = []
+        for host, routes in now.changes_since(before):
+            for specs in _all_of(routes):
+                self._count(specs)
+            gone += _all_of(before.get(host))
+        # What moved from one host to another was never gone.
+        for specs in gone:
+            self._count_less(specs)
+            self._chains.pop(id(specs), None)
+        if gone:
+            # Of routes without filters, whose backends have some.
+            self._chains.pop(id(()), None)
+
+    def _count(self, specs: Specs) -> None:
+        count = self._uses[specs] = self._uses.get(specs, 0) + 1
+        if count == 1:
+            for spec in specs:
+                self._spec_uses[spec] = self._spec_uses.get(spec, 0) + 1
+
+    def _count_less(self, specs: Specs) -> None:
+        count = self._uses[specs] - 1
+        if count:
+            self._uses[specs] = count
+            return
+        del self._uses[specs]
+        for spec in specs:
+            left = self._spec_uses[spec] - 1
+            if left:
+                self._spec_uses[spec] = left
+            else:
+                del self._spec_uses[spec]
+                self._live.pop(spec, None)
+
+
+def _all_of(routes: HostRoutes | None) -> Iterator[Specs]:
+    """Yield each tuple of specs that the routes of a host have."""
+    if routes is None:
+        return
+    if routes.filters:
+        yield routes.filters
+    for route in routes.routes:
+        if route.filters:
+            yield route.filters
+        if route.weighted or route.variants:
+            yield from _beside(route)
+
+
+def _beside(route: Route) -> Iterator[Specs]:
+    for entry in route.weighted:
+        if entry.filters:
+            yield entry.filters
+    for variant in route.variants:
+        if variant.filters:
+            yield variant.filters
+        for entry in variant.weighted:
+            if entry.filters:
+                yield entry.filters

@@ -1,0 +1,69 @@
+"""What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
+
+from ingress.http.field_values import first_value
+from ingress.http.forwarding import Origin
+from ingress.http.request_head import RequestHead
+from ingress.model.client_authentication import ClientEvidence
+from ingress.proxy.contract.security import Security
+
+
+class RequestFacts:
+    """The request as it came; satisfies ``ingress.filters.Facts``.  Made for those requests that somebody asks about."""
+
+    def __init__(
+        self,
+        request_id: bytes,
+        head: RequestHead,
+        destination: tuple[bytes, bytes],
+        origin: Origin,
+        security: Security | None,
+    ) -> None:
+        """*destination* is host and path in their normal forms."""
+        self.id = request_id
+        self.host, self.path = destination
+        self.body = b""
+        """What filters hold of the request body, ..."""
+        self.is_body_whole = not head.has_body
+        """... and whether that is all of it."""
+        self.notes: dict[object, object] = {}
+        """What filters remember of the request."""
+        self._head = head
+        self._origin = origin
+        self._security = security
+
+    @property
+    def scheme(self) -> bytes:
+        """``http`` or ``https``: how the client sent the request."""
+        return self._origin.scheme
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether our own connection is TLS."""
+        return self._security is not None
+
+    @property
+    def target(self) -> bytes:
+        """The request target in origin form, as received."""
+        return self._head.target
+
+    @property
+    def method(self) -> bytes:
+        """The method, as received."""
+        return self._head.method
+
+    @property
+    def client(self) -> bytes:
+        """The address of the client."""
+        return self._origin.address
+
+    @property
+    def client_evidence(self) -> ClientEvidence | None:
+        """What the handshake of the connection proved about the client; None without TLS."""
+        return None if self._security is None else self._security.evidence()
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        head = self._head
+        if name == b"host":
+            return head.authority
+        return head.forwarded.get(name) or first_value(head.forward, name)

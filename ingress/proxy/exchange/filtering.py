@@ -1,0 +1,433 @@
+"""One exchange on its way through the filters of its chain; made only where there is a chain.
+
+Its exchange asks it for a decision about the request (``ask``), hands it the request on its way upstream
+(``change_request``, ``request_piece``, ``request_rest``) and each answer, be it an endpoint's or our own (``answer``); this calls the
+hooks, and tells the exchange what comes of it.  At most one decision is awaited at a time.  What comes of an answer while one
+is, waits here, and its sender is paused.
+
+A filter that raises, or whose decision comes too late, costs the exchange its answer: 500 or 504 in its
+place, or a cut once its head was sent.  That error, too, passes the filters, but none that failed before; and none twice that
+replaced an answer.  So it ends.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
+
+from ingress.filters import Reply
+from ingress.http.edited_heads import AnswerChange, RequestChange, check_field, without_length
+from ingress.http.field_values import first_value
+from ingress.http.request_head import RequestHead
+from ingress.http.response_head import ResponseHead
+from ingress.model.records import Record
+from ingress.proxy.contract.limits import DECISION_SECONDS
+from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
+from ingress.proxy.exchange.chain import Chain, LiveFilter
+from ingress.proxy.exchange.decisions import Decision
+from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filter_errors import FilterErrorLog
+from ingress.proxy.exchange.request_passage import RequestPassage
+
+
+class Filtered(Protocol):
+    """What its filters ask of an exchange."""
+
+    is_answer_filtered: bool
+    """Whether pieces of the answer go to ``Filtering.answer_body``, and not on."""
+
+    passage: RequestPassage | None
+    """What becomes of the request body."""
+
+    def facts(self) -> RequestFacts:
+        """Return what is known of the request."""
+
+    def replied(self, name: str, reply: Reply) -> None:
+        """Filter *name* answers, in place of whatever else would."""
+
+    def filter_failed(self, name: str, status: int, why: str) -> None:
+        """Filter *name* failed: answer with *status*, or end an answer that has begun."""
+
+    def deliver(
+        self, status: int, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]
+    ) -> None:
+        """Send an answer that has passed its filters; the log calls it *status*."""
+
+    def deliver_switch(self, head: ResponseHead, first: bytes) -> None:
+        """Open a tunnel, whose head has passed its filters."""
+
+    def deliver_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Send more of the answer."""
+
+    def downstream_full(self) -> None:
+        """Have the endpoint say no more for now."""
+
+    def downstream_drained(self) -> None:
+        """Have it go on, if nobody else has it wait."""
+
+    def crash(self) -> None:
+        """End the exchange, which met a bug of ours; called while it is handled."""
+
+
+class _SentHead:
+    """The head of an answer as it is sent; satisfies ``ingress.filters.AnswerHead``."""
+
+    def __init__(self, head: ResponseHead) -> None:
+        self._head = head
+        self.status = head.status
+        self.content_length = head.content_length if head.content_length >= 0 else None
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty for none."""
+        return first_value(self._head.start, name)
+
+
+class Filtering:
+    """What the filters of *chain* have to say about *exchange*."""
+
+    def __init__(self, chain: Chain, exchange: Filtered, clock: IReactorTime, errors: FilterErrorLog) -> None:
+        self._chain = chain
+        self._exchange = exchange
+        self._facts = exchange.facts()
+        self._clock = clock
+        self._errors = errors
+        self._decision: Decision | None = None
+        self._silenced: set[LiveFilter] = set()
+        """Those that see no further answer: they failed, or replaced one."""
+        # The request
+        self._asked = 0
+        """How many were asked about it."""
+        self._go_on: Callable[[], object] = _nothing
+        self._request_stages: BodyStages | None = None
+        # The answer
+        self._change: AnswerChange | None = None
+        """Of the head that is not sent yet."""
+        self._logged = 0
+        """The status that the log shows of it, ..."""
+        self._came = 0
+        """... and the one that it came with."""
+        self._consulted = 0
+        """How many were asked about it."""
+        self._pieces: list[bytes] = []
+        """What came of its body meanwhile."""
+        self._is_whole = False
+        self._trailers: list[bytes] = []
+        self._is_switch = False
+        self._is_paused = False
+        """Whether its endpoint waits for us."""
+        self._answer_stages: BodyStages | None = None
+
+    # Decisions about the request
+
+    def ask(self, go_on: Callable[[], object]) -> None:
+        """Have the filters decide; *go_on* is called when all let the request pass."""
+        self._go_on = go_on
+        self._ask()
+
+    def body_came(self) -> None:
+        """As much of the request body is there as was waited for."""
+        self._ask()
+
+    def _ask(self) -> None:
+        requests = self._chain.requests
+        while self._asked < len(requests):
+            live, hook = requests[self._asked]
+            if live.filter.holds_body and not self._holds(live.filter.holds_body):
+                return
+            self._asked += 1
+            try:
+                verdict = hook(self._facts)
+                if isinstance(verdict, Reply):
+                    check_reply(verdict)
+                elif verdict is not None:
+                    self._await(live, verdict, self._decided)
+                    return
+            except Exception as error:
+                self._failed(live, error)
+                return
+            if verdict is not None:
+                self._exchange.replied(live.name, verdict)
+                return
+        self._go_on()
+
+    def _holds(self, size: int) -> bool:
+        """Whether as much of the request body is there; ``body_came`` is called when it is, unless that cannot be."""
+        passage, facts = self._exchange.passage, self._facts
+        if passage is not None:
+            body = passage.so_far(size)
+            if body is None:
+                return False
+            facts.body, facts.is_body_whole = body, passage.is_whole
+        return True
+
+    def _decided(self, live: LiveFilter, reply: Reply | None) -> None:
+        if reply is None:
+            self._ask()
+        else:
+            self._exchange.replied(live.name, reply)
+
+    # Waiting
+
+    def _await(
+        self,
+        live: LiveFilter,
+        coming: Awaitable[Reply | None],
+        decided: Callable[[LiveFilter, Reply | None], None],
+    ) -> None:
+        """Have *decided* called with the reply that comes, or have *live* fail."""
+
+        def came(reply: object) -> None:
+            self._decision = None
+            try:
+                if reply is not None:
+                    check_reply(reply)
+            except (TypeError, ValueError) as error:
+                self._contain(self._failed, live, error)
+            else:
+                self._contain(decided, live, reply)
+
+        def raised(failure: Failure) -> None:
+            self._decision = None
+            self._contain(self._failed, live, failure.value)
+
+        def late() -> None:
+            self._decision = None
+            self._contain(self._late, live)
+
+        if not isinstance(coming, Awaitable):
+            raise TypeError(f"a hook returned {type(coming).__name__}, and no reply")
+        decision = self._decision = Decision(coming, came, raised, late)
+        decision.start(self._clock, DECISION_SECONDS)
+
+    def _contain(self, call: Callable[..., None], *arguments: object) -> None:
+        """Call what nobody else would see raise."""
+        try:
+            call(*arguments)
+        except Exception:
+            self._exchange.crash()
+
+    def _stop_waiting(self) -> None:
+        decision, self._decision = self._decision, None
+        if decision is not None:
+            decision.cancel()
+
+    # Failures
+
+    def _late(self, live: LiveFilter) -> None:
+        self._errors.late(live.name)
+        self._silenced.add(live)
+        why = f"filter {live.name} did not decide within {DECISION_SECONDS:g} s"
+        self._exchange.filter_failed(live.name, 504, why)
+
+    def _failed(self, live: LiveFilter, error: BaseException) -> None:
+        self._errors.raised(live.name, error)
+        self._silenced.add(live)
+        why = f"filter {live.name} failed: {type(error).__name__}: {error}"
+        self._exchange.filter_failed(live.name, 500, why)
+
+    def stage_failed(self, failed: StageFailed) -> None:
+        """A stage raised."""
+        self._failed(failed.live, failed.__cause__ or failed)
+
+    # The request on its way upstream
+
+    def change_request(self, head: RequestHead, fields: bytes) -> tuple[RequestHead, bytes]:
+        """Have the filters change the request for one attempt; return its head and all its fields, as they are then."""
+        passage = self._exchange.passage
+        is_continued = passage is not None and passage.is_continued
+        if not self._chain.upstreams and self._request_stages is None and not is_continued:
+            return head, fields
+        change = RequestChange(head, fields)
+        change.is_unframed = self._request_stages is not None
+        change.is_expected = head.expect_continue and not is_continued
+        for live, hook in self._chain.upstreams:
+            try:
+                hook(self._facts, change)
+            except Exception as error:
+                self._failed(live, error)
+                return head, fields
+        return change.head, change.fields
+
+    def stage_request(self, passage: RequestPassage) -> bool:
+        """Have the request body pass its stages, if it has some; return whether none failed."""
+        if not self._chain.request_bodies:
+            return True
+        stages = BodyStages(passage.pause, passage.resume)
+        try:
+            for live, hook in self._chain.request_bodies:
+                stages.add(live, partial(hook, self._facts))
+        except StageFailed as failed:
+            self.stage_failed(failed)
+            return False
+        if not stages:
+            return True
+        self._request_stages = stages
+        return passage.pass_through(stages)
+
+    # The answer
+
+    def answer(
+        self, logged: int, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes], is_ours: bool
+    ) -> None:
+        """Have the filters see an answer, and send what they make of it; the log calls its status *logged*.
+
+        It takes the place of any other that is not sent yet.
+        """
+        self._take(logged, head, body, is_ours)
+        self._is_whole, self._trailers = ended, trailers
+        self._is_switch = False
+        self._consult()
+
+    def switch(self, head: ResponseHead, first: bytes) -> None:
+        """Have them see the head that opens a tunnel, whose bytes begin with *first*."""
+        self._take(head.status, head, first, False)
+        self._is_whole, self._trailers = False, []
+        self._is_switch = True
+        self._consult()
+
+    def _take(self, logged: int, head: ResponseHead, body: bytes, is_ours: bool) -> None:
+        self._stop_waiting()
+        self._exchange.is_answer_filtered = True
+        self._change = AnswerChange(head, is_ours)
+        self._logged, self._came = logged, head.status
+        self._consulted = 0
+        self._pieces = [body]
+
+    def _consult(self) -> None:
+        change = self._change
+        assert change is not None
+        answers = self._chain.answers
+        while self._consulted < len(answers):
+            live, hook = answers[self._consulted]
+            self._consulted += 1
+            if live in self._silenced:
+                continue
+            try:
+                verdict = hook(self._facts, change)
+                if isinstance(verdict, Reply):
+                    check_reply(verdict)
+                elif verdict is not None:
+                    self._is_paused = True
+                    self._exchange.downstream_full()
+                    self._await(live, verdict, self._consulted_by)
+                    return
+            except Exception as error:
+                self._failed(live, error)
+                return
+            if verdict is not None:
+                self._replace(live, verdict)
+                return
+        self._send(change)
+
+    def _consulted_by(self, live: LiveFilter, reply: Reply | None) -> None:
+        if reply is None:
+            self._consult()
+        else:
+            self._replace(live, reply)
+
+    def _replace(self, live: LiveFilter, reply: Reply) -> None:
+        self._silenced.add(live)
+        self._exchange.replied(live.name, reply)
+
+    def _send(self, change: AnswerChange) -> None:
+        """Send the answer, which all filters have seen."""
+        exchange, head = self._exchange, change.head
+        body = b"".join(self._pieces)
+        if self._is_switch:
+            self._sends(None)
+            exchange.deliver_switch(head, body)
+        else:
+            try:
+                stages = self._stage_answer(head)
+                if stages is not None:
+                    head = without_length(head)
+                    body = stages.feed(body)
+                    if self._is_whole:
+                        body += stages.finish()
+            except StageFailed as failed:
+                self.stage_failed(failed)
+                return
+            self._sends(stages)
+            status = self._logged if head.status == self._came else head.status
+            exchange.deliver(status, head, body, self._is_whole, self._trailers)
+        if self._is_paused:
+            self._is_paused = False
+            exchange.downstream_drained()
+
+    def _sends(self, stages: BodyStages | None) -> None:
+        """From now on the answer goes on, through *stages* if there are any."""
+        self._change = None
+        self._pieces = []
+        self._answer_stages = stages
+        self._exchange.is_answer_filtered = stages is not None
+
+    def _stage_answer(self, head: ResponseHead) -> BodyStages | None:
+        if not self._chain.answer_bodies or not head.has_body or self._facts.method == b"HEAD":
+            return None
+        stages = BodyStages(self._exchange.downstream_full, self._exchange.downstream_drained)
+        shown = _SentHead(head)
+        for live, hook in self._chain.answer_bodies:
+            if live not in self._silenced:
+                stages.add(live, partial(hook, self._facts, shown))
+        return stages if stages else None
+
+    def answer_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
+        """Take more of an answer whose head waits, or whose body has stages."""
+        if self._change is not None:
+            self._pieces.append(piece)
+            self._is_whole, self._trailers = ended, trailers
+            return
+        stages = self._answer_stages
+        assert stages is not None
+        try:
+            changed = stages.feed(piece)
+            if ended:
+                changed += stages.finish()
+        except StageFailed as failed:
+            self.stage_failed(failed)
+            return
+        if changed or ended:
+            self._exchange.deliver_body(changed, ended, trailers)
+
+    @property
+    def holds_answer(self) -> bool:
+        """Whether the endpoint is to wait with the rest of the answer."""
+        return self._is_paused or (self._answer_stages is not None and self._answer_stages.is_paused)
+
+    # The end
+
+    def close(self) -> None:
+        """The exchange is over: nothing is awaited any more, and whatever comes late changes nothing."""
+        self._stop_waiting()
+        for stages in (self._request_stages, self._answer_stages):
+            if stages is not None:
+                stages.close()
+
+    @property
+    def hears_ends(self) -> bool:
+        """Whether a filter wants to know what became of the exchange."""
+        return bool(self._chain.ends)
+
+    def tell_end(self, record: Record) -> None:
+        """Tell the filters what became of the exchange."""
+        for live, hook in self._chain.ends:
+            try:
+                hook(self._facts, record)
+            except Exception as error:
+                self._errors.raised(live.name, error)
+
+
+def check_reply(reply: object) -> None:
+    """Raise ``TypeError`` for what is no reply, and ``ValueError`` for one that could not be sent as it is."""
+    if not isinstance(reply, Reply):
+        raise TypeError(f"a hook returned {type(reply).__name__}, and no reply")
+    if not 200 <= reply.status <= 599:
+        raise ValueError(f"{reply.status} is no status of an answer")
+    for name, value in reply.fields:
+        check_field(name, value)
+
+
+def _nothing() -> None:
+    """Nobody has asked yet."""

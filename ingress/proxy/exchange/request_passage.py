@@ -1,0 +1,209 @@
+"""A request body on its way: from downstream, through stages if it has some, into what is held of it, and upstream."""
+
+from typing import Protocol
+
+from ingress.http.request_head import RequestHead
+from ingress.http.response_head import ResponseHead
+from ingress.proxy.contract.faults import IDEMPOTENT
+from ingress.proxy.contract.limits import MAX_HELD
+from ingress.proxy.contract.sides import Downstream, Upstream
+from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
+from ingress.proxy.exchange.held_body import HeldBody
+
+_CONTINUE = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")
+
+
+class PassageOwner(Protocol):
+    """The exchange, as its passage sees it."""
+
+    upstream: Upstream | None
+    """Who takes the body; None as long as, or once, nobody does."""
+
+    def request_broken(self, status: int, why: str) -> None:
+        """The request body cannot be taken."""
+
+
+class PassageFilters(Protocol):
+    """The filters of the exchange, as its passage sees them."""
+
+    def body_came(self) -> None:
+        """As much of it is there as was asked for."""
+
+    def stage_failed(self, failed: StageFailed) -> None:
+        """A stage raised."""
+
+
+class RequestPassage:
+    """The body of one request; made only where there is one."""
+
+    # What most leave as it is stands here, and costs each of them nothing.
+    limit = 0
+    """Bytes that it may have; 0 is no limit."""
+    filtering: PassageFilters | None = None
+    """Who wants to see it, or has stages; None where nobody does."""
+    is_continued = False
+    """Whether the client was told by us that its body is wanted."""
+    _size = 0
+    """What came of it, as it came."""
+    _wanted = 0
+    """So much of it is waited for."""
+    _stages: BodyStages | None = None
+    _is_upstream_full = False
+
+    def __init__(self, exchange: PassageOwner, downstream: Downstream, head: RequestHead) -> None:
+        self._exchange = exchange
+        self._downstream = downstream
+        self._head = head
+        self.is_whole = False
+        """Whether all of it came."""
+        self.held: HeldBody | None = HeldBody()
+        """All of it so far, to be sent or sent once more; None once that is over."""
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it is known to exceed *limit*."""
+        return bool(self.limit) and (self._head.content_length > self.limit or self._size > self.limit)
+
+    # From downstream
+
+    def take(self, piece: bytes) -> None:
+        """Take a piece of it."""
+        self._size += len(piece)
+        if self.limit and self._size > self.limit:
+            self._exchange.request_broken(413, "request body too large")
+        elif self._stages is None:
+            self._pass_on(piece)
+        else:
+            self._feed(self._stages, piece, False)
+
+    def _pass_on(self, piece: bytes) -> None:
+        held, upstream = self.held, self._exchange.upstream
+        if upstream is not None:
+            upstream.send_body(piece)
+        if held is None:
+            return
+        held.add(piece)
+        if held.size > MAX_HELD and upstream is not None:
+            self.held = None
+        elif held.size > max(MAX_HELD, self._wanted):
+            self._downstream.pause_request()
+        if self._wanted and held.size >= self._wanted:
+            self._came()
+
+    def splice(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of it, if upstream can and nothing is held."""
+        upstream = self._exchange.upstream
+        if upstream is None or self.held is not None or self._stages is not None:
+            return False
+        return upstream.splice_body(copy)
+
+    def end(self) -> None:
+        """All of it came."""
+        if self._stages is not None and not self._feed(self._stages, b"", True):
+            return
+        self.is_whole = True
+        if self._exchange.upstream is not None:
+            self._exchange.upstream.end_body()
+        elif self._wanted:
+            self._came()
+
+    # Upstream
+
+    def begin(self) -> bytes:
+        """Somebody takes it: return what is held of it, and let the rest come."""
+        if not self.is_whole and not self._is_paced:
+            self._downstream.resume_request()
+        return b"" if self.held is None else self.held.joined()
+
+    def begun(self, upstream: Upstream, may_repeat: bool) -> None:
+        """*upstream* has what there is of it: hold it on only if it may be needed once more, and is not too much.
+
+        *may_repeat* says that the route lets also requests be repeated that are not idempotent.
+        """
+        held, method = self.held, self._head.method
+        if (
+            held is None
+            or held.size > MAX_HELD
+            or self._head.content_length > MAX_HELD
+            or not (method in IDEMPOTENT or may_repeat or upstream.is_reused or upstream.may_decline)
+        ):
+            self.held = None
+
+    def pause_request(self) -> None:
+        """Upstream takes no more for now."""
+        self._is_upstream_full = True
+        self._downstream.pause_request()
+
+    def resume_request(self) -> None:
+        """Upstream takes more again."""
+        self._is_upstream_full = False
+        self._resume()
+
+    # For filters
+
+    def so_far(self, size: int) -> bytes | None:
+        """Return all of it that came, if that is all or at least *size* bytes.
+
+        Else None, and ``body_came`` of its exchange is called once it is.
+        """
+        self._wanted = 0
+        held = self.held
+        if held is None:
+            return b""
+        if self.is_whole or held.size >= size:
+            return held.joined()
+        if self.is_too_large:
+            self._exchange.request_broken(413, "request body too large")
+            return None
+        self._wanted = size
+        if self._head.expect_continue and not self.is_continued:
+            self.is_continued = True
+            self._downstream.send_interim(_CONTINUE)
+        self._downstream.resume_request()
+        return None
+
+    def _came(self) -> None:
+        self._wanted = 0
+        if self.filtering is not None:
+            self.filtering.body_came()
+
+    def pass_through(self, stages: BodyStages) -> bool:
+        """Have it pass *stages*, and what there is of it, too; return whether none failed."""
+        self._stages = stages
+        if self.held is None:
+            return True
+        came = self.held.joined()
+        self.held.replace(b"")
+        return self._feed(stages, came, self.is_whole)
+
+    def _feed(self, stages: BodyStages, piece: bytes, ended: bool) -> bool:
+        """Pass on what *stages* make of *piece*; return whether none failed."""
+        try:
+            changed = stages.feed(piece)
+            if ended:
+                changed += stages.finish()
+        except StageFailed as failed:
+            if self.filtering is not None:
+                self.filtering.stage_failed(failed)
+            return False
+        if changed:
+            self._pass_on(changed)
+        return True
+
+    @property
+    def _is_paced(self) -> bool:
+        """Whether a stage has the client wait."""
+        return self._stages is not None and self._stages.is_paused
+
+    def pause(self) -> None:
+        """A stage has the client wait."""
+        self._downstream.pause_request()
+
+    def resume(self) -> None:
+        """No stage has the client wait any more."""
+        self._resume()
+
+    def _resume(self) -> None:
+        if self._exchange.upstream is not None and not self._is_upstream_full and not self._is_paced:
+            self._downstream.resume_request()

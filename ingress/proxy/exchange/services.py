@@ -1,0 +1,117 @@
+"""What the proxy does for filters: time, chance, counters, sub-requests, and state that outlives them."""
+
+from collections.abc import Awaitable, Callable, Hashable
+from datetime import datetime
+from random import Random
+from typing import Protocol, TypeVar, cast
+
+from twisted.internet.error import AlreadyCalled, AlreadyCancelled
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from ingress.filters import ScheduledCall, Scope
+from ingress.metrics.filters import FilterMetrics
+from ingress.model.sub_requests import SubAnswer, SubRequest
+
+T = TypeVar("T")
+
+
+class Asker(Protocol):
+    """Who sends the sub-requests of all filters."""
+
+    def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
+        """Send *request*; its answer is to be awaited.  Raises ``ValueError`` for what is none."""
+
+    def tell(self, request: SubRequest) -> None:
+        """Send *request*, and have nobody wait for its answer.  Raises ``ValueError`` for what is none."""
+
+
+class States:
+    """What outlives a snapshot: of filters, and of backends.
+
+    One process serves all requests, so what its workers share and what it has itself are the same; nothing is
+    shared by several replicas.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, Hashable], object] = {}
+
+    def state(self, scope: Scope, name: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept for *name* under *key*; *make* makes it for whoever comes first.
+
+        Raises ``LookupError`` where nobody keeps what *scope* shares.
+        """
+        if scope is Scope.REPLICAS:
+            raise LookupError("replicas share no state")
+        if (name, key) not in self._kept:
+            self._kept[name, key] = make()
+        return cast(T, self._kept[name, key])
+
+
+class _Call:
+    """A call that is still to come."""
+
+    def __init__(self, delayed: IDelayedCall) -> None:
+        self._delayed = delayed
+
+    def cancel(self) -> None:
+        """Have it never come; nothing happens if it has."""
+        try:
+            self._delayed.cancel()
+        except (AlreadyCalled, AlreadyCancelled):
+            pass
+
+
+class FilterClock:
+    """The time, for filters: durations by *clock*, the time of day by *now*."""
+
+    def __init__(self, clock: IReactorTime, now: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self.now = now
+
+    def seconds(self) -> float:
+        """Return seconds since some moment."""
+        return self._clock.seconds()
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> ScheduledCall:
+        """Have *call* called once *seconds* have passed."""
+        return _Call(self._clock.callLater(seconds, call))
+
+
+class FilterServices:
+    """The services of all filters called *name*; satisfies ``ingress.filters.Services``."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: FilterClock,
+        random: Random,
+        metrics: FilterMetrics,
+        states: States,
+        asker: Asker,
+    ) -> None:
+        self.clock = clock
+        self._name = name
+        self._random = random
+        self._metrics = metrics
+        self._states = states
+        self._asker = asker
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1."""
+        return self._random.random()
+
+    def count(self, event: str) -> None:
+        """Add one to the counter of *event*."""
+        self._metrics.counted(self._name, event)
+
+    def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
+        """Send *request*; its answer is to be awaited."""
+        return self._asker.ask(request)
+
+    def tell(self, request: SubRequest) -> None:
+        """Send *request*, and have nobody wait for its answer."""
+        self._asker.tell(request)
+
+    def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under *key*; *make* makes it for whoever comes first."""
+        return self._states.state(scope, self._name, key, make)

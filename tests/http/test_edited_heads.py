@@ -1,0 +1,156 @@
+"""Tests for ``ingress.http.edited_heads``: what is changed of heads, and what may not be."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http.edited_heads import AnswerChange, RequestChange, check_field, without_length
+from ingress.http.request_head import RequestHead, parse_request_head
+from ingress.http.response_head import ResponseHead, parse_response_head
+
+FULL = (
+    b"POST /a?b HTTP/1.1\r\nHost: shop.test\r\nX-Own: 1\r\nX-Forwarded-For: 192.0.2.1\r\nExpect: 100-continue\r\n"
+    b"X-Request-ID: id1\r\nContent-Length: 5"
+)
+ADDED = b"X-Request-ID: id1\r\nX-Real-IP: 192.0.2.9\r\n"
+
+
+def answer(fields: bytes = b"", status: bytes = b"200 OK") -> ResponseHead:
+    """Return the head of an answer with *fields*, each with its CRLF."""
+    return parse_response_head((b"HTTP/1.1 " + status + b"\r\n" + fields).removesuffix(b"\r\n"))
+
+
+class RequestChangeTests(SynchronousTestCase):
+    """Requests on their way to endpoints."""
+
+    def change(self, block: bytes = FULL) -> tuple[RequestHead, RequestChange]:
+        """Return a head, and what changes it."""
+        head = parse_request_head(block)
+        return head, RequestChange(head, head.forward + ADDED)
+
+    def test_nothing(self) -> None:
+        """Who changes nothing gets what came, the same object."""
+        head, change = self.change()
+        self.assertIs(change.head, head)
+        self.assertEqual(change.fields, head.forward + ADDED)
+
+    def test_added_alone(self) -> None:
+        """What is added leaves the head as it is, and stands behind the proxy's."""
+        head, change = self.change()
+        change.put(b"X-Real-IP", b"192.0.2.7")
+        change.add(b"X-New", b"a b")
+        self.assertIs(change.head, head)
+        self.assertEqual(
+            change.fields, head.forward + b"X-Request-ID: id1\r\nX-Real-IP: 192.0.2.7\r\nX-New: a b\r\n"
+        )
+
+    def test_all_else_stays(self) -> None:
+        """A changed head is the one that came in everything else; that one is never touched."""
+        head, change = self.change()
+        change.drop(b"x-OWN")
+        changed = change.head
+        for name in RequestHead.__annotations__:
+            if name not in ("forward", "block", "destination"):
+                self.assertEqual(getattr(changed, name), getattr(head, name), name)
+        self.assertIn(b"X-Own: 1\r\n", head.forward)
+        self.assertEqual(change.fields, changed.forward + ADDED)
+        self.assertNotIn(b"X-Own", change.fields)
+
+    def test_rewritten(self) -> None:
+        """Target and authority are others; a body of another length comes in chunks."""
+        _, change = self.change()
+        change.rewrite(b"/c?d", b"app:8080")
+        change.is_unframed = True
+        change.is_expected = False
+        head = change.head
+        self.assertEqual((head.target, head.path, head.authority), (b"/c?d", b"/c", b"app:8080"))
+        self.assertEqual((head.content_length, head.chunked, head.has_body), (-1, True, True))
+        self.assertFalse(head.expect_continue)
+
+
+class AnswerChangeTests(SynchronousTestCase):
+    """Answers on their way to clients."""
+
+    def test_nothing(self) -> None:
+        """Who changes nothing gets what came, the same object."""
+        head = answer(b"A: b\r\n")
+        self.assertIs(AnswerChange(head, False).head, head)
+
+    def test_strict_transport(self) -> None:
+        """A field that is put takes the place of all that have its name, in any spelling."""
+        head = answer(
+            b"strict-transport-security: none\r\nX-A: 1\r\nSTRICT-Transport-Security: x\r\nX-B: 2\r\n"
+        )
+        change = AnswerChange(head, False)
+        change.put(b"Strict-Transport-Security", b"max-age=1")
+        self.assertEqual(
+            change.head.start,
+            b"HTTP/1.1 200 OK\r\nX-A: 1\r\nX-B: 2\r\nStrict-Transport-Security: max-age=1\r\n",
+        )
+
+    def test_facts_of_the_head(self) -> None:
+        """What is known of a head is known of the changed one: its length, and what has to be added to it."""
+        head = answer(b"Content-Length: 5\r\nServer: x\r\n")
+        self.assertFalse(head.is_complete)
+        change = AnswerChange(head, False)
+        change.put(b"Date", b"today")
+        self.assertTrue(change.head.is_complete)
+        self.assertEqual(change.head.content_length, 5)
+        change.drop(b"server")
+        self.assertFalse(change.head.is_complete)
+
+    def test_again(self) -> None:
+        """The same change of the same head is the same head, so that what HTTP/2 makes of it is kept."""
+        head = answer(b"A: b\r\n")
+        made = []
+        for value in (b"1", b"1", b"2"):
+            change = AnswerChange(head, False)
+            change.put(b"X", value)
+            made.append(change.head)
+        self.assertIs(made[0], made[1])
+        self.assertIsNot(made[1], made[2])
+
+    def test_status(self) -> None:
+        """A status is another one of an answer; what has no body keeps having none."""
+        change = AnswerChange(answer(status=b"404 Not Found"), True)
+        change.status = 299
+        self.assertTrue(change.head.start.startswith(b"HTTP/1.1 299 \r\n"))
+        self.assertEqual((change.head.status, change.is_ours), (299, True))
+        for came, status in ((b"404 Not Found", 304), (b"204 No Content", 200), (b"101 Switching", 200)):
+            with self.assertRaises(ValueError):
+                AnswerChange(answer(status=came), False).status = status
+        for status in (0, 101, 199, 600):
+            with self.assertRaises(ValueError):
+                change.status = status
+
+    def test_without_length(self) -> None:
+        """A head for a body of another length has none, and all else."""
+        head = without_length(answer(b"Content-Length: 5\r\nServer: x\r\nDate: y\r\n"))
+        self.assertEqual(head.start, b"HTTP/1.1 200 OK\r\nServer: x\r\nDate: y\r\n")
+        self.assertEqual((head.content_length, head.is_complete, head.has_body), (-1, False, True))
+
+
+class CheckTests(SynchronousTestCase):
+    """What no filter may say."""
+
+    def test_refused(self) -> None:
+        """Names and values that could be read as something else, and fields that frame or belong to a connection."""
+        for name, value in (
+            (b"", b"x"),
+            (b"a b", b"x"),
+            (b"a:", b"x"),
+            (b"a\r\nb", b"x"),
+            (b"a", b"x\r\ny: z"),
+            (b"a", b"x\0"),
+            (b"a", b" x"),
+            (b"a", b"x\t"),
+            (b"Content-Length", b"5"),
+            (b"TRANSFER-encoding", b"chunked"),
+            (b"Connection", b"close"),
+            (b"Upgrade", b"h2c"),
+            (b"Trailer", b"x"),
+        ):
+            self.assertRaises(ValueError, check_field, name, value)
+
+    def test_taken(self) -> None:
+        """All else is taken, and its name returned in lower case."""
+        self.assertEqual(check_field(b"X-Any", b"a b\xff"), b"x-any")
+        self.assertEqual(check_field(b"Server", b""), b"server")

@@ -1,0 +1,185 @@
+"""Chains of live filters: made once for equal specs, in order, and kept as long as a snapshot has these."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+
+from ingress.filters import Facts, Filter, Phase, Reply, Services
+from ingress.model.backends import BackendState
+from ingress.routing.route import Match, Route
+from ingress.routing.table import HostRoutes, RouteTable
+from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
+from tests.proxy.filter_case import FilterCase
+from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, TWO, Stage
+
+OTHER = BACKEND._replace(name="other")
+
+
+class Counts(Filter):
+    """Says how many requests it has seen, in all."""
+
+    def __init__(self, spec: Counting, services: Services) -> None:
+        self.spec = spec
+        self._services = services
+        self._count = 0
+
+    def on_request(self, facts: Facts) -> Reply | None:
+        self._count += 1
+        self._services.count("seen")
+        self.spec.log.append(self.spec.number)
+        return Reply(200, body=b"%d" % self._count) if self.spec.replies else None
+
+
+class Journal(list[int]):
+    """What was asked, in order; all are equal, so that specs are that have one."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Journal)
+
+
+@frozen
+class Counting:
+    """A spec by value."""
+
+    name: ClassVar[str] = "counting"
+
+    number: int
+    log: Journal
+    phase: Phase = Phase.ACCESS
+    replies: bool = False
+    is_broken: bool = False
+
+    def describe(self) -> str:
+        """Say so."""
+        return "counts"
+
+    def make(self, services: Services) -> Filter:
+        """Make it, or fail."""
+        if self.is_broken:
+            raise ZeroDivisionError("cannot be made")
+        return Counts(self, services)
+
+
+def route(*specs: Counting, path: str = "/", **more: object) -> Route:
+    """Return a route with these."""
+    return Route("shop.test", path, Match.PREFIX, OWNER, BACKEND, filters=specs, **more)  # type: ignore[arg-type]
+
+
+class ChainTests(FilterCase):
+    """What becomes of specs."""
+
+    table: RouteTable
+
+    def publish(self, *hosts: tuple[str, HostRoutes | None]) -> None:
+        """Publish the table that comes of the current one by these changes."""
+        self.table = self.table.patched(dict(hosts))
+        self.stage.resource.publish(self.table, {BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))})
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.table = RouteTable()
+        self.log = Journal()
+        self.spec_ = Counting(0, self.log, replies=True)
+
+    def body(self, target: bytes = b"/", host: bytes = b"shop.test") -> bytes:
+        """Return the answer to a GET."""
+        down = self.stage.open()
+        down.say(GET.replace(b" / ", b" %b " % target).replace(b"shop.test", host))
+        return down.take().partition(b"\r\n\r\n")[2]
+
+    def test_state_survives(self) -> None:
+        """A filter lives on in the next snapshot, whose specs are equal, and others."""
+        self.publish(("shop.test", HostRoutes((route(self.spec_),))))
+        self.assertEqual(self.body(), b"1")
+        again = Counting(0, self.log, replies=True)
+        self.publish(("shop.test", HostRoutes((route(again), route(again, path="/x")))))
+        self.assertEqual((self.body(), self.body(b"/x")), (b"2", b"3"))
+
+    def test_moves(self) -> None:
+        """It does also where its spec moves to another host, and into another tuple."""
+        self.publish(("shop.test", HostRoutes((route(self.spec_),))))
+        self.assertEqual(self.body(), b"1")
+        passing = Counting(1, self.log)
+        moved = HostRoutes((route(passing, Counting(0, self.log, replies=True)),))
+        self.publish(("shop.test", None), ("new.test", moved))
+        self.assertEqual(self.body(host=b"new.test"), b"2")
+
+    def test_dropped(self) -> None:
+        """A filter that no snapshot has any more is forgotten, and begins anew when it comes back."""
+        self.publish(("shop.test", HostRoutes((route(self.spec_),))))
+        self.assertEqual((self.body(), self.body()), (b"1", b"2"))
+        self.publish(("shop.test", HostRoutes((route(),))))
+        self.publish(("shop.test", HostRoutes((route(self.spec_),))))
+        self.assertEqual(self.body(), b"1")
+
+    def test_order(self) -> None:
+        """Filters are asked by phase; within one those of everything, of the route, of the backend, as they were given."""
+        stage = self.stage = Stage(everything=(Counting(1, self.log), Counting(9, self.log, Phase.EDITS)))
+        own = (Counting(0, self.log, Phase.REDIRECT), Counting(2, self.log), Counting(3, self.log))
+        backend = WeightedBackend(OTHER, 1, (Counting(4, self.log), Counting(8, self.log, Phase.LIMITS)))
+        self.connector = stage.connector
+        self.publish(("shop.test", HostRoutes((route(*own, weighted=(backend,)),))))
+        stage.open().say(GET)
+        self.assertEqual(list(self.log), [0, 8, 1, 2, 3, 4, 9])
+        self.assertEqual(self.connector.asked, [TWO])
+
+    def test_everything(self) -> None:
+        """What the operator puts before everything stands also before what no host takes."""
+        stage = self.stage = Stage(everything=(self.spec_,))
+        down = stage.open()
+        down.say(GET.replace(b"shop", b"none"))
+        self.assertEqual(down.take().partition(b"\r\n\r\n")[2], b"1")
+
+    def test_variant(self) -> None:
+        """A variant has its own filters and backend; what does not meet its conditions has those of the route."""
+        said = RequestCondition(Said.HEADER, b"x-canary", frozenset((b"always",)))
+        variant = Variant((said,), (WeightedBackend(OTHER),), (Counting(5, self.log),))
+        self.publish(("shop.test", HostRoutes((route(Counting(6, self.log), variants=(variant,)),))))
+        self.get(fields=((b"x-canary", b"always"),))
+        self.get()
+        self.assertEqual((list(self.log), self.connector.asked), ([5, 6], [TWO, ONE]))
+
+    def test_weights(self) -> None:
+        """Requests are shared among weighted backends, without any filter, too."""
+        weighted = (WeightedBackend(BACKEND, 1), WeightedBackend(OTHER, 1))
+        self.publish(("shop.test", HostRoutes((route(weighted=weighted),))))
+        for _ in range(40):
+            client = self.get()
+            self.upstream(self.connector.asked.index(self.connector.asked[-1])).say(OK)
+            client.leave()
+        self.assertEqual(set(self.connector.asked), {ONE, TWO})
+
+    def test_not_made(self) -> None:
+        """A spec whose filter cannot be made costs its requests a 500 that names it, and never lets one pass."""
+        self.publish(
+            ("shop.test", HostRoutes((route(Counting(0, self.log, is_broken=True)), route(path="/x"))))
+        )
+        for _ in range(2):
+            self.assertEqual(self.get().heard().status, 500)
+        errors = self.flushLoggedErrors(ZeroDivisionError)
+        self.assertGreaterEqual(len(errors), 1)
+        self.flushLoggedErrors()
+        self.assertEqual([record.filter for record in self.metrics.records], ["counting", "counting"])
+        self.assertEqual(self.failures("counting"), 2)
+        self.get(target=b"/x")
+        self.assert_upstreams(1)
+
+    def test_counts(self) -> None:
+        """What a filter counts is a series under its name."""
+        self.publish(("shop.test", HostRoutes((route(self.spec_),))))
+        self.body()
+        self.body()
+        self.assertEqual(
+            self.metrics.value("ingress_filter_events_total", filter="counting", event="seen"), 2
+        )
+
+
+class ChainTestsHttp2(ChainTests):
+    """The same over HTTP/2."""
+
+    is_http2 = True
