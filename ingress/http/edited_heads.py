@@ -27,7 +27,7 @@ _PROXYS: Final = frozenset(
         b"upgrade",
     )
 )
-_PROXYS_IN_REQUESTS: Final = _PROXYS | {b"expect", b"host"}
+PROXYS_IN_REQUESTS: Final = _PROXYS | {b"expect", b"host"}
 _BODILESS: Final = (204, 304)
 
 _is_target = re.compile(ORIGIN_FORM).fullmatch
@@ -81,17 +81,17 @@ class RequestChange:
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
-        self._drop(check_field(name, value, _PROXYS_IN_REQUESTS))
+        self._drop(check_field(name, value, PROXYS_IN_REQUESTS))
         self._added.append(b"%b: %b" % (name, value))
 
     def add(self, name: bytes, value: bytes) -> None:
         """Send the field beside those of the same name."""
-        check_field(name, value, _PROXYS_IN_REQUESTS)
+        check_field(name, value, PROXYS_IN_REQUESTS)
         self._added.append(b"%b: %b" % (name, value))
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
-        self._drop(check_field(name, b"", _PROXYS_IN_REQUESTS))
+        self._drop(check_field(name, b"", PROXYS_IN_REQUESTS))
 
     def _drop(self, name: bytes) -> None:
         self._own = [line for line in self._own if name_of(line) != name]

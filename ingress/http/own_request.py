@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from ingress.http.grammar import MAX_HEAD, TOKEN, FieldError, split_field
+from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field
+from ingress.http.grammar import MAX_HEAD, TOKEN
 from ingress.http.request_head import RequestHead
 
 _is_host_name = re.compile(
@@ -20,21 +21,6 @@ _is_visible = re.compile(r"[\x21-\x7e]+").fullmatch
 _is_method = re.compile(TOKEN).fullmatch
 _PORTS = {"http": 80, "https": 443}
 _REFUSED_METHODS = (b"CONNECT", b"TRACE")
-_OF_THE_CONNECTION = frozenset(
-    (
-        b"connection",
-        b"content-length",
-        b"expect",
-        b"host",
-        b"http2-settings",
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    )
-)
 
 
 @frozen
@@ -95,7 +81,11 @@ def own_request_head(
     """Return the head of a request with *body*; raises ``ValueError`` for a method or field that may not be sent."""
     if not _is_method(method) or method in _REFUSED_METHODS:
         raise ValueError(f"{method!r} is no method to ask by")
-    lines = [b"%b: %b\r\n" % (name, _checked(name, value)) for name, value in fields]
+    lines = []
+    for name, value in fields:
+        stripped = value.strip(b" \t")
+        check_field(name, stripped, PROXYS_IN_REQUESTS)
+        lines.append(b"%b: %b\r\n" % (name, stripped))
     head = RequestHead()
     head.method = method
     head.target = url.target
@@ -108,16 +98,3 @@ def own_request_head(
         head.content_length = len(body)
         head.has_body = bool(body)
     return head
-
-
-def _checked(name: bytes, value: bytes) -> bytes:
-    """Return *value* without outer whitespace, if it may be that of a field called *name*."""
-    try:
-        called, value = split_field(b"%b:%b" % (name, value))
-    except FieldError:
-        raise ValueError(f"{name!r} with {value!r} is no field") from None
-    if called != name.lower():
-        raise ValueError(f"{name!r} is no name of a field")
-    if called in _OF_THE_CONNECTION:
-        raise ValueError(f"{name.decode()} is not for who asks to send")
-    return value

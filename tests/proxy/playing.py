@@ -145,7 +145,7 @@ class Stage:
         self.connector = FakeConnector(self.reactor)
         self.pool = UpstreamPool(self.connector.connect, self.deadlines, self.metrics)
         rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(7))
-        states = States()
+        self.states = states = States()
         self.sub_requests = SubRequests(
             self.pool,
             self.deadlines,

@@ -7,13 +7,14 @@ from types import MappingProxyType
 
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.model.backends import Endpoint
+from ingress.filters import Scope
+from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
 from ingress.model.limits import Limits
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
-from ingress.proxy.upstream.rotation import Rotations
+from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.transports import Peer
@@ -49,6 +50,14 @@ class BalancedCase(ProxyCase):
         """The address of the endpoint that *peer* is."""
         endpoint: Endpoint = peer.protocol.endpoint  # type: ignore[attr-defined]
         return endpoint.address.encode()
+
+    def usual(self) -> dict[BackendReference, Rotation]:
+        """The rotations of this worker, by backend."""
+        return self.stage.states.state(Scope.WORKER, "rotations", "usual", dict)
+
+    def asked_for(self) -> dict[BackendReference, dict[Balancing, Rotation]]:
+        """Those of routes that share requests in a way of their own."""
+        return self.stage.states.state(Scope.WORKER, "rotations", "asked for", dict)
 
     def asked_but(self, serving: Mapping[Peer, Peer] = MappingProxyType({})) -> list[Peer]:
         """The upstream peers that were asked something, but for those that are *serving* somebody."""
@@ -118,12 +127,9 @@ class AlgorithmTests(BalancedCase):
     def test_every_attempt_ends(self) -> None:
         """Whatever becomes of a request, its attempt is over then, and a retry is an attempt of its own."""
         self.stage.publish((ONE, TWO), balancing=LEAST)
-        rotation = self.stage.resource._rotation_asked_for(
-            BACKEND, LEAST, self.stage.resource._new_rotation(BACKEND)
-        )
-        running = rotation.balancer.running  # type: ignore[attr-defined]
         down = self.stage.open()
         down.say(GET)
+        running = self.asked_for()[BACKEND][LEAST].balancer.running  # type: ignore[attr-defined]
         self.assertEqual(sum(running.values()), 1)
         self.upstream().finish()
         self.assertEqual(sum(running.values()), 1)
@@ -199,10 +205,9 @@ class AlgorithmTests(BalancedCase):
             way = Balancing(hash_by=(KeyPart(Variable.HTTP, b"x-%d" % number),))
             self.stage.publish((ONE, TWO), balancing=way)
             self.assert_status(self.ask(), 200)
-        resource = self.stage.resource
-        self.assertEqual(len(resource._asked_for[BACKEND]), MAX_ASKED_FOR)
-        resource.publish(RouteTable([Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)]), {})
-        self.assertEqual((resource._asked_for, resource._rotations), ({}, {}))
+        self.assertEqual(len(self.asked_for()[BACKEND]), MAX_ASKED_FOR)
+        self.stage.resource.publish(RouteTable([Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)]), {})
+        self.assertEqual((self.asked_for(), self.usual()), ({}, {}))
         self.assert_status(self.ask(), 503)
 
 
@@ -214,7 +219,7 @@ class SlowStartTests(BalancedCase):
         make = Rotations(
             self.reactor, self.stage.deadlines, self.metrics, Random(4), Balancing(), slow_start_seconds=20.0
         ).make
-        self.stage.resource._rotations[BACKEND] = make(BACKEND, (ONE,))
+        self.usual()[BACKEND] = make(BACKEND, (ONE,))
         self.stage.publish((ONE, TWO))
         self.assertEqual(self.shares(100, 1), {b"10.0.0.1": 100})
         self.reactor.pass_time(10)
