@@ -105,10 +105,7 @@ def took_nothing_of(delivery: Delivery | None) -> bool:
 
 
 class Transport(Protocol):
-    """What is asked of a connection.
-
-    Once it is over, all methods do nothing; Twisted's TLS alone raises ``AttributeError`` from some.
-    """
+    """What is asked of a connection; once it is over, what would change something does nothing."""
 
     def deliver_to(self, receiver: Receiver, /) -> None:
         """Tell *receiver* whatever happens from now on; who follows another one calls its ``makeConnection`` itself."""

@@ -40,6 +40,10 @@ def _same(address: IAddress) -> IAddress:
     return address
 
 
+def _nothing(octets: bytes = b"") -> None:
+    """What is asked of a connection that is over."""
+
+
 @implementer(IHalfCloseableProtocol, IHandshakeListener, IPushProducer)
 class TwistedProtocol(Protocol):
     """Tells *receiver* what one of Twisted's transports tells."""
@@ -48,13 +52,21 @@ class TwistedProtocol(Protocol):
 
     def __init__(self, receiver: Receiver) -> None:
         self.receiver = receiver
+        self._told: TwistedTransport | None = None
+        """What the receiver has, while there is a connection."""
 
     def __repr__(self) -> str:
         return f"<TwistedProtocol of {self.receiver!r}>"
 
     def connectionMade(self) -> None:
         self.transport.registerProducer(self, True)
-        self.receiver.makeConnection(TwistedTransport(self.transport, self))
+        self._told = TwistedTransport(self.transport, self)
+        self.receiver.makeConnection(self._told)
+
+    def leave(self) -> None:
+        """Somebody else has the connection."""
+        self.receiver = NOBODY
+        self._told = None
 
     def handshakeCompleted(self) -> None:
         self.receiver.handshakeCompleted()
@@ -75,6 +87,9 @@ class TwistedProtocol(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         receiver, self.receiver = self.receiver, NOBODY
+        told, self._told = self._told, None
+        if told is not None:
+            told.end()
         receiver.connectionLost(reason)
 
     def pauseProducing(self) -> None:
@@ -102,6 +117,7 @@ class TwistedTransport:
         self._connection: Any = below if isinstance(below, tcp.Connection) else None
         """What has the socket; None for a transport that has none."""
         # As they are, without a call more for each use.
+        self._is_over = False
         self.write: Callable[[bytes], None] = transport.write
         self.pauseProducing: Callable[[], None] = transport.pauseProducing
         self.resumeProducing: Callable[[], None] = transport.resumeProducing
@@ -110,6 +126,11 @@ class TwistedTransport:
     def __repr__(self) -> str:
         return f"<TwistedTransport of {self._protocol.receiver!r}>"
 
+    def end(self) -> None:
+        """The connection is over: do nothing from now on, where Twisted's layer of TLS would raise."""
+        self._is_over = True
+        self.write = self.pauseProducing = self.resumeProducing = self.abortConnection = _nothing
+
     def deliver_to(self, receiver: Receiver) -> None:
         """Tell *receiver* whatever happens from now on."""
         self._protocol.receiver = receiver
@@ -117,7 +138,7 @@ class TwistedTransport:
     def give_to(self, protocol: IProtocol) -> None:
         """Have *protocol*, one of Twisted's own, go on with what is below; this and its receiver are out of it."""
         transport = self._transport
-        self._protocol.receiver = NOBODY
+        self._protocol.leave()
         transport.unregisterProducer()
         # A transport that wraps another one, as Twisted's for ``haproxy:`` does, calls its protocol so.
         if isinstance(transport, ProtocolWrapper):
@@ -161,13 +182,14 @@ class TwistedTransport:
 
     def loseConnection(self) -> None:
         """Send what waits, then close."""
-        # With a producer, Twisted's transports would wait for what that has still to say.
-        self._transport.unregisterProducer()
-        self._transport.loseConnection()
+        if not self._is_over:
+            # With a producer, Twisted's transports would wait for what that has still to say.
+            self._transport.unregisterProducer()
+            self._transport.loseConnection()
 
     def loseWriteConnection(self) -> None:
         """Send what waits, then end our side only; over TLS, nothing."""
-        if not self._is_secure:
+        if not self._is_secure and not self._is_over:
             self._transport.unregisterProducer()
             self._transport.loseWriteConnection()
 

@@ -194,7 +194,6 @@ class TwistedTLSTests(AcceptedContract, TestCase):
     drops_unmade = False
     notices_while_paused = False
     pauses_at_a_mark = False
-    is_void_after_the_end = False
     keeps_last_words = False
 
 
@@ -206,7 +205,6 @@ class TwistedConnectedTLSTests(ConnectedContract, TestCase):
     drops_unmade = False
     notices_while_paused = False
     pauses_at_a_mark = False
-    is_void_after_the_end = False
     keeps_last_words = False
 
 

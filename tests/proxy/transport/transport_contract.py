@@ -35,8 +35,6 @@ class TransportContract(_Case):
     """Whether a reset is noticed by who neither reads nor writes; no reactor tells Twisted's transports."""
     pauses_at_a_mark = True
     """Whether a producer is paused only when much waits; Twisted's TLS does so for each record on its way."""
-    is_void_after_the_end = True
-    """Whether calls after the end do nothing; Twisted's TLS raises."""
     tells_handshake = False
     """Whether it is TLS that was accepted."""
     splices = False
@@ -206,9 +204,14 @@ class TransportContract(_Case):
             protocol.call("write", b"late")
             far.finish()
             await self.read_until(far, lambda each=protocol: each.lost)  # type: ignore[misc]
-            if self.is_void_after_the_end:
-                for method in ("loseConnection", "abortConnection", "pauseProducing", "resumeProducing"):
-                    protocol.call(method)
+            for method in (
+                "loseConnection",
+                "loseWriteConnection",
+                "abortConnection",
+                "pauseProducing",
+                "resumeProducing",
+            ):
+                protocol.call(method)
             protocol.call("write", b"later")
             await self.turns()
             self.assertEqual((len(protocol.lost), protocol.lost_inside), (1, False), calls)
