@@ -3,14 +3,15 @@
 The admin view and the metric say of each certificate when it ends; this says it without being asked.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import Protocol
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.identity.certificates import Certificate
 
 LOOK_SECONDS = 3600.0
 _TOLD_AGAIN_SECONDS = 86_400.0 - LOOK_SECONDS / 2
@@ -19,8 +20,15 @@ MOST_LINES = 100
 """How many certificates are named at a time."""
 
 
+class ShownCertificates(Protocol):
+    """What is shown to clients: a snapshot, or a table of certificates."""
+
+    def shown(self) -> Iterable[tuple[str, Certificate]]:
+        """Return each host with each of its certificates; an empty host for the default."""
+
+
 class ExpiryWatch:
-    """Looks at the certificates of the current table every hour.
+    """Looks at the certificates that are shown every hour.
 
     *now* returns the time with its zone, by which certificates are judged.  *clock* says when to look, and how
     long ago something was told, whoever sets the other one meanwhile.
@@ -30,7 +38,7 @@ class ExpiryWatch:
 
     def __init__(
         self,
-        certificates: Callable[[], CertificateTable],
+        certificates: Callable[[], ShownCertificates],
         now: Callable[[], datetime],
         clock: IReactorTime,
     ) -> None:
@@ -84,7 +92,7 @@ class ExpiryWatch:
         self._told = told | {one.fingerprint: seconds for one in news}
 
 
-def expiries(table: CertificateTable) -> Iterator[tuple[str, str, str, str, float]]:
+def expiries(table: ShownCertificates) -> Iterator[tuple[str, str, str, str, float]]:
     """Yield what the metric shows: namespace and name of the Secret, host, type of the key, and the end."""
     for host, certificate in table.shown():
         secret = certificate.secret

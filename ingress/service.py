@@ -288,8 +288,8 @@ class IngressService(Service):
             listen=self._follow,
         )
 
-        self._expiry = ExpiryWatch(lambda: self._current().certificates, _now, reactor)
-        self._metrics.certificates.expiries = lambda: expiries(self._current().certificates)
+        self._expiry = ExpiryWatch(self._current, _now, reactor)
+        self._metrics.certificates.expiries = lambda: expiries(self._current())
 
     def _new_contexts(self) -> ServerContexts:
         return ServerContexts(

@@ -119,7 +119,7 @@ def certificates_as_json(snapshot: Snapshot, now: datetime) -> Iterator[str]:
 def _certificates(snapshot: Snapshot, now: datetime) -> Iterator[object]:
     table = snapshot.certificates
     hosts: dict[Certificate, list[str]] = {}
-    for number, (host, certificate) in enumerate(table.shown(), 1):
+    for number, (host, certificate) in enumerate(snapshot.shown(), 1):
         chosen = hosts.setdefault(certificate, [])
         if host:
             chosen.append(host)

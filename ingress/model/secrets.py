@@ -1,7 +1,7 @@
 """Which parts of which Secrets somebody needs.
 
 A Secret holds what its owner wants to keep from others, so only what a reference needs is
-read out of it and kept.  Who refers to Secrets is for ``ingress.translate.readers.ingress.secret_references`` to say.
+read out of it and kept.  Who refers to Secrets is for the readers of objects to say (``ingress.translate.readers``).
 """
 
 import re

@@ -5,9 +5,12 @@ published, and the next one, in which references of routes that come are found a
 while a round goes on.  Endpoints do not wait for a round: ``refresh`` brings both up to date.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+
+from attrs import evolve
 
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
@@ -31,6 +34,7 @@ class BackendCache:
 
     def __init__(self, options: TranslateOptions, problem_index: ProblemIndex) -> None:
         self._options = options
+        self._rules = options.endpoint_rules
         self._problem_index = problem_index
         self.needs_round = False
         self._api_servers: Collection[Pair] = frozenset()
@@ -84,6 +88,13 @@ class BackendCache:
         if request not in known:
             known[request] = complete(request, state)
         return known[request]
+
+    def listeners_changed(self, listeners: Iterable[Listener]) -> None:
+        """Note that just *listeners* are to be there: no endpoint may be one of them."""
+        rules = self._rules.beside(listeners)
+        if rules != self._options.endpoint_rules:
+            self._options = evolve(self._options, endpoint_rules=rules)
+            self._stale.update(dict.fromkeys(self._uses))
 
     def forget(self, secret: ObjectKey) -> None:
         """Keep nothing of *secret* any more, if no backend needs it."""

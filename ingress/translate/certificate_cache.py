@@ -31,7 +31,8 @@ class CertificateCache:
     """Keeps what was decided about TLS of hosts; tells the problems to *problem_index*.
 
     *owners* are the owners of all hosts that rules name; whoever keeps them tells of each
-    change by ``owner_changed``.  *table* is the name of the table that they are for.
+    change by ``owner_changed``.  *table* is the name of the table that they are for, *shown*
+    counts the hosts of each certificate in all tables.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class CertificateCache:
         options: TranslateOptions,
         owners: Mapping[str, Owner],
         problem_index: ProblemIndex,
+        shown: Counter[Certificate],
         table: str = "",
     ) -> None:
         self._options = options
@@ -74,7 +76,7 @@ class CertificateCache:
         self._stale_hosts: dict[str, None] = {}
         self._exact: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
         self._wildcard: Draft[str, _Certificates, _Chosen] = Draft(SharedMap())
-        self._shown: Counter[Certificate] = Counter()
+        self._shown = shown
         self._table = CertificateTable(SharedMap(), SharedMap())
 
     def begin(self, now: datetime) -> None:
@@ -171,7 +173,7 @@ class CertificateCache:
         return self._table
 
     def count(self) -> int:
-        """How many different certificates are shown for hosts or by default."""
+        """How many different certificates are shown for hosts or by default, in all tables."""
         return len(self._shown) + (self._default is not None and self._default not in self._shown)
 
     # Secrets

@@ -13,14 +13,15 @@ allows is not judged at all.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from ingress.model.addresses import address_fault, plain_address, same_address
+from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState
 
@@ -48,12 +49,16 @@ def _is_foreign(address: str) -> bool:
     return False
 
 
+def _unbound(description: str) -> Pair | None:
+    return None
+
+
 @frozen
 class EndpointRules:
     """Judges endpoints.
 
     *is_own* says whether an address is one of this machine's, *api_server* returns where the API
-    server was reached.
+    server was reached, *bound_to* what a description of a listener listens on.
     """
 
     allowed: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -64,10 +69,20 @@ class EndpointRules:
     """What we listen on; an empty address stands for all of this machine."""
     is_own: Callable[[str], bool] = _is_foreign
     api_server: Callable[[], Collection[Pair]] = _nothing
+    bound_to: Callable[[str], Pair | None] = _unbound
     ports: frozenset[int] = Factory(
         lambda self: frozenset(port for _, port in self.listeners), takes_self=True
     )
     """The ports of *listeners*."""
+
+    def beside(self, listeners: Iterable[Listener]) -> "EndpointRules":
+        """Return the rules where there are these *listeners*, too."""
+        found = (self.bound_to(one.description) for one in listeners)
+        more = tuple(pair for pair in found if pair is not None and pair not in self.listeners)
+        if not more:
+            return self
+        ports = self.ports | {port for _, port in more}
+        return evolve(self, listeners=(*self.listeners, *more), ports=ports)
 
     def address_fault(self, address: str) -> str | None:
         """Say why nothing at *address*, an IP address, may be connected to; None when something may."""

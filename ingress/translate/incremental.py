@@ -38,6 +38,7 @@ from datetime import datetime
 
 from attrs import evolve
 
+from ingress.identity.certificates import Certificate
 from ingress.model.listeners import MAIN
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
@@ -81,6 +82,7 @@ class Translation:
         self._by_service: Index[ObjectKey, ObjectId] = Index()
         self._by_upstream_secret: Index[ObjectKey, ObjectId] = Index()
         self._counts = RouteCounts()
+        self._shown: Counter[Certificate] = Counter()
 
         self._problem_index = ProblemIndex()
         self._problems = ProblemList(self._problem_index.by_source())
@@ -212,7 +214,7 @@ class Translation:
         if self._problems.by_source is not by_source:
             self._problems = ProblemList(by_source)
         self._counts.finish()
-        self.certificates = sum(table.certificates for table in self._tables.values())
+        self.certificates = self._tables[MAIN].certificate_count()
         known = NO_TABLES if before is None else before.others
         after = Snapshot(
             main[1].routes,
@@ -241,6 +243,7 @@ class Translation:
                 self._clients,
                 self._backends,
                 self._counts,
+                self._shown,
                 self._problem_index,
             )
         return table
@@ -258,6 +261,7 @@ class Translation:
         self._problem_index.put("listeners", problems)
         if listeners != self._listeners:
             self._listeners = listeners
+            self._backends.listeners_changed(listeners)
         for listener in listeners:
             self._table_of(listener.table)
 

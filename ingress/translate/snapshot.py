@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from attrs import Factory, frozen
 
-from ingress.identity.certificates import CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.listeners import MAIN, Listener
@@ -82,6 +82,12 @@ class Snapshot:
         """Yield all tables by name, that of the command line first."""
         yield MAIN, ListenerTable(self.table, self.certificates, self.handshake_settings)
         yield from self.others.items()
+
+    def shown(self) -> Iterator[tuple[str, Certificate]]:
+        """Yield each host of all tables with each of its certificates, once; as ``CertificateTable.shown``."""
+        if not self.others:
+            return self.certificates.shown()
+        return iter(dict.fromkeys(one for _, table in self.tables() for one in table.certificates.shown()))
 
     def routes(self) -> Iterator[Route]:
         """Yield the routes of all tables, in no order."""

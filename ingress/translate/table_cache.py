@@ -4,11 +4,13 @@ Part of incremental translation.  There is one for each name of a table; what ob
 and client certificates are found once for all of them.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from operator import attrgetter
 
 from ingress.annotations.annotations import AnnotationReader
+from ingress.identity.certificates import Certificate
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.objects import ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
@@ -34,7 +36,7 @@ _LEADS = attrgetter("backends", "owner")
 class TableCache:
     """Keeps the table *name* of what objects in *all_parsed* ask for; tells problems to *problem_index*.
 
-    *certificates* counts the different ones in it.
+    *counts* and *shown* count routes, and hosts of certificates, of all tables.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class TableCache:
         clients: ClientAuthenticationCache,
         backends: BackendCache,
         counts: RouteCounts,
+        shown: Counter[Certificate],
         problem_index: ProblemIndex,
     ) -> None:
         self._name = name
@@ -55,7 +58,6 @@ class TableCache:
         self._backends = backends
         self._counts = counts
         self._problem_index = problem_index
-        self.certificates = 0
         # Who has a say about each host.
         self._by_host: Index[str, ObjectId] = Index()
         self._owners: dict[str, Owner] = {}
@@ -66,7 +68,7 @@ class TableCache:
         self._handshake_settings: Draft[str, HandshakeSettings, SharedMap[str, HandshakeSettings]] = Draft(
             SharedMap()
         )
-        self._certificates = CertificateCache(options, self._owners, problem_index, name)
+        self._certificates = CertificateCache(options, self._owners, problem_index, shown, name)
         self._redirects = RedirectRule(options)
         self._rules = HostRules(options, annotations, clients.request_of, self._redirects)
         self._finished = ListenerTable()
@@ -126,7 +128,6 @@ class TableCache:
         self._stale_owners, self._stale_hosts = {}, {}
         known = self._finished
         table, certificates = self._table.finished(), self._certificates.finish()
-        self.certificates = self._certificates.count()
         settings, by_host = known.handshake_settings, self._handshake_settings.finished()
         if by_host is not settings.by_host:
             settings = HandshakeSettingsTable(by_host)
@@ -134,6 +135,10 @@ class TableCache:
         if not found.shares_all(known):
             self._finished = found
         return self._finished
+
+    def certificate_count(self) -> int:
+        """Return how many different certificates all tables show."""
+        return self._certificates.count()
 
     def clear(self, state: ClusterState) -> None:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""

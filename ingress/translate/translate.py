@@ -20,6 +20,8 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
+from attrs import evolve
+
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
@@ -85,7 +87,8 @@ def translate(
     references: dict[BackendReference, None] = dict.fromkeys(
         one for table in tables.values() for route in table.routes.unordered() for one in route.backends
     )
-    backends = resolve_backends(references, state, options)
+    endpoint_rules = options.endpoint_rules.beside(listeners)
+    backends = resolve_backends(references, state, evolve(options, endpoint_rules=endpoint_rules))
     problems.update(problem for found in backends.values() for problem in found.problems)
     main = tables.pop(MAIN)
     return Snapshot(

@@ -10,15 +10,18 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+import ingress
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
+from ingress.model.backends import Endpoint
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey, Projection
 from ingress.model.problems import Reason
+from ingress.proxy.listening.reach import endpoint_rules
 from ingress.service import IngressService, source_of
 from ingress.settings import Settings
 from ingress.translate.incremental import Translation
@@ -234,6 +237,34 @@ class DoorTests(SynchronousTestCase):
         )
         self.assertIn("is a listener of ToyRoute shop/two", problem.message)
 
+    def test_no_endpoint(self) -> None:
+        """A listener that an object asks for is no endpoint while it is there: requests would come back to us."""
+        rules = endpoint_rules(("tcp:80",), (), tuple, allows_local=True)
+        cluster = Cluster(listeners=(self.given,), endpoint_rules=rules)
+        loop = slice_object("web", Endpoint("127.0.0.1", 8001))
+        [found] = cluster.write(
+            "all", service_object("web"), loop, toy("main", "shop.test")
+        ).backends.values()
+        self.assertEqual(len(found.endpoints), 1)
+        snapshot = cluster.write("door", door("front", 8001), toy("in", "toy.test", door="front"))
+        [found] = snapshot.backends.values()
+        self.assertEqual(found.endpoints, ())
+        self.assertIn(Reason.ENDPOINT_FORBIDDEN, {problem.reason for problem in snapshot.problems})
+        [found] = cluster.write("door").backends.values()
+        self.assertEqual(len(found.endpoints), 1)
+
+    def test_certificates_of_all(self) -> None:
+        """Certificates of all tables are shown to operators, each host once."""
+        chain, key = issue(make_authority(), ["toy.test"], not_before=NOW.replace(day=1, month=6))
+        self.cluster.write("doors", door("front", 8001, tls=True), secret_object("toy", chain, key))
+        snapshot = self.cluster.write(
+            "toys",
+            toy("in", "toy.test", door="front", secret="toy"),
+            toy("out", "toy.test", secret="toy"),
+        )
+        self.assertEqual([host for host, _ in snapshot.shown()], ["toy.test"])
+        self.assertEqual(self.cluster.translation.certificates, 1)
+
     def test_bytes(self) -> None:
         """Listeners and all tables travel with a snapshot."""
         snapshot = self.cluster.write("toys", door("front", 8001), toy("in", "toy.test", door="front"))
@@ -271,6 +302,26 @@ class ServedCase(EndToEndCase):
         stopped = service.stopService()
         service.hurry()
         await stopped
+
+
+class FolderTests(SynchronousTestCase):
+    """What serves toy routes, and what knows of them."""
+
+    def test_nothing_else_knows(self) -> None:
+        """No module of the controller names the kind, or a thing of its folder."""
+        for path in Path(ingress.__file__).parent.rglob("*.py"):
+            self.assertNotIn("toy", path.read_text("utf-8").lower(), path)
+
+    def test_few_know_ingresses(self) -> None:
+        """Nor does any but the folder of Ingress name that kind by its type."""
+        package = Path(ingress.__file__).parent
+        folder = package / "translate" / "readers"
+        knowing = [
+            path.relative_to(package).as_posix()
+            for path in package.rglob("*.py")
+            if "readers.ingress" in path.read_text("utf-8") and not path.is_relative_to(folder / "ingress")
+        ]
+        self.assertEqual(knowing, ["translate/readers/route_kinds.py"])
 
 
 class FromManifestTests(ServedCase):

@@ -27,4 +27,5 @@ def endpoint_rules(
         listeners=tuple(one for one in listening if one is not None),
         is_own=is_own_address,
         api_server=api_server,
+        bound_to=bound_to,
     )

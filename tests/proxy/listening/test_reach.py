@@ -2,6 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.listeners import Listener
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings
 
@@ -16,3 +17,11 @@ class EndpointRulesTests(SynchronousTestCase):
         )
         found = endpoint_rules(settings.listeners, (), tuple, allows_local=False)
         self.assertEqual(found.listeners, (("", 80), ("192.0.2.1", 443), ("", 10254), ("", 10255)))
+
+    def test_listeners_of_objects(self) -> None:
+        """So does every listener that an object asks for, as long as it does."""
+        found = endpoint_rules(("tcp:80",), (), tuple, allows_local=False)
+        asked = Listener("tcp:8001:interface=192.0.2.1")
+        self.assertIsNone(found.port_fault("192.0.2.1", 8001, ()))
+        self.assertIsNotNone(found.beside([Listener("tcp:80"), asked]).port_fault("192.0.2.1", 8001, ()))
+        self.assertIs(found.beside([Listener("tcp:80")]), found)
