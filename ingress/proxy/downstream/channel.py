@@ -17,7 +17,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.http.forwarding import Origin, origin_of_peer
+from ingress.http.forwarding import Origin
 from ingress.http.head_buffer import only_head
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http.response_head import ResponseHead
@@ -26,7 +26,7 @@ from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import RequestSink
-from ingress.proxy.contract.transport import KernelCopy, Transport, peer_address, port_of
+from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.dispatch.site import ProxySite, Session
 from ingress.proxy.downstream.answer_writer import AnswerWriter
 from ingress.proxy.downstream.body_intake import BodyIntake
@@ -41,6 +41,7 @@ from ingress.proxy.downstream.channel_state import (
     seconds_allowed,
     wants_reading,
 )
+from ingress.proxy.downstream.client import client_of
 from ingress.proxy.downstream.negotiating import Beginning, agreed_on_http2, is_preface, take_over
 from ingress.proxy.downstream.request_reader import RefusedError, RequestReader
 from ingress.proxy.downstream.sending import Sending
@@ -107,9 +108,7 @@ class DownstreamChannel:
         self.transport = transport
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
-        peer, scheme = peer_address(transport.getPeer()), b"https" if self.is_secure else b"http"
-        self._origin = origin_of_peer(peer, scheme, port_of(transport.getHost()))
-        self._is_proxied = peer in self._site.trusted_proxies
+        self._origin, self._is_proxied = client_of(transport, self.is_secure, self._site.trusted_proxies)
         self.deadline = self.deadlines.now + self.limits.head_seconds
         self._old_at = self.deadlines.now + self.limits.keep_alive_age_seconds
         self.deadlines.watch(self)

@@ -15,7 +15,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.http.forwarding import Origin, origin_of_peer
+from ingress.http.forwarding import Origin
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http.web_socket import web_socket_key
 from ingress.http2.faults import ErrorCode
@@ -27,9 +27,10 @@ from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SE
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import Transport, peer_address, port_of
+from ingress.proxy.contract.transport import Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
+from ingress.proxy.downstream.client import client_of
 from ingress.proxy.downstream.h2_backlog import SendBacklog
 from ingress.proxy.downstream.h2_stream import DownstreamStream
 from ingress.proxy.exchange.exchange import Exchange
@@ -109,10 +110,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         self.transport = transport
         transport.gather_writes()
         self.outgoing.write = transport.write
-        peer = peer_address(transport.getPeer())
-        port = port_of(transport.getHost())
-        self._origin = origin_of_peer(peer, b"https" if self._secure else b"http", port)
-        self._is_proxied = peer in self._site.trusted_proxies
+        self._origin, self._is_proxied = client_of(transport, self._secure, self._site.trusted_proxies)
         if self._secure:
             self.security = Security(transport)
         now = self.deadlines.now
