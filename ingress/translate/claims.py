@@ -6,6 +6,7 @@ objects ask for is brought together by ``ingress.translate.deciding``, which kno
 
 from collections.abc import Hashable, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from attrs import field, frozen
 
@@ -60,8 +61,7 @@ class RegexPath:
         return regex_beginnings(self.path)
 
 
-@frozen(weakref_slot=False)
-class CertificateRequest:
+class CertificateRequest(NamedTuple):
     """Hosts for which an object asks for TLS, with the certificate in *secret*.
 
     Without *hosts* they are those of the object's rules; without *secret* it is the default certificate.

@@ -19,6 +19,9 @@ What a change concerns:
 - time: the Ingresses whose certificates begin or cease to be valid (``seconds_to_next`` says when);
 - an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
 
+What objects ask for is read once, and backends are found once; the hosts of each table are decided about
+by a ``TableCache`` of its own.  Listeners are chosen anew where an object asks for others than before.
+
 What is published, and when.  A round takes the changes that were marked when it began, and
 works on the next version of table, backends and certificates; the snapshot in force is not
 touched.  The last step makes the next version the snapshot, in one assignment.  So a snapshot

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 from attrs import evolve
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,7 +19,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import Endpoint
+from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey, Projection
 from ingress.model.problems import Reason
@@ -43,6 +45,7 @@ from tests.readers.toyroute.values import TOY_ROUTE
 
 KINDS_SERVED = (*ROUTE_KINDS, TOYS)
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
+TOY_PAIR = issue(make_authority(), ["toy.test"], not_before=NOW.replace(day=1, month=6))
 
 
 def toy(name: str, host: str, service: str = "web", **spec: Any) -> dict[str, Any]:
@@ -302,6 +305,47 @@ class ServedCase(EndToEndCase):
         stopped = service.stopService()
         service.hurry()
         await stopped
+
+
+contents = st.lists(
+    st.builds(
+        lambda name, host, at, path, secret: (
+            ingress_object(name, host, secret or None)
+            if at == "ingress"
+            else toy(name, host, path=path, secret=secret, **({"door": at} if at else {}))
+        ),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["toy.test", "*.toy.test", "in.toy.test"]),
+        st.sampled_from(["", "front", "back", "ingress"]),
+        st.sampled_from(["/", "/a"]),
+        st.sampled_from(["", "toy"]),
+    ),
+    max_size=3,
+)
+doors = st.lists(
+    st.builds(door, st.sampled_from(["front", "back"]), st.sampled_from([0, 80, 8001, 8002])), max_size=2
+)
+
+
+class HistoryTests(SynchronousTestCase):
+    """Both translations, along random histories of two kinds and several tables."""
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(st.sampled_from(["x", "y"]), contents, doors), max_size=5), st.booleans())
+    def test_both_come_to_the_same(self, history: list[tuple[str, Any, Any]], has_default: bool) -> None:
+        """Whatever comes and goes, each step is what a full translation makes of the state, and nothing is left at the end."""
+        default = BackendReference(NAMESPACE, "web", 80) if has_default else None
+        listeners = (Listener("tcp:80:interface=127.0.0.1", is_required=True),)
+        cluster = Cluster(listeners=listeners, default_backend_service=default)
+        first = cluster.write("web", service_object("web"), secret_object("toy", *TOY_PAIR))
+        for name, some, doors_there in history:
+            cluster.write(name, *({(one["kind"], one["metadata"]["name"]): one for one in some}).values())
+            cluster.write("doors", *({one["metadata"]["name"]: one for one in doors_there}).values())
+        for name in ("x", "y", "doors"):
+            last = cluster.write(name)
+        self.assertEqual((last.listeners, last.others), (listeners, {}))
+        self.assertFalse(changes(first, last))
+        self.assertEqual(cluster.translation.served, dict.fromkeys(cluster.translation.served, 0))
 
 
 class FolderTests(SynchronousTestCase):
