@@ -17,18 +17,22 @@ def choose_listeners(
 ) -> tuple[tuple[Listener, ...], tuple[Problem, ...]]:
     """Return the listeners, *given* ones first, and what is told to objects that ask for one in vain."""
     chosen = {listener.description: listener for listener in given}
+    others: list[Listener] = []
     owners: dict[str, Owner] = {}
     problems: list[Problem] = []
     for parsed in sorted(asking, key=lambda one: by_age(one.owner)):
         for listener in parsed.listeners:
-            winner = chosen.setdefault(listener.description, listener)
-            owner = owners.get(listener.description)
-            if winner is listener:
+            winner = chosen.get(listener.description)
+            if winner is None:
+                chosen[listener.description] = listener
                 owners[listener.description] = parsed.owner
+                others.append(listener)
             elif winner != listener:
+                owner = owners.get(listener.description)
                 whose = "the command line" if owner is None else str(owner)
                 message = f"{listener.description} is a listener of {whose}; this one is not opened"
                 problems.append(
                     parsed.owner.problem(Reason.LISTENER_CONFLICT, message, parsed.listeners_field)
                 )
-    return tuple(chosen.values()), tuple(problems)
+    # Two of the command line that are in each other's way are the operator's fault, and fail the start.
+    return (*given, *others), tuple(problems)
