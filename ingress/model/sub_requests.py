@@ -20,7 +20,7 @@ class SubRequest:
     """Names and values, ``Host``, what frames the body and what belongs to a connection excepted."""
     body: bytes = b""
     seconds: float = 5.0
-    """How long all of it may take."""
+    """How long all of it may take: more than 0, at most an hour."""
     max_bytes: int = 64 * 1024
     """Of the body of its answer; a longer one is a failure."""
     backend: BackendReference | None = None

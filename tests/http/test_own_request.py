@@ -1,9 +1,12 @@
 """Tests for ``ingress.http.own_request``: which requests of our own may be sent."""
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.own_request import own_request_head, parse_url
+from ingress.http.request_head import parse_request_head
 
 
 class UrlTests(SynchronousTestCase):
@@ -51,6 +54,49 @@ class UrlTests(SynchronousTestCase):
         """A password in a URL is in no message."""
         error = self.assertRaises(ValueError, parse_url, "http://user:secret@auth.test/")
         self.assertNotIn("secret", str(error))
+
+
+_PIECES = st.sampled_from(
+    (
+        "http",
+        "https",
+        ":",
+        "//",
+        "/",
+        "@",
+        "#",
+        "?",
+        "[",
+        "]",
+        "::1",
+        "a.test",
+        "%",
+        "\\",
+        " ",
+        "\r\n",
+        "\t",
+        ".",
+    )
+)
+
+
+class AnyUrlTests(SynchronousTestCase):
+    """Whatever a text is."""
+
+    @settings(deadline=None, derandomize=True, max_examples=500)
+    @given(st.lists(st.one_of(_PIECES, st.text(max_size=3)), max_size=8).map("".join))
+    def test_total(self, text: str) -> None:
+        """It is refused as a whole, or what comes of it can stand in a request, and means one thing."""
+        for url in (text, f"http://{text}", f"http://a.test/{text}"):
+            try:
+                read = parse_url(url)
+            except ValueError:
+                continue
+            line = b"GET %b HTTP/1.1\r\nHost: %b" % (read.target, read.authority)
+            head = parse_request_head(line)
+            self.assertEqual((head.target, head.authority), (read.target, read.authority))
+            self.assertTrue(0 < read.port < 65536)
+            self.assertNotIn(b"@", read.authority)
 
 
 class HeadTests(SynchronousTestCase):

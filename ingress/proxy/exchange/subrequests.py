@@ -39,6 +39,9 @@ from ingress.proxy.upstream.rotation import Rotation, Rotations
 
 log = Logger()
 
+MAX_SECONDS = 3600.0
+"""What a sub-request may be given at most."""
+
 _BUG = "a bug of the proxy"
 
 
@@ -118,6 +121,8 @@ class SubRequests:
             exchange.fail(503, "the process ends")
 
     def _exchange_of(self, request: SubRequest, max_bytes: int, is_kept: bool) -> "SubExchange":
+        if not 0 < request.seconds <= MAX_SECONDS or request.max_bytes < 0:
+            raise ValueError(f"{request.seconds} s and {request.max_bytes} bytes are no bounds of an answer")
         url = parse_url(request.url)
         head = own_request_head(request.method, url, request.fields, request.body)
         return SubExchange(

@@ -189,6 +189,10 @@ class AskTests(SubRequestCase):
             evolve(ASKED, fields=((b"Host", b"other"),)),
             evolve(ASKED, fields=((b"X", b"a\r\nY: b"),)),
             evolve(ASKED, method=b"CONNECT"),
+            evolve(ASKED, seconds=0.0),
+            evolve(ASKED, seconds=float("nan")),
+            evolve(ASKED, seconds=float("inf")),
+            evolve(ASKED, max_bytes=-1),
         ):
             self.assertRaises(ValueError, self.sub_requests.ask, request)
             self.assertRaises(ValueError, self.sub_requests.tell, request)
