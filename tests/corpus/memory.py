@@ -71,13 +71,13 @@ class Play:
 
     def end(self) -> str:
         """Let time go by until every deadline is over; return what is still open."""
-        peers = self._stage.reactor._epoll.peers.values()
+        peers = self._stage.reactor.epoll.peers.values()
         for _ in range(40):
             self._stage.reactor.advance(80)
             self._stage.reactor.settle()
             if all(peer.closed for peer in peers):
                 break
-        return " ".join(repr(peer) for peer in self._stage.reactor._epoll.peers.values() if not peer.closed)
+        return " ".join(repr(peer) for peer in self._stage.reactor.epoll.peers.values() if not peer.closed)
 
     def _run(self, case: Case, pieces: Iterable[bytes]) -> Outcome:
         self._case = case

@@ -254,7 +254,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
 
     def __init__(self, on_epoll: bool = False) -> None:
         Clock.__init__(self)
-        self._epoll = MemoryEpoll()
+        self.epoll = MemoryEpoll()
         self._epoll_set = self._make_epoll_set() if on_epoll else None
         self._readers: dict[Any, None] = {}
         self._writers: dict[Any, None] = {}
@@ -262,10 +262,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         self._settling = False
 
     def _make_epoll_set(self) -> EpollSet:
-        epoll_set = EpollSet(self, can_splice=False)
-        epoll_set._epoll.close()
-        epoll_set._epoll = cast(select.epoll, self._epoll)
-        return epoll_set
+        return EpollSet(self, can_splice=False, epoll=cast(select.epoll, self.epoll))
 
     def addReader(self, reader: Any) -> None:
         self._readers[reader] = None
@@ -294,7 +291,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
     @property
     def peers(self) -> list[Peer]:
         """The far ends of all connections that there ever were, in their order."""
-        return list(self._epoll.peers.values())
+        return list(self.epoll.peers.values())
 
     def connect(
         self,
@@ -304,8 +301,8 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
         window: int | None = None,
     ) -> Peer:
         """Connect *receiver* to a new peer, which takes *window* bytes at first, and return the peer."""
-        number = len(self._epoll.peers)
-        peer = self._epoll.peers[number] = Peer(self, receiver, number)
+        number = len(self.epoll.peers)
+        peer = self.epoll.peers[number] = Peer(self, receiver, number)
         if window is not None:
             peer.window = window
         if self._epoll_set is not None:
@@ -352,7 +349,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
                 self.calls.remove(call)
                 call.called = 1
                 call.func(*call.args, **call.kw)
-        if self._epoll_set is not None and self._epoll.poll():
+        if self._epoll_set is not None and self.epoll.poll():
             happened = True
             self._epoll_set.doRead()
         for reader in [reader for reader in self._readers if reader.socket.is_readable]:

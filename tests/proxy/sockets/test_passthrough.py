@@ -45,7 +45,7 @@ class PassthroughCase(RawCase):
         mine = Route("mine.vaults.test", "/", Match.PREFIX, ANY_PATH.owner, APP)
         self.resource.publish(
             RouteTable([ANY_PATH, mine, *hosts]),
-            {APP: self.resource._backends[APP], VAULT: BackendState(endpoints)},
+            {APP: BackendState((self.upstream.endpoint,)), VAULT: BackendState(endpoints)},
         )
 
     def raw_upstream(self, on_data: Callable[[RawWire, bytes], object] | None = None) -> RawUpstream:
@@ -366,7 +366,7 @@ class HostileTests(PassthroughCase):
         await self.until(lambda: self.channels)
         (connection_start,) = self.channels
         self.assertLessEqual(connection_start.deadline, self.deadlines.now + 10)
-        self.deadlines._clock = type("Later", (), {"seconds": lambda _: self.reactor.seconds() + 11})()
+        connection_start.deadline -= 11
         self.deadlines.tick()
         await self.ended(client)
         self.assertEqual(upstream.wires, [])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.contract.transport import KernelCopy
-from ingress.proxy.transport.epoll.pipes import Pipes
+from ingress.proxy.transport.epoll.pipes import Pipe, Pipes
 from ingress.proxy.transport.epoll.splice import Splice
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.upstreams import OK, UpstreamWire
@@ -154,6 +155,7 @@ class SpliceTests(SynchronousTestCase):
         self.source, self.target = _End(source), _End(target)
         self.moved: list[int] = []
         self.ended = 0
+        self.taken: list[Pipe] = []
         self.pipes = Pipes()
         self.addCleanup(self.pipes.close)
 
@@ -163,10 +165,20 @@ class SpliceTests(SynchronousTestCase):
 
         pipe = self.pipes.take()
         assert pipe is not None
+        self.taken.append(pipe)
         copy = KernelCopy(None, count, self.moved.append, end)  # type: ignore[arg-type]
         splice = Splice(self.source, self.target, copy, pipe)
         self.addCleanup(splice.close)
         return splice
+
+    def fill(self, splice: Splice) -> None:
+        """Bring more than the target takes."""
+        self.writer.setblocking(False)
+        piece = os.urandom(1 << 16)
+        for _ in range(200):
+            with contextlib.suppress(BlockingIOError):
+                self.writer.send(piece)
+            splice.pump()
 
     def test_exactly(self) -> None:
         """Exactly the bytes asked for are moved; what follows stays where it is."""
@@ -203,14 +215,7 @@ class SpliceTests(SynchronousTestCase):
     def test_full_target(self) -> None:
         """A target that takes no more makes it wait for the target, and not read on."""
         splice = self.splice(1 << 24)
-        self.writer.setblocking(False)
-        piece = os.urandom(1 << 16)
-        for _ in range(200):
-            try:
-                self.writer.send(piece)
-            except BlockingIOError:
-                pass
-            splice.pump()
+        self.fill(splice)
         self.assertTrue(splice.wants_write)
         self.assertFalse(splice.wants_read)
 
@@ -235,12 +240,18 @@ class SpliceTests(SynchronousTestCase):
         first = self.splice(1)
         self.writer.send(b"a")
         first.pump()
-        second = self.splice(10)
-        self.assertIs(first._pipe, second._pipe)
-        self.writer.send(b"b")
-        second._fill()
+        second = self.splice(1 << 24)
+        self.assertEqual(self.reader.recv(10), b"a")
+        self.assertIs(self.taken[0], self.taken[1])
+        self.fill(second)
         second.close()
+        for sock in (self.source.sock, self.reader):
+            sock.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while sock.recv(1 << 20):
+                    pass
         third = self.splice(1)
+        self.assertIsNot(self.taken[1], self.taken[2])
         self.writer.send(b"c")
         third.pump()
-        self.assertEqual(self.reader.recv(10), b"ac")
+        self.assertEqual(self.reader.recv(10), b"c")

@@ -69,18 +69,22 @@ class EpollSet:
     log = Logger()
 
     def __init__(
-        self, reactor: Any, can_splice: bool = CAN_SPLICE, yielding: YieldToTraffic | None = None
+        self,
+        reactor: Any,
+        can_splice: bool = CAN_SPLICE,
+        yielding: YieldToTraffic | None = None,
+        epoll: select.epoll | None = None,
     ) -> None:
         """*can_splice* says whether bodies may go from socket to socket inside the kernel.
 
-        Threads that ask *yielding* let the epoll set go first.
+        Threads that ask *yielding* let the epoll set go first.  *epoll* is the kernel's side, a new one if not given.
         """
         self._yielding = yielding or YieldToTraffic()
         # Until somebody listens, there is no traffic to wait for; and perhaps nobody asks.
         self._is_followed = yielding is None
         self.can_splice = can_splice
         self._reactor = reactor
-        self._epoll = select.epoll()
+        self._epoll = select.epoll() if epoll is None else epoll
         self._descriptors: dict[int, Descriptor] = {}
         self.in_batch = False
         """Whether events are being told: what is written meanwhile is sent afterwards."""
