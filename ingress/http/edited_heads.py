@@ -6,6 +6,7 @@ fields that are the proxy's own, since they frame a message or belong to one con
 """
 
 import re
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
@@ -34,6 +35,7 @@ _is_target = re.compile(ORIGIN_FORM).fullmatch
 _is_authority = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
 
 
+@lru_cache(maxsize=256)
 def check_field(name: bytes, value: bytes, proxys: frozenset[bytes] = _PROXYS) -> bytes:
     """Return the lower-case *name* of a field that may be sent with *value*; raises ``ValueError`` for any other.
 

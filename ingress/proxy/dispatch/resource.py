@@ -111,12 +111,15 @@ class IngressProxyResource(ReverseProxyResource):
         """
         if decided is None:
             route = self._table.find(exchange.host, exchange.path)
-            if route is None or route.filters or route.variants or route.weighted or self._chains.everything:
+            if route is None or route.variants or route.weighted:
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET
-            backend = route.backend
-            if route.secure_backend is not None and exchange.facts().scheme == b"https":
-                backend = route.secure_backend
+            if route.filters or self._chains.everything:
+                exchange.chain = self._chains.chain(route.filters)
+                if exchange.chain.requests:
+                    self._ask_filters(exchange, route)
+                    return NOT_DONE_YET
+            backend = route.backend if route.secure_backend is None else self._backend_of(exchange, route)
         else:
             route, backend = decided
         rotation = self._rotations.get(backend) or self._new_rotation(backend)
@@ -131,6 +134,12 @@ class IngressProxyResource(ReverseProxyResource):
             exchange.fail(503, state.reason if state is not None else "no such backend", route)
         return NOT_DONE_YET
 
+    @staticmethod
+    def _backend_of(exchange: Exchange, route: Route) -> BackendReference:
+        """Return the backend of *route* that requests get that came as *exchange* did."""
+        secure = route.secure_backend
+        return route.backend if secure is None or exchange.facts().scheme != b"https" else secure
+
     def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
         backend_filters: tuple[FilterSpec, ...] = ()
@@ -139,7 +148,10 @@ class IngressProxyResource(ReverseProxyResource):
             filters = self._table.host_filters(exchange.host)
             go_on = partial(exchange.fail, 404, "no route")
         else:
-            backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
+            if route.variants or route.weighted:
+                backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
+            else:
+                backend, filters = self._backend_of(exchange, route), route.filters
             go_on = partial(self.render, exchange, (route, backend))
         if filters or backend_filters or self._chains.everything:
             exchange.ask(self._chains.chain(filters, backend_filters), route, go_on)

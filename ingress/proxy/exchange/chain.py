@@ -86,6 +86,7 @@ class Chain:
         )
         self.answer_bodies: tuple[tuple[LiveFilter, OnAnswerBody], ...] = _having(Hook.ANSWER_BODY, outwards)
         self.ends: tuple[tuple[LiveFilter, OnEnd], ...] = _having(Hook.END, outwards)
+        self.sees_answers = bool(self.answers or self.answer_bodies)
 
 
 def _having(hook: Hook, filters: tuple[LiveFilter, ...]) -> tuple[tuple[LiveFilter, Any], ...]:

@@ -12,13 +12,12 @@ States::
        └───────────────────────────────────────────────────────────────────────────────────┘
     AWAITING ──101──▶ TUNNEL ──either side ends──▶ DONE
 
-Invariants: downstream gets exactly one final head; nothing is sent twice once a
-byte of an answer was seen; ``DONE`` is reached exactly once, and only there the
-log line is written and the counters move.
+Invariants: downstream gets exactly one final head; nothing is sent twice once a byte of an answer was seen; ``DONE``
+is reached exactly once, and only there the record is made.
 
-What may go wrong in which state, and when a further attempt is made, is the table of
-``ingress.proxy.contract.faults``; an exchange has its ``Attempts``, which decide by it, a ``RequestPassage`` where
-its request has a body, and a ``Filtering`` where filters stand before its route.
+What may go wrong in which state, and when a further attempt is made, is the table of ``contract.faults``.  An exchange
+has its ``Attempts``, which decide by it, a ``RequestPassage`` where its request has a body, and a ``Filtering`` where
+filters have something to say.
 """
 
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from typing import Final
 
 from twisted.logger import Logger
 
+from ingress.http.edited_heads import AnswerChange
 from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
@@ -41,7 +41,7 @@ from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.exchange.chain import Chain
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.facts import RequestFacts
-from ingress.proxy.exchange.filtering import Filtering
+from ingress.proxy.exchange.filtering import Filtering, consult
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import accepts_html, head_of
 from ingress.proxy.exchange.request_passage import RequestPassage
@@ -60,6 +60,7 @@ _DONE: Final = State.DONE
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
 _NONE: Final[tuple[AttemptRecord, ...]] = ()
+_LEFT: Final = (CLIENT_CLOSED, Fault.LEFT.value)
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
@@ -69,32 +70,28 @@ class Exchange:
     # What most exchanges never change stands here, and costs each of them nothing.
     state = _WAITING
     status = 0
+    sent = 0
+    """Bytes of the body of the answer, or of a tunnel, that went downstream so far."""
     timeouts: Timeouts | None = None
     """Those of a route that asks for some."""
     rest_seconds: float | None = None
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
-    _route: Route | None = None
-    _attempts: Attempts | None = None
-    """None as long as no endpoint was looked for."""
     passage: RequestPassage | None = None
     """What becomes of the request body; None where there is none."""
-    _request_id = b""
-    sent = 0
-    """Bytes of the body of the answer, or of a tunnel, that went downstream so far."""
-    _reason = ""
-    """Why the answer is an error of our own, or is not whole."""
+    chain: Chain | None = None
+    """Its filters; None where there are none."""
     is_answer_filtered = False
     """Whether pieces of the answer have to pass filters, or wait until its head has."""
-    _filtering: Filtering | None = None
-    """What its filters have to say; None where there are none, as for nearly all."""
-    _filter = ""
-    """The name of the filter that answered, or failed."""
-    _came: RequestHead | None = None
-    """The head that came, where ``head`` is what filters made of it for the endpoint."""
+    _route: Route | None = None
+    _attempts: Attempts | None = None  # As long as no endpoint was looked for.
+    _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.
     _facts: RequestFacts | None = None
+    _came: RequestHead | None = None  # The head that came, where filters made another one of it.
+    _request_id = b""
+    _filter = ""  # The name of the one that answered, or failed.
+    _reason = ""  # Why the answer is an error of our own, or is not whole.
     _has_crashed = False
-    _is_half_over = False
-    """Whether one side of a tunnel has ended."""
+    _is_half_over = False  # Whether one side of a tunnel has ended.
 
     def __init__(
         self,
@@ -141,13 +138,17 @@ class Exchange:
 
     def ask(self, chain: Chain, route: Route | None, go_on: Callable[[], object]) -> None:
         """Have the filters of *chain* decide, and *go_on* if they let the request pass; *route* matched it, if any did."""
-        self._route = route
+        self._route, self.chain = route, chain
         if route is not None and self.passage is not None:
             self.passage.limit = route.max_body_bytes
-        self._filtering = Filtering(chain, self, self._context.clock, self._context.filter_errors)
-        if self.passage is not None:
-            self.passage.filtering = self._filtering
-        self._filtering.ask(go_on)
+        self._filters(chain).ask(go_on)
+
+    def _filters(self, chain: Chain) -> Filtering:
+        """Return what the filters of *chain* have to say."""
+        if self._filtering is None:
+            clock, errors = self._context.clock, self._context.filter_errors
+            self._filtering = Filtering(chain, self, self.facts(), clock, errors)
+        return self._filtering
 
     def proxy(self, route: Route, rotation: Rotation, key: bytes = b"") -> None:
         """Send the request to an endpoint of *rotation*, which has one; *key* is what it may be chosen by."""
@@ -161,11 +162,11 @@ class Exchange:
                 self.fail(413, "request body too large")
                 return
         self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
-        if self._filtering is not None and passage is not None and not self._filtering.stage_request(passage):
+        chain = self.chain
+        if chain is not None and chain.request_bodies and not self._filters(chain).stage_request(passage):
             return
         attempts = self._attempts = Attempts(rotation, route.retries, key)
         if self._filtering is not None:
-            # Whatever was waited for, it is not the endpoint's.
             attempts.began = self._context.clock.seconds() - self._started
         if attempts.endpoint is None:
             self.fail(_NO_ENDPOINT, "no endpoint")
@@ -183,14 +184,14 @@ class Exchange:
             reply = trailers_only(status, was_sent=self._attempts is not None and self.state is _AWAITING)
         head = head_of(reply)
         body = b"" if self.head.method == b"HEAD" else reply.body
-        if self._filtering is None or self._has_crashed:
+        chain = self.chain
+        if chain is None or not chain.sees_answers or self._has_crashed:
             self.deliver(status, head, body, True, [])
         else:
-            # Whoever was asked is not asked any more, and nothing was sent yet.
             self.state = _AWAITING
             if self.passage is not None:
                 self.passage.held = None
-            self._filtering.answer(status, head, body, True, [], is_ours=True)
+            self._filters(chain).answer_ourselves(status, head, body)
 
     def fail(self, status: int, why: str, route: Route | None = None) -> None:
         """Answer with the error *status*; *why* is for the record, and for the log if upstream is to blame."""
@@ -220,9 +221,9 @@ class Exchange:
         """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
         attempts = self._attempts
         assert attempts is not None
-        seconds = self._context.clock.seconds() - self._started
+        now = self._context.clock.seconds() - self._started
         is_held = self.passage is None or self.passage.held is not None
-        step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, seconds)
+        step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, now)
         if step is Step.FAIL:
             return False
         self._context.metrics.attempt_repeated()
@@ -241,10 +242,10 @@ class Exchange:
         if attempts.tried:
             attempts.reached()
         fields = upstream_fields_of(self._came or self.head, self._request_id, self._origin)
-        filtering, passage = self._filtering, self.passage
-        if filtering is not None:
+        chain, passage = self.chain, self.passage
+        if chain is not None and (chain.upstreams or (passage is not None and passage.is_changed)):
             self._came = self.received
-            self.head, fields = filtering.change_request(self._came, fields)
+            self.head, fields = self._filters(chain).change_request(self._came, fields)
             if self.upstream is None:
                 return True
         if passage is None:
@@ -389,11 +390,12 @@ class Exchange:
             self.upstream.end_tunnel()
         else:
             self._drop_upstream()
+        status, why = (CUT_OFF, "the process ends") if self._context.is_cutting_off else _LEFT
         if self.state is not _TUNNEL:
-            self._reason = "the process ends" if self._context.is_cutting_off else Fault.LEFT.value
-            if self.state is not _ANSWERING:
-                self._conclude(self._reason)
-        self.status = self.status or (CUT_OFF if self._context.is_cutting_off else CLIENT_CLOSED)
+            self._reason = why
+        if self.state in _UNANSWERED:
+            self._conclude(why)
+        self.status = self.status or status
         self._finish()
 
     def downstream_ended(self) -> None:
@@ -438,10 +440,17 @@ class Exchange:
             self._attempts.answered = self._context.clock.seconds() - self._started
         if self.passage is not None:
             self.passage.held = None
-        if self._filtering is not None:
-            self._conclude(str(head.status))
-            self._filtering.answer(head.status, head, body, ended, trailers, is_ours=False)
-            return
+        chain = self.chain
+        if chain is not None and chain.sees_answers:
+            change = AnswerChange(head, False)
+            stop = consult(chain, self.facts(), change)
+            if stop is not None or chain.answer_bodies:
+                self._conclude(str(head.status))
+                self._filters(chain).answer(head.status, head, body, ended, trailers, change, stop)
+                return
+            came, head = head, change.head
+            if head.status != came.status:
+                self._conclude(str(came.status))
         self.state = _ANSWERING
         self.status = head.status
         self.sent = len(body)
@@ -472,10 +481,10 @@ class Exchange:
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""
         self._conclude(str(head.status))
-        if self._filtering is None:
+        if self.chain is None:
             self.deliver_switch(head, first)
         else:
-            self._filtering.switch(head, first)
+            self._filters(self.chain).switch(head, first)
 
     def tunnel_from_upstream(self, octets: bytes) -> None:
         """Pass bytes of a tunnel on."""
@@ -526,7 +535,6 @@ class Exchange:
         """Send an answer that has passed its filters, if there are any; the log calls it *status*."""
         self.status = status
         self.sent = len(body)
-        # From here on there is a status line, whatever happens.
         self.state = _ANSWERING
         self._downstream.respond(head, body, ended, trailers)
         if ended:
@@ -561,11 +569,10 @@ class Exchange:
         """Record the exchange for whoever listens; nothing may happen to it after this."""
         if self.state is _DONE:
             return
-        self.state = _DONE
-        self.upstream = None
+        self.state, self.upstream = _DONE, None
         if self._filtering is not None:
             self._filtering.close()
-        attempts, filtering, made = self._attempts, self._filtering, _NONE
+        attempts, made = self._attempts, _NONE
         seconds = self._context.clock.seconds() - self._started
         if attempts is not None:
             if attempts.told is not None:
@@ -575,19 +582,17 @@ class Exchange:
                 outcome = attempts.outcome or str(self.status)
                 answered = seconds if attempts.answered is None else attempts.answered
                 made = (*made, _new(AttemptRecord, (attempts.endpoint, outcome, attempts.began, answered)))
-        listeners = self._context.listeners
-        if listeners or (filtering is not None and filtering.hears_ends):
+        listeners, chain = self._context.listeners, self.chain
+        if listeners or (chain is not None and chain.ends):
             route, head, client = self._route, self._came or self.head, self._origin.address
             owner = None if route is None or route.owner is None else route.owner.key
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # Not by its name, which is a call more for each request; in the order of its fields.
             known = (self._request_id, route, owner, self._filter, made, self.status, self.sent)
-            record = _new(
-                Record,
-                (*known, seconds, self._reason, client, head.method, self.host, head.target, protocol),
-            )
-            if filtering is not None:
-                filtering.tell_end(record)
+            asked = (seconds, self._reason, client, head.method, self.host, head.target, protocol)
+            record = _new(Record, known + asked)
+            if chain is not None and chain.ends:
+                self._filters(chain).tell_end(record)
             for listener in listeners:
                 listener(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.

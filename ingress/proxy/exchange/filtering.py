@@ -12,7 +12,7 @@ replaced an answer.  So it ends.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
@@ -40,9 +40,6 @@ class Filtered(Protocol):
 
     passage: RequestPassage | None
     """What becomes of the request body."""
-
-    def facts(self) -> RequestFacts:
-        """Return what is known of the request."""
 
     def replied(self, name: str, reply: Reply) -> None:
         """Filter *name* answers, in place of whatever else would."""
@@ -84,40 +81,87 @@ class _SentHead:
         return first_value(self._head.start, name)
 
 
+class Stop(NamedTuple):
+    """Where not all filters have seen an answer: the number of the last that has, who that is, and what it said.
+
+    Without *live* none has.
+    """
+
+    at: int
+    live: LiveFilter | None
+    verdict: object
+    error: Exception | None
+
+
+def consult(
+    chain: Chain,
+    facts: RequestFacts,
+    change: AnswerChange,
+    first: int = 0,
+    silenced: frozenset[LiveFilter] = frozenset(),
+) -> Stop | None:
+    """Have the filters of *chain* see an answer, from the *first* on, until one says something; None: all have seen it."""
+    at = first - 1
+    for live, hook in chain.answers[first:] if first else chain.answers:
+        at += 1
+        if live in silenced:
+            continue
+        try:
+            verdict = hook(facts, change)
+            if isinstance(verdict, Reply):
+                check_reply(verdict)
+        except Exception as error:
+            return Stop(at, live, None, error)
+        if verdict is not None:
+            return Stop(at, live, verdict, None)
+    return None
+
+
 class Filtering:
     """What the filters of *chain* have to say about *exchange*."""
 
-    def __init__(self, chain: Chain, exchange: Filtered, clock: IReactorTime, errors: FilterErrorLog) -> None:
+    # What most leave as it is stands here, and costs each of them nothing.
+    _decision: Decision | None = None
+    _silenced: frozenset[LiveFilter] = frozenset()
+    """Those that see no further answer: they failed, or replaced one."""
+    # The request
+    _asked = 0
+    """How many were asked about it."""
+    _go_on: Callable[[], object] | None = None
+    _request_stages: BodyStages | None = None
+    # The answer
+    _change: AnswerChange | None = None
+    """Of the head that is not sent yet."""
+    _logged = 0
+    """The status that the log shows of it, ..."""
+    _came = 0
+    """... and the one that it came with."""
+    _consulted = 0
+    """How many were asked about it."""
+    _is_whole = False
+    _is_switch = False
+    _is_paused = False
+    """Whether its endpoint waits for us."""
+    _answer_stages: BodyStages | None = None
+
+    def __init__(
+        self,
+        chain: Chain,
+        exchange: Filtered,
+        facts: RequestFacts,
+        clock: IReactorTime,
+        errors: FilterErrorLog,
+    ) -> None:
         self._chain = chain
         self._exchange = exchange
-        self._facts = exchange.facts()
+        self._facts = facts
         self._clock = clock
         self._errors = errors
-        self._decision: Decision | None = None
-        self._silenced: set[LiveFilter] = set()
-        """Those that see no further answer: they failed, or replaced one."""
-        # The request
-        self._asked = 0
-        """How many were asked about it."""
-        self._go_on: Callable[[], object] = _nothing
-        self._request_stages: BodyStages | None = None
-        # The answer
-        self._change: AnswerChange | None = None
-        """Of the head that is not sent yet."""
-        self._logged = 0
-        """The status that the log shows of it, ..."""
-        self._came = 0
-        """... and the one that it came with."""
-        self._consulted = 0
-        """How many were asked about it."""
         self._pieces: list[bytes] = []
-        """What came of its body meanwhile."""
-        self._is_whole = False
+        """What came of the body of an answer meanwhile."""
         self._trailers: list[bytes] = []
-        self._is_switch = False
-        self._is_paused = False
-        """Whether its endpoint waits for us."""
-        self._answer_stages: BodyStages | None = None
+        if exchange.passage is not None:
+            exchange.passage.filtering = self
 
     # Decisions about the request
 
@@ -150,7 +194,9 @@ class Filtering:
             if verdict is not None:
                 self._exchange.replied(live.name, verdict)
                 return
-        self._go_on()
+        go_on, self._go_on = self._go_on, None
+        if go_on is not None:
+            go_on()
 
     def _holds(self, size: int) -> bool:
         """Whether as much of the request body is there; ``body_came`` is called when it is, unless that cannot be."""
@@ -173,7 +219,7 @@ class Filtering:
     def _await(
         self,
         live: LiveFilter,
-        coming: Awaitable[Reply | None],
+        coming: object,
         decided: Callable[[LiveFilter, Reply | None], None],
     ) -> None:
         """Have *decided* called with the reply that comes, or have *live* fail."""
@@ -217,13 +263,13 @@ class Filtering:
 
     def _late(self, live: LiveFilter) -> None:
         self._errors.late(live.name)
-        self._silenced.add(live)
+        self._silenced |= {live}
         why = f"filter {live.name} did not decide within {DECISION_SECONDS:g} s"
         self._exchange.filter_failed(live.name, 504, why)
 
     def _failed(self, live: LiveFilter, error: BaseException) -> None:
         self._errors.raised(live.name, error)
-        self._silenced.add(live)
+        self._silenced |= {live}
         why = f"filter {live.name} failed: {type(error).__name__}: {error}"
         self._exchange.filter_failed(live.name, 500, why)
 
@@ -237,8 +283,6 @@ class Filtering:
         """Have the filters change the request for one attempt; return its head and all its fields, as they are then."""
         passage = self._exchange.passage
         is_continued = passage is not None and passage.is_continued
-        if not self._chain.upstreams and self._request_stages is None and not is_continued:
-            return head, fields
         change = RequestChange(head, fields)
         change.is_unframed = self._request_stages is not None
         change.is_expected = head.expect_continue and not is_continued
@@ -250,9 +294,9 @@ class Filtering:
                 return head, fields
         return change.head, change.fields
 
-    def stage_request(self, passage: RequestPassage) -> bool:
-        """Have the request body pass its stages, if it has some; return whether none failed."""
-        if not self._chain.request_bodies:
+    def stage_request(self, passage: RequestPassage | None) -> bool:
+        """Have the request body, if there is one, pass its stages, if it has some; return whether none failed."""
+        if passage is None:
             return True
         stages = BodyStages(passage.pause, passage.resume)
         try:
@@ -269,86 +313,106 @@ class Filtering:
     # The answer
 
     def answer(
-        self, logged: int, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes], is_ours: bool
+        self,
+        logged: int,
+        head: ResponseHead,
+        body: bytes,
+        ended: bool,
+        trailers: list[bytes],
+        change: AnswerChange,
+        stop: Stop | None = None,
     ) -> None:
         """Have the filters see an answer, and send what they make of it; the log calls its status *logged*.
 
-        It takes the place of any other that is not sent yet.
+        It takes the place of any other that is not sent yet.  Where *change* was seen by some of them, *stop* is what
+        they said; if that is nothing, all have seen it that have to.
         """
-        self._take(logged, head, body, is_ours)
+        self._take(logged, head, body, change)
         self._is_whole, self._trailers = ended, trailers
         self._is_switch = False
-        self._consult()
+        if stop is None:
+            self._send(change)
+        else:
+            self._stopped(stop, change)
+
+    def answer_ourselves(self, logged: int, head: ResponseHead, body: bytes) -> None:
+        """Have them see a reply of our own."""
+        change = AnswerChange(head, True)
+        self.answer(logged, head, body, True, [], change, Stop(-1, None, None, None))
 
     def switch(self, head: ResponseHead, first: bytes) -> None:
         """Have them see the head that opens a tunnel, whose bytes begin with *first*."""
-        self._take(head.status, head, first, False)
+        change = AnswerChange(head, False)
+        self._take(head.status, head, first, change)
         self._is_whole, self._trailers = False, []
         self._is_switch = True
-        self._consult()
+        self._consult(change)
 
-    def _take(self, logged: int, head: ResponseHead, body: bytes, is_ours: bool) -> None:
-        self._stop_waiting()
+    def _take(self, logged: int, head: ResponseHead, body: bytes, change: AnswerChange) -> None:
+        if self._decision is not None:
+            self._stop_waiting()
         self._exchange.is_answer_filtered = True
-        self._change = AnswerChange(head, is_ours)
+        self._change = change
         self._logged, self._came = logged, head.status
         self._consulted = 0
         self._pieces = [body]
 
-    def _consult(self) -> None:
-        change = self._change
-        assert change is not None
-        answers = self._chain.answers
-        while self._consulted < len(answers):
-            live, hook = answers[self._consulted]
-            self._consulted += 1
-            if live in self._silenced:
-                continue
+    def _consult(self, change: AnswerChange) -> None:
+        """Have those see the answer that have not."""
+        stop = consult(self._chain, self._facts, change, self._consulted, self._silenced)
+        if stop is None:
+            self._send(change)
+        else:
+            self._stopped(stop, change)
+
+    def _stopped(self, stop: Stop, change: AnswerChange) -> None:
+        """One of them said something."""
+        self._consulted = stop.at + 1
+        live, verdict = stop.live, stop.verdict
+        if live is None:
+            self._consult(change)
+        elif stop.error is not None:
+            self._failed(live, stop.error)
+        elif isinstance(verdict, Reply):
+            self._replace(live, verdict)
+        else:
+            self._is_paused = True
+            self._exchange.downstream_full()
             try:
-                verdict = hook(self._facts, change)
-                if isinstance(verdict, Reply):
-                    check_reply(verdict)
-                elif verdict is not None:
-                    self._is_paused = True
-                    self._exchange.downstream_full()
-                    self._await(live, verdict, self._consulted_by)
-                    return
-            except Exception as error:
+                self._await(live, verdict, self._consulted_by)
+            except (TypeError, ValueError) as error:
                 self._failed(live, error)
-                return
-            if verdict is not None:
-                self._replace(live, verdict)
-                return
-        self._send(change)
 
     def _consulted_by(self, live: LiveFilter, reply: Reply | None) -> None:
-        if reply is None:
-            self._consult()
-        else:
+        if reply is not None:
             self._replace(live, reply)
+        elif self._change is not None:
+            self._consult(self._change)
 
     def _replace(self, live: LiveFilter, reply: Reply) -> None:
-        self._silenced.add(live)
+        self._silenced |= {live}
         self._exchange.replied(live.name, reply)
 
     def _send(self, change: AnswerChange) -> None:
         """Send the answer, which all filters have seen."""
-        exchange, head = self._exchange, change.head
-        body = b"".join(self._pieces)
+        exchange, head, pieces = self._exchange, change.head, self._pieces
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if self._is_switch:
             self._sends(None)
             exchange.deliver_switch(head, body)
         else:
-            try:
-                stages = self._stage_answer(head)
-                if stages is not None:
-                    head = without_length(head)
-                    body = stages.feed(body)
-                    if self._is_whole:
-                        body += stages.finish()
-            except StageFailed as failed:
-                self.stage_failed(failed)
-                return
+            stages = None
+            if self._chain.answer_bodies:
+                try:
+                    stages = self._stage_answer(head)
+                    if stages is not None:
+                        head = without_length(head)
+                        body = stages.feed(body)
+                        if self._is_whole:
+                            body += stages.finish()
+                except StageFailed as failed:
+                    self.stage_failed(failed)
+                    return
             self._sends(stages)
             status = self._logged if head.status == self._came else head.status
             exchange.deliver(status, head, body, self._is_whole, self._trailers)
@@ -364,7 +428,7 @@ class Filtering:
         self._exchange.is_answer_filtered = stages is not None
 
     def _stage_answer(self, head: ResponseHead) -> BodyStages | None:
-        if not self._chain.answer_bodies or not head.has_body or self._facts.method == b"HEAD":
+        if not head.has_body or self._facts.method == b"HEAD":
             return None
         stages = BodyStages(self._exchange.downstream_full, self._exchange.downstream_drained)
         shown = _SentHead(head)
@@ -400,15 +464,11 @@ class Filtering:
 
     def close(self) -> None:
         """The exchange is over: nothing is awaited any more, and whatever comes late changes nothing."""
-        self._stop_waiting()
+        if self._decision is not None:
+            self._stop_waiting()
         for stages in (self._request_stages, self._answer_stages):
             if stages is not None:
                 stages.close()
-
-    @property
-    def hears_ends(self) -> bool:
-        """Whether a filter wants to know what became of the exchange."""
-        return bool(self._chain.ends)
 
     def tell_end(self, record: Record) -> None:
         """Tell the filters what became of the exchange."""
@@ -427,7 +487,3 @@ def check_reply(reply: object) -> None:
         raise ValueError(f"{reply.status} is no status of an answer")
     for name, value in reply.fields:
         check_field(name, value)
-
-
-def _nothing() -> None:
-    """Nobody has asked yet."""

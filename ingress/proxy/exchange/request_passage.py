@@ -65,6 +65,11 @@ class RequestPassage:
         """Whether it is known to exceed *limit*."""
         return bool(self.limit) and (self._head.content_length > self.limit or self._size > self.limit)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether what arrives at the endpoint is framed, or announced, otherwise than it came."""
+        return self._stages is not None or self.is_continued
+
     # From downstream
 
     def take(self, piece: bytes) -> None:

@@ -9,8 +9,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from ingress.filters import AnswerEdit, Facts, Filter, Reply, RequestEdit
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import DECISION_SECONDS
+from ingress.proxy.exchange.chain import Chains
+from ingress.proxy.exchange.exchange import Exchange
 from tests.proxy.filter_case import FilterCase
-from tests.proxy.playing import GET, OK, ONE, TWO, fields_of
+from tests.proxy.playing import OK, ONE, TWO, fields_of
 
 BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-A: 1\r\nx-a: 2\r\n\r\nab"
 SORRY = Reply(503, ((b"X-Sorry", b"yes"),), b"sorry\n")
@@ -350,12 +352,12 @@ class AnswerEditTests(FilterCase):
 
     def test_no_cost(self) -> None:
         """Where a route has no filter, none is looked for, and nothing is made for any."""
-        down = self.stage.open()
-        chains = self.patch(self.stage.resource, "_ask_filters", None)
-        down.say(GET)
+        self.patch(Chains, "chain", None)
+        self.patch(Exchange, "facts", None)
+        self.filter_by()
+        client = self.get()
         self.upstream().say(OK)
-        self.assert_status(down.take(), 200)
-        chains.restore()
+        self.assertEqual(client.heard().status, 200)
 
 
 class RequestEditTestsHttp2(RequestEditTests):
