@@ -53,5 +53,5 @@ class RequestReader:
             return head, destination
         except HeadError as error:
             raise RefusedError(error.status, str(error)) from error
-        except (HostError, PathError) as error:
-            raise RefusedError(400, str(error), head) from error
+        except (HostError, PathError) as problem:
+            raise RefusedError(400, str(problem), head) from problem
