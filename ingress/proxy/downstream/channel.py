@@ -323,17 +323,16 @@ class DownstreamChannel:
         origin = self._origin
         if self._is_proxied:
             origin = site.trusted_proxies.origin(origin, head)
-        exchange = Exchange(site.context, self, head, destination, origin)
-        self.exchange = exchange
+        exchange = self.exchange = Exchange(site.context, self, head, destination, origin)
         try:
             if head.has_body:
                 self._intake = BodyIntake(head, self.deadlines.now, self.limits)
                 # What came with the head goes upstream with it, in one write.
                 self._intake.take(self, self.reader.ahead.take())
                 is_over = self.is_half_closed and not self._waits_for_turn
-                if is_over and self._intake is not None and self.exchange is exchange:
+                if is_over and self._intake is not None and self._is_at(exchange):
                     exchange.request_broken(400, "request body breaks off")
-                if self.exchange is not exchange:
+                if not self._is_at(exchange):
                     return
             if self.security is not None and not self.security.serves(destination[0], site.server_names):
                 exchange.fail(421, "the host needs a connection of its own")
@@ -341,6 +340,9 @@ class DownstreamChannel:
                 site.resource_for(exchange).render(exchange)
         except Exception:
             self.raised()
+
+    def _is_at(self, exchange: Exchange) -> bool:
+        return self.exchange is exchange
 
     def _refuse(self, status: int, why: str, head: RequestHead = UNREADABLE) -> None:
         """Answer what cannot be read, and end the connection."""
