@@ -25,7 +25,7 @@ from ingress.model.client_authentication import (
     ClientEvidence,
     VerifyClient,
 )
-from ingress.model.policy import SecuredRequest
+from ingress.model.requested import SecuredRequest
 
 MAX_CERTIFICATE_BYTES: Final = 16 * 1024
 """Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""
@@ -189,10 +189,6 @@ class ClientCertificateFields:
             (b"ssl-client-issuer-dn", shown.issuer),
         )
         return (*fields, (b"ssl-client-cert", shown.escaped_pem)) if self.passes_certificate else fields
-
-    def render(self, request: SecuredRequest) -> bytes:
-        """Render the field lines for *request*, which has passed the check."""
-        return b"".join([b"%b: %b\r\n" % each for each in self.fields(request.client_evidence)])
 
 
 class _TellsUpstream(Filter):

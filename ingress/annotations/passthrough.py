@@ -14,7 +14,7 @@ from attrs import frozen
 from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, Place, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
-from ingress.model.policy import SecuredRequest
+from ingress.model.requested import SecuredRequest
 
 ANNOTATION: Final = "ssl-passthrough"
 OPTION: Final = "--enable-ssl-passthrough"

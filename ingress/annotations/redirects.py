@@ -23,7 +23,7 @@ from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
 from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
-from ingress.model.policy import RequestedUri
+from ingress.model.requested import RequestedUri
 
 HTTPS_PORT: Final = 443
 ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"

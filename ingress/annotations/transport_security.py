@@ -16,16 +16,14 @@ from ingress.filters import AnswerEdit, Facts, Filter, Phase, Services
 from ingress.model.strict_transport import StrictTransport
 
 
-def transport_security_line(strict: StrictTransport | None) -> bytes:
-    """Render the field line with its CRLF, empty where nothing is to be said."""
-    if strict is None:
-        return b""
+def transport_security_value(strict: StrictTransport) -> bytes:
+    """Return the value of the field."""
     value = f"max-age={strict.max_age_seconds}"
     if strict.includes_subdomains:
         value += "; includeSubDomains"
     if strict.preload:
         value += "; preload"
-    return f"Strict-Transport-Security: {value}\r\n".encode("ascii")
+    return value.encode("ascii")
 
 
 @frozen(cache_hash=True)
@@ -35,22 +33,14 @@ class TransportSecurity:
     phase: ClassVar[Phase] = Phase.ANSWER
     name: ClassVar[str] = "hsts"
 
-    line: bytes
+    value: bytes
+    """That of the field."""
     hosts: CertifiedHosts | None = None
-
-    def line_for(self, host: bytes) -> bytes:
-        """Return the field line for *host*, empty where nothing is to be said."""
-        return self.line if self.hosts is None or host in self.hosts else b""
 
     def describe(self) -> str:
         """Say what browsers are told."""
         hosts = "" if self.hosts is None else ", for the hosts that have certificates"
         return f"tells browsers to come over HTTPS only ({self.value.decode()}){hosts}"
-
-    @property
-    def value(self) -> bytes:
-        """The value of the field."""
-        return self.line.partition(b": ")[2].rstrip()
 
     def make(self, services: Services) -> Filter:
         """Make the filter that tells."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ingress.model.balancing import KeyPart, Variable
 from ingress.model.named_values import cookie_value, query_value
-from ingress.model.policy import RequestedUri
+from ingress.model.requested import RequestedUri
 
 
 class KeyFacts(RequestedUri, Protocol):

@@ -9,7 +9,6 @@ from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
-from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.variants import Variant, WeightedBackend, backends_of
@@ -39,17 +38,12 @@ class Route:
     owner: Owner | None
     """The object that asked for it; None for the controller's own default backend."""
     backend: BackendReference
-    policies: tuple[Policy, ...] = ()
     max_body_bytes: int = 0
     """Largest request body that is passed on; 0 means no limit."""
     secure_backend: BackendReference | None = None
     """What requests that came over TLS get in place of *backend*, where that is something else."""
     passthrough: BackendReference | None = None
     """Where TLS for the host goes as it is (only of ``/``); None where it is terminated here."""
-    secure_fields: SecureFields | None = None
-    """What answers over TLS say besides."""
-    upstream_fields: UpstreamFields | None = None
-    """What requests tell upstream besides."""
     balancing: Balancing | None = None
     """How requests are shared among endpoints; None where nothing is asked and the usual way is taken."""
     retries: RetryRule = DEFAULT_RETRIES

@@ -24,7 +24,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ingress.filters import FilterSpec
-from ingress.model.policy import SecureFields
 from ingress.model.shared_map import MASK, SharedMap
 from ingress.routing.closed import ClosedRoutes
 from ingress.routing.paths import rule_path
@@ -220,16 +219,6 @@ class RouteTable:
             if routes is not None:
                 return routes.filters
         return ()
-
-    def secure_fields(self, host: bytes) -> SecureFields | None:
-        """Return what answers for *host* say besides over TLS, where no route matched its path."""
-        by_host = self._by_host
-        dot = host.find(b".")
-        for key in (host, b"*" + host[dot:] if dot > 0 else host, b""):
-            routes = by_host.get(key)
-            if routes is not None:
-                return routes.routes[0].secure_fields
-        return None
 
     def __repr__(self) -> str:
         return f"<RouteTable of {self.count} routes>"

@@ -7,9 +7,6 @@ comes before what the route's own object asks for.
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import cast
-
-from attrs import evolve
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, settings_of
 from ingress.annotations.balancing import BALANCING
@@ -23,7 +20,6 @@ from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Owner
-from ingress.model.policy import Policy, SecureFields, UpstreamFields
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
@@ -73,21 +69,10 @@ def host_routes(
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so no annotation holds for it but what is about the host.
         own = filters.of_default
-        routes.append(Route(host, ROOT, Match.PREFIX, None, default, (), DEFAULT_MAX_BYTES, filters=own))
+        routes.append(Route(host, ROOT, Match.PREFIX, None, default, DEFAULT_MAX_BYTES, filters=own))
     if len(routes) > 1:
         routes.sort(key=_order)
-    return HostRoutes(tuple(map(_with_slots, routes)), filters.of_host)
-
-
-def _with_slots(route: Route) -> Route:
-    """Return *route* with what its filters are for the proxy until that has chains."""
-    by_name = {spec.name: spec for spec in route.filters}
-    return evolve(
-        route,
-        policies=tuple(cast(Policy, spec) for spec in route.filters if hasattr(spec, "judge")),
-        secure_fields=cast(SecureFields | None, by_name.get("hsts")),
-        upstream_fields=cast(UpstreamFields | None, by_name.get("client-certificate-fields")),
-    )
+    return HostRoutes(tuple(routes), filters.of_host)
 
 
 class _HostFilters:
@@ -172,7 +157,6 @@ def _route(
         claim.match,
         claim.owner,
         backend,
-        (),
         settings.of(BODIES).max_bytes,
         None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
         passthrough,

@@ -8,7 +8,7 @@ which some are in ``spec.tls``, so it gets the list of these.
 from collections.abc import Iterable, Iterator
 
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
-from ingress.annotations.transport_security import TransportSecurity, transport_security_line
+from ingress.annotations.transport_security import TransportSecurity, transport_security_value
 from ingress.translate.host_tls import HostTls
 from ingress.translate.merging import ALL_HOSTS
 from ingress.translate.options import TranslateOptions
@@ -20,9 +20,8 @@ class RedirectRule:
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
-        line = transport_security_line(options.strict_transport)
-        self._line = line
-        self._insisting = TransportSecurity(line) if line else None
+        strict = options.strict_transport
+        self._insisting = None if strict is None else TransportSecurity(transport_security_value(strict))
         # The hosts that redirect, each with whether it insists.
         self._hosts: dict[str, bool] = {}
         # Of these the wildcards that entries name, and the hosts that entries name and no rule does, by their wildcard.
@@ -67,10 +66,11 @@ class RedirectRule:
 
     def transport_security(self, host: str) -> TransportSecurity | None:
         """Return how the routes of *host* insist on HTTPS, or None where they do not."""
-        hosts = None if self._insisting is None else self._found(host)[1]
-        if hosts is None:
+        insisting = self._insisting
+        hosts = None if insisting is None else self._found(host)[1]
+        if insisting is None or hosts is None:
             return None
-        return self._insisting if hosts is EVERY_HOST else TransportSecurity(self._line, hosts)
+        return insisting if hosts is EVERY_HOST else TransportSecurity(insisting.value, hosts)
 
     def _found(self, host: str) -> tuple[CertifiedHosts | None, CertifiedHosts | None]:
         """Return which hosts of a route of *host* redirect, and which insist; None for none."""

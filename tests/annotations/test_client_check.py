@@ -136,24 +136,17 @@ class FieldTests(SynchronousTestCase):
     def test_no_certificate(self) -> None:
         """Without one there is nothing to tell but that."""
         for evidence in (None, ClientEvidence(AUTHENTICATION)):
-            rendered = ClientCertificateFields(True).render(Facts(evidence))
-            self.assertEqual(rendered, b"ssl-client-verify: NONE\r\n")
+            told = ClientCertificateFields(True).fields(evidence)
+            self.assertEqual(told, ((b"ssl-client-verify", b"NONE"),))
 
     def test_hostile_names(self) -> None:
         """Neither the name in a certificate nor a reason can begin a field of its own."""
         for error in (0, SELF_SIGNED):
-            lines = ClientCertificateFields(True).render(Facts(shown(error))).split(b"\r\n")
-            names = [line.partition(b":")[0] for line in lines]
+            told = ClientCertificateFields(True).fields(shown(error))
             self.assertEqual(
-                names,
-                [
-                    b"ssl-client-verify",
-                    b"ssl-client-subject-dn",
-                    b"ssl-client-issuer-dn",
-                    b"ssl-client-cert",
-                    b"",
-                ],
+                [name for name, _ in told],
+                [b"ssl-client-verify", b"ssl-client-subject-dn", b"ssl-client-issuer-dn", b"ssl-client-cert"],
             )
-            for line in lines:
-                self.assertTrue(line.decode("ascii").isprintable())
-            self.assertEqual(lines[1], rb"ssl-client-subject-dn: CN=ann\0D\0AX: 1")
+            for _, value in told:
+                self.assertTrue(value.decode("ascii").isprintable())
+            self.assertEqual(told[1][1], rb"CN=ann\0D\0AX: 1")

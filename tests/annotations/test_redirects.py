@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.model.client_authentication import ClientEvidence
-from ingress.model.policy import Reply
+from ingress.model.reply import Reply
 
 
 @frozen

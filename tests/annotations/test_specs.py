@@ -26,7 +26,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
-    (TransportSecurity(b"Strict-Transport-Security: max-age=1\r\n"), Phase.ANSWER, Hook.ANSWER),
+    (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
 )
 """All that there are, each with its phase and the one hook of its filter."""
 
@@ -64,8 +64,8 @@ class SpecTests(SynchronousTestCase):
         for one, another in (
             (HttpsRedirect(), HttpsRedirect(8443)),
             (HttpsRedirect(), HttpsRedirect(hosts=hosts)),
-            (TransportSecurity(b"X: 1\r\n"), TransportSecurity(b"X: 2\r\n")),
-            (TransportSecurity(b"X: 1\r\n"), TransportSecurity(b"X: 1\r\n", hosts)),
+            (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=2")),
+            (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=1", hosts)),
             (ClientCertificateFields(), ClientCertificateFields(True)),
         ):
             self.assertNotEqual(one.describe(), another.describe())
@@ -91,7 +91,7 @@ class FilterTests(SynchronousTestCase):
 
     def test_transport_security(self) -> None:
         """The field is set on answers over our own TLS, in place of what was there, and on no others."""
-        spec = TransportSecurity(b"Strict-Transport-Security: max-age=1\r\n")
+        spec = TransportSecurity(b"max-age=1")
         for facts, value in (
             (FakeFacts(is_secure=True), b"max-age=1"),
             (FakeFacts(scheme=b"https"), b"max-age=2"),
@@ -102,7 +102,7 @@ class FilterTests(SynchronousTestCase):
 
     def test_transport_security_of_some_hosts(self) -> None:
         """Of a route that takes more hosts, only those with certificates get the field."""
-        spec = TransportSecurity(b"X: 1\r\n", CertifiedHosts(frozenset({b"a.test"})))
+        spec = TransportSecurity(b"max-age=1", CertifiedHosts(frozenset({b"a.test"})))
         for host, count in ((b"a.test", 1), (b"b.test", 0)):
             edit = FakeEdit()
             live(spec).on_answer(FakeFacts(is_secure=True, host=host), edit)

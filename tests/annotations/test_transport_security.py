@@ -2,13 +2,12 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.host_facts import CertifiedHosts
-from ingress.annotations.transport_security import TransportSecurity, transport_security_line
+from ingress.annotations.transport_security import transport_security_value
 from ingress.model.strict_transport import StrictTransport
 
 
-class LineTests(SynchronousTestCase):
-    """The field line, by what the operator decided."""
+class ValueTests(SynchronousTestCase):
+    """The value of the field, by what the operator decided."""
 
     def test_directives(self) -> None:
         """Each decision is a directive of RFC 6797, or its absence."""
@@ -17,16 +16,4 @@ class LineTests(SynchronousTestCase):
             (StrictTransport(0, False), b"max-age=0"),
             (StrictTransport(60, True, True), b"max-age=60; includeSubDomains; preload"),
         ):
-            line = b"Strict-Transport-Security: %b\r\n" % value
-            self.assertEqual(transport_security_line(strict), line)
-        self.assertEqual(transport_security_line(None), b"")
-
-
-class TransportSecurityTests(SynchronousTestCase):
-    """Which hosts of a route insist on HTTPS."""
-
-    def test_hosts(self) -> None:
-        """All of them, or those with a certificate."""
-        self.assertEqual(TransportSecurity(b"x").line_for(b"a.test"), b"x")
-        some = TransportSecurity(b"x", CertifiedHosts(frozenset({b"a.test"})))
-        self.assertEqual([some.line_for(host) for host in (b"a.test", b"b.test", b"")], [b"x", b"", b""])
+            self.assertEqual(transport_security_value(strict), value)

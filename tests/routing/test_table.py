@@ -265,7 +265,7 @@ class RouteTableTests(SynchronousTestCase):
 
     def test_host_filters(self) -> None:
         """Where no route matches, what stands before the host is that of the host that would have matched."""
-        own, wild, every = (TransportSecurity(b"X: %d\r\n" % number) for number in range(3))
+        own, wild, every = (TransportSecurity(b"max-age=%d" % number) for number in range(3))
         given = {
             host: HostRoutes((route(host, "/x"),), (spec,))
             for host, spec in (("a.test", own), ("*.test", wild), ("", every))
@@ -274,23 +274,6 @@ class RouteTableTests(SynchronousTestCase):
         for host, spec in ((b"a.test", own), (b"b.test", wild), (b"c.d.test", every), (b"", every)):
             self.assertEqual(table.host_filters(host), (spec,))
         self.assertEqual(RouteTable().patched({"a.test": given["a.test"]}).host_filters(b"b.test"), ())
-
-    def test_secure_fields(self) -> None:
-        """What answers say over TLS is found by the host alone: its own, its wildcard's, that of all hosts."""
-        first, wild, every = (TransportSecurity(text) for text in (b"first", b"wild", b"every"))
-        own = evolve(route("a.test", "/x"), secure_fields=first)
-        others = (
-            evolve(route("*.test", "/x"), secure_fields=wild),
-            evolve(route("", "/x"), secure_fields=every),
-        )
-        table = RouteTable([own, *others])
-        for host, fields in ((b"a.test", first), (b"b.test", wild), (b"b.b.test", every), (b"", every)):
-            self.assertIs(table.secure_fields(host), fields)
-        self.assertIsNone(RouteTable([own]).secure_fields(b"b.test"))
-
-    def test_repr(self) -> None:
-        """The repr tells the size and not thousands of routes."""
-        self.assertEqual(repr(RouteTable([route("", "/")])), "<RouteTable of 1 routes>")
 
 
 class PatchedTests(SynchronousTestCase):

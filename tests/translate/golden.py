@@ -281,7 +281,7 @@ def _hosts(hosts: CertifiedHosts) -> str:
 
 
 def _transport_security(spec: TransportSecurity) -> str:
-    line = spec.line.decode().strip()
+    line = f"Strict-Transport-Security: {spec.value.decode()}"
     return line if spec.hosts is None else f"{line}, for {_hosts(spec.hosts)}"
 
 

@@ -15,7 +15,7 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import IResource, getChildForRequest
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from ingress.model.policy import Reply
+from ingress.model.reply import Reply
 from ingress.proxy.exchange.exchange import Exchange
 
 MAX_COLLECTED = 1024 * 1024

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from ingress.model.policy import Reply
+from ingress.model.reply import Reply
 from ingress.proxy.exchange.replies import phrase_of, text_of
 
 UNKNOWN: Final = 2

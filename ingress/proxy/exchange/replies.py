@@ -9,7 +9,7 @@ is what could not be read in one way.
 from http import HTTPStatus
 
 from ingress.http.response_head import ResponseHead
-from ingress.model.policy import Reply
+from ingress.model.reply import Reply
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
