@@ -79,7 +79,9 @@ class InstalledFilterTests(EndToEndCase):
     async def test_for_everybody(self) -> None:
         """Filters of the command line stand before all requests: a decision first, and a field on every answer."""
         self.write_app()
-        controller = self.start_with_manifests("--filter=time-of-day", f"--filter=ask-first={self.guard_url}")
+        controller = self.start_with_manifests(
+            "--filter=time-of-day", f"--filter=ask-first-anywhere={self.guard_url}"
+        )
         await self.until_ready(controller)
         refused = await self.ask()
         self.assertEqual((refused.status, refused.has(b"WWW-Authenticate: Basic")), (401, True))
@@ -114,10 +116,19 @@ class InstalledFilterTests(EndToEndCase):
             "which the operator does not allow; allowed by --allow-filter: time-of-day", problem["message"]
         )
 
+    async def test_address_of_our_own(self) -> None:
+        """A URL that a tenant may have chosen leads to no address of this host: the guard is not asked, and nobody passes."""
+        self.write_app(f"ask-first={self.guard_url}")
+        controller = self.start_with_manifests("--allow-filter=ask-first")
+        await self.until_ready(controller)
+        answer = await self.ask(b"Authorization: ann\r\n")
+        self.assertEqual((answer.status, answer.has(b"Retry-After: 1")), (503, True))
+        self.assertEqual((self.app.requests, self.guard.requests), (0, 0))
+
     async def test_guard_that_is_away(self) -> None:
         """Without an answer of the service nobody passes."""
         self.write_app()
-        controller = self.start_with_manifests(f"--filter=ask-first=http://127.0.0.1:{free_port()}/")
+        controller = self.start_with_manifests(f"--filter=ask-first-anywhere=http://127.0.0.1:{free_port()}/")
         await self.until_ready(controller)
         answer = await self.ask(b"Authorization: ann\r\n")
         self.assertEqual((answer.status, answer.has(b"Retry-After: 1"), self.app.requests), (503, True, 0))
@@ -127,7 +138,7 @@ class InstalledFilterTests(EndToEndCase):
         for option, why in (
             (
                 "--filter=other",
-                b"no installed package brings filter other; brought are: ask-first, time-of-day",
+                b"no installed package brings filter other; brought are: ask-first, ask-first-anywhere, time-of-day",
             ),
             ("--filter=ask-first=nothing", b"is refused by filter ask-first: give it the URL to ask"),
             ("--allow-filter=time-of-day=X", b"is allowed by its name alone"),

@@ -3,12 +3,15 @@
 ``--filter ask-first=http://guard.test/may`` asks that URL, with what the client asked for in fields.  A status of 200 to
 299 lets the request pass, and who the service says it is (``X-User``) is told to the endpoint.  401 and 403 are the
 answer.  Anything else, and no answer at all, is 503: nobody passes because the service is away.
+
+A URL that a tenant may have chosen leads to none of this host's own addresses.  ``ask-first-anywhere`` may ask these, too,
+and so it is for ``--filter`` alone, and nothing to allow.
 """
 
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ingress.filters import (
     Facts,
@@ -33,6 +36,11 @@ def read(arguments: str) -> "AskFirst":
     return AskFirst(arguments)
 
 
+def read_trusted(arguments: str) -> "AskFirst":
+    """Make the spec of ``--filter ask-first-anywhere=URL``."""
+    return evolve(read(arguments), is_trusted=True)
+
+
 @frozen
 class AskFirst:
     """What was asked for: plain data, in the snapshot."""
@@ -41,6 +49,8 @@ class AskFirst:
     name: ClassVar[str] = "ask-first"
 
     url: str
+    is_trusted: bool = False
+    """Whether it may lead anywhere."""
 
     def describe(self) -> str:
         """Say what its filter does."""
@@ -48,14 +58,14 @@ class AskFirst:
 
     def make(self, services: Services) -> Filter:
         """Make the filter."""
-        return _Asks(self.url, services)
+        return _Asks(self, services)
 
 
 class _Asks(Filter):
     """What lives in the proxy."""
 
-    def __init__(self, url: str, services: Services) -> None:
-        self._url = url
+    def __init__(self, spec: AskFirst, services: Services) -> None:
+        self._spec = spec
         self._services = services
 
     async def on_request(self, facts: Facts) -> Reply | None:
@@ -68,8 +78,10 @@ class _Asks(Filter):
             (b"Authorization", facts.field(b"authorization")),
         )
         fields = tuple((name, value) for name, value in asked if value)
+        spec = self._spec
+        request = SubRequest(spec.url, fields=fields, seconds=SECONDS, is_trusted=spec.is_trusted)
         try:
-            answer = await self._services.ask(SubRequest(self._url, fields=fields, seconds=SECONDS))
+            answer = await self._services.ask(request)
         except SubRequestFailed:
             self._services.count("unanswered")
             return Reply(503, ((b"Retry-After", b"1"),))

@@ -13,7 +13,7 @@ POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\n"
 
 def limit(resource: IngressProxyResource, largest: int) -> None:
     """Publish one route that takes bodies of at most *largest* bytes."""
-    route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND, (), largest)
+    route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND, largest)
     resource.publish(RouteTable([route]), {BACKEND: BackendState((ONE,))})
 
 

@@ -30,7 +30,7 @@ class TransportSecurityTests(SocketsCase):
         self.contexts.publish(names.certificates, names.handshake_settings)
         self.site.server_names = names
         self.route = evolve(
-            ANY_PATH, host="app.test", path="/in", filters=(TransportSecurity(LINE + b"\r\n"),)
+            ANY_PATH, host="app.test", path="/in", filters=(TransportSecurity(b"max-age=300"),)
         )
         self.serve(self.route)
 
