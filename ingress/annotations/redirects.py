@@ -4,7 +4,7 @@
 speaks for.  ``force-ssl-redirect`` is off unless an Ingress turns it on, and holds for all
 hosts.  The operator may have both the other way around; an Ingress that says something has
 the last word.  Which hosts ``spec.tls`` speaks for is known when a route is built, so the
-route of any other host carries no policy.
+route of any other host has no such filter.
 
 As in ingress-nginx, the slash at the end of a path is not repeated in the location,
 unless ``preserve-trailing-slash`` says so.  Where a query follows the path, all of the

@@ -2,7 +2,7 @@
 
 ``ClientAuthentication`` is decided for a host by translation and enforced twice, by two
 rooms that do not know each other: the handshake asks for the certificate and judges it,
-and the policy of the host's routes lets no request pass that came over a connection with
+and the filter of the host's routes lets no request pass that came over a connection with
 other settings than its own.  A handshake with a bad certificate is not ended: as in nginx the
 visitor gets an answer that says what is wrong.
 

@@ -201,7 +201,7 @@ class TableCache:
         self._table.put(host, found if routes else None)
         self._counts.compare(before, routes)
         if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
-            # Another path, or another policy: what is used, and by whom, is the same.
+            # Another path, or other filters: what is used, and by whom, is the same.
             return
         for route in routes:
             for backend in route.backends:

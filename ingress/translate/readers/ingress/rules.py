@@ -1,4 +1,4 @@
-"""What one Ingress asks for: paths of hosts, a default backend, policies, each checked by itself.
+"""What one Ingress asks for: paths of hosts, a default backend, settings, each checked by itself.
 
 This module reads one Ingress at a time and knows of no other; what several Ingresses
 ask for is brought together by ``ingress.translate.merging``.
