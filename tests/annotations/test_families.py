@@ -11,11 +11,13 @@ from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
+from ingress.model.backends import BackendState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
-from tests.translate.golden import state_of
+from tests.proxy.playing import OK, ONE, ProxyCase
+from tests.translate.golden import read_state, state_of
 from tests.translate.test_client_authentication import ingress
 
 
@@ -109,3 +111,32 @@ class NewFamilyTests(SynchronousTestCase):
         self.assertEqual(route.filters, ())
         (problem,) = [one for one in found.problems if "team" in one.field]
         self.assertIn('team: "b1" is no name of a team', problem.message)
+
+
+MANIFEST = """
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop, namespace: demo, annotations: {nginx.ingress.kubernetes.io/team: blue}}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: shop.test
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
+"""
+
+
+class ServedFamilyTests(ProxyCase):
+    """The same, in the proxy."""
+
+    def test_from_manifest_to_answer(self) -> None:
+        """An answer to a request for the manifest's host has what its annotation asks for; nothing but the row was added."""
+        self.patch(annotations, "FAMILIES", (*FAMILIES, TEAM))
+        snapshot = translate(read_state(MANIFEST), TranslateOptions(), datetime.now(UTC))
+        (backend,) = snapshot.backends
+        self.stage.resource.publish(snapshot.table, {backend: BackendState((ONE,))})
+        client = self.stage.open()
+        client.say(b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n")
+        self.upstream().say(OK)
+        answer = client.take()
+        self.assert_status(answer, 200)
+        self.assertIn(b"\r\nX-Team: blue\r\n", answer)
