@@ -217,7 +217,7 @@ class Stage:
     def log_lines(self) -> list[bytes]:
         """Return the lines of the access log so far."""
         self.access_log.stop()
-        self.access_log._write_batches()
+        self.access_log.write_batches()
         return b"".join(self._log).splitlines()
 
 

@@ -104,7 +104,7 @@ class AccessLog:
         self._lines: list[bytes] = []
         self._flushing: IDelayedCall | None = None
         self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
-        self.thread = Thread(target=self._write_batches, name="access-log", daemon=True)
+        self.thread = Thread(target=self.write_batches, name="access-log", daemon=True)
         """Writes the lines."""
         self._millisecond = -1
         self._stamp = b""
@@ -184,7 +184,8 @@ class AccessLog:
         except Full:
             pass  # It has enough to wake up for.
 
-    def _write_batches(self) -> None:
+    def write_batches(self) -> None:
+        """Write what is handed over, until the end is; this is what the thread does."""
         while (batch := self._batches.get()) is not None:
             try:
                 while len(batch) < 1 << 20:

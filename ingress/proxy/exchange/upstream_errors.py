@@ -24,6 +24,10 @@ class UpstreamErrorLog:
         self._known: dict[tuple[object, str], tuple[float, int]] = {}
         """When each was told last, and how often it came since."""
 
+    def __len__(self) -> int:
+        """How many sorts are remembered."""
+        return len(self._known)
+
     def warn(self, status: int, host: bytes, path: bytes, subject: object, why: str) -> None:
         """Log that a request for *host* and *path* ended with *status*; *subject* is what failed."""
         now = self._clock.seconds()

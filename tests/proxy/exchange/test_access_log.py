@@ -87,7 +87,7 @@ class LineTests(AccessLogCase):
         """Return what was written, without a thread."""
         self.stuck.set()
         log.stop()
-        log._write_batches()
+        log.write_batches()
         return b"".join(self.written).splitlines()
 
     def test_fields(self) -> None:
@@ -213,14 +213,14 @@ class WritingTests(AccessLogCase):
         self.assertEqual(self.lost, [3, 3, 2, 3])
         with capturedLogs() as events:
             log.stop()
-            log._write_batches()
+            log.write_batches()
         self.assertEqual([formatEvent(event) for event in events], [f"3 {why} and the process ends"])
 
     def write_all(self, log: AccessLog) -> None:
         """Do what the thread does until there is no batch left, and go on."""
         with self.assertRaises(_NoMoreError):
             self.patch(log, "_batches", _Batches(log._batches))
-            log._write_batches()
+            log.write_batches()
 
     def test_reopen(self) -> None:
         """The file is opened anew by the thread, once for all who asked, also while nothing is written."""

@@ -40,7 +40,7 @@ class UpstreamErrorLogTests(SynchronousTestCase):
     def test_bounded(self) -> None:
         """However many sorts there are, only so many are remembered."""
         self.told(*((number, "refused") for number in range(5000)))
-        self.assertLessEqual(len(self.upstream_errors._known), 1024)
+        self.assertLessEqual(len(self.upstream_errors), 1024)
 
     def test_hostile_path(self) -> None:
         """A path cannot forge a line."""
