@@ -3,6 +3,8 @@
 A filter that raises for one request most likely does for the next; a traceback for each would drown the log.
 """
 
+from typing import ClassVar
+
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -16,7 +18,7 @@ _MAX_KNOWN = 1024
 class FilterErrorLog:
     """Logs each sort of failure of each filter at most once in ``QUIET_SECONDS``."""
 
-    log = Logger()
+    log: ClassVar[Logger] = Logger()
 
     def __init__(self, clock: IReactorTime, metrics: FilterMetrics) -> None:
         self._clock = clock
