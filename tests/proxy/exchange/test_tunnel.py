@@ -1,6 +1,10 @@
 """Tests of tunnels: WebSocket connections that pass through."""
 
-from tests.proxy.playing import GET, OK, TWO, ProxyCase, fields_of
+from twisted.internet.defer import Deferred
+
+from ingress.filters import AnswerEdit, Facts, Filter, Reply
+from tests.fakes.specs import SpecOf
+from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, fields_of
 
 ASK = (
     b"GET /chat HTTP/1.1\r\nHost: shop.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
@@ -45,6 +49,53 @@ class TunnelTests(ProxyCase):
         self.reactor.pass_time(3600)
         self.upstream().say(b"still here")
         self.assertEqual(down.take(), b"still here")
+
+    def test_filtered(self) -> None:
+        """The head that opens a tunnel passes the filters of its route, and what follows it does not."""
+
+        class Marks(Filter):
+            def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+                edit.put(b"X-Mark", b"%d" % edit.status)
+
+        self.stage.publish((ONE,), filters=(SpecOf(Marks()),))
+        down = self.stage.open()
+        down.say(ASK + b"early")
+        self.upstream().take()
+        self.upstream().say(SWITCH + b"hello")
+        answer = down.take()
+        self.assertEqual(fields_of(answer)[b"x-mark"], b"101")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 101 ") and answer.endswith(b"\r\n\r\nhello"))
+        self.assertEqual(self.upstream().take(), b"early")
+        down.say(b"more")
+        self.assertEqual(self.upstream().take(), b"more")
+
+    def test_awaited(self) -> None:
+        """A tunnel waits for a decision about its head with all that is said; one that is not wanted is none."""
+        coming: list[Deferred[Reply | None]] = []
+
+        class Waits(Filter):
+            async def on_answer(self, facts: Facts, edit: AnswerEdit) -> Reply | None:
+                coming.append(Deferred())
+                return await coming[-1]
+
+        self.stage.publish((ONE,), filters=(SpecOf(Waits()),))
+        for reply in (None, Reply(403, body=b"no")):
+            down = self.stage.open()
+            down.say(ASK)
+            self.upstream().say(SWITCH + b"hello")
+            self.upstream().say(b" there")
+            down.say(b"early")
+            self.assertEqual(down.received, b"")
+            coming[-1].callback(reply)
+            self.reactor.settle()
+            if reply is None:
+                self.assertTrue(down.take().endswith(b"\r\n\r\nhello there"))
+                self.assertTrue(self.upstream().take().endswith(b"early"))
+                down.reset()
+            else:
+                self.assert_status(down.take(), 403)
+                self.assertTrue(self.upstream().closed)
+        self.assert_ended(101, 403)
 
     def test_half_close(self) -> None:
         """When downstream ends its side, upstream is told, and heard until it ends, too."""
