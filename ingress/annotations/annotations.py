@@ -9,7 +9,7 @@ that it works; and where it would keep requests out, the Ingress is not served a
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar
 
 from attrs import Factory, evolve, field, frozen
 
@@ -59,13 +59,14 @@ class AnnotationSettings:
     """Whether it asks for a guard that is not honored; nobody may be let in then."""
     guards_hosts: bool = False
     """Whether that guard is one of its hosts, so that it stands before the paths of others, too."""
-    _by_name: dict[str, object] = field(
+    _by_name: dict[str, Any] = field(
         init=False, eq=False, repr=False, default=Factory(lambda self: dict(self.asked), takes_self=True)
     )
 
     def of(self, family: Family[S]) -> S:
         """Return the settings of *family*."""
-        return cast(S, self._by_name.get(family.name, family.settings))
+        found: S = self._by_name.get(family.name, family.settings)
+        return found
 
     def asks(self, family: Family[S]) -> bool:
         """Whether anything was asked of *family*."""

@@ -24,7 +24,7 @@ from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.translate.claims import ROOT, SERVICE_KIND, Claim, ParsedObject
-from ingress.translate.client_authentication import HostGuard
+from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
@@ -92,7 +92,7 @@ class _HostFilters:
         self._closing = closing
         self._passing = None if passing is None else passing.owner
         self._facts = redirects.facts(host)
-        self._facts_of_passing = redirects.facts(host, passes_tls=True)
+        self._facts_of_passing = self._facts if passing is None else redirects.facts(host, passes_tls=True)
         self._marks: tuple[FilterSpec, ...] = () if passing is None else (_NOT_TERMINATED_HERE,)
         hsts = redirects.transport_security(host)
         self._answers: tuple[FilterSpec, ...] = () if hsts is None else (hsts,)
@@ -103,6 +103,8 @@ class _HostFilters:
     @property
     def of_host(self) -> tuple[FilterSpec, ...]:
         """What stands before the host where no route matches."""
+        if self._guard is OPEN and self._closing is NOTHING_CLOSED and not self._marks:
+            return self._answers
         check = () if self._guard.check is None else (self._guard.check,)
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
         return _in_order((*self._marks, *check, *missing, *self._answers))
@@ -157,7 +159,7 @@ def _route(
         claim.match,
         claim.owner,
         backend,
-        settings.of(BODIES).max_bytes,
+        settings.of(BODIES).max_bytes if asks else DEFAULT_MAX_BYTES,
         None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
         passthrough,
         balancing=settings.of(BALANCING).balancing() if asks else None,
