@@ -32,6 +32,31 @@ from ingress.routing.route import Match, Route
 _NONE: Final[dict[bytes, Route]] = {}
 
 
+def _chains_of(
+    filters: tuple[FilterSpec, ...], routes: tuple[Route, ...]
+) -> tuple[tuple[FilterSpec, ...], ...]:
+    found = [filters] if filters else []
+    for route in routes:
+        if route.filters:
+            found.append(route.filters)
+        if route.weighted or route.variants:
+            found += _chains_beside(route)
+    return tuple(found)
+
+
+def _chains_beside(route: Route) -> Iterator[tuple[FilterSpec, ...]]:
+    """Yield the specs of backends and variants."""
+    for entry in route.weighted:
+        if entry.filters:
+            yield entry.filters
+    for variant in route.variants:
+        if variant.filters:
+            yield variant.filters
+        for entry in variant.weighted:
+            if entry.filters:
+                yield entry.filters
+
+
 class HostRoutes:
     """The routes of one host; *routes* are all of them, as they were given.
 
@@ -41,11 +66,13 @@ class HostRoutes:
     hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "filters", "routes")
+    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "chains", "filters", "routes")
 
     def __init__(self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = ()) -> None:
         self.routes = routes
         self.filters = filters
+        self.chains = _chains_of(filters, routes)
+        """Each tuple of specs that a request of the host may meet, but for empty ones; found here, where time is taken in slices."""
         # By path; by path without trailing slash, so that of "/" by nothing at all; and
         # the number of elements of the longest of those.
         self._exact: dict[bytes, Route] | None = None

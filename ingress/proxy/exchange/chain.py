@@ -5,7 +5,7 @@ are made when the first request needs them.  A filter lives as long as the snaps
 spec that is equal to its own, in whatever tuple of specs: so what it knows survives a new snapshot.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from attrs import frozen
@@ -26,8 +26,7 @@ from ingress.filters import (
 )
 from ingress.model.records import Record
 from ingress.model.reply import Reply
-from ingress.routing.route import Route
-from ingress.routing.table import HostRoutes, RouteTable
+from ingress.routing.table import RouteTable
 
 log = Logger()
 
@@ -139,10 +138,13 @@ class Chains:
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not; costs what is different in them."""
         gone: list[Specs] = []
+        is_first = not before.hosts
         for host, routes in now.changes_since(before):
-            for specs in _all_of(routes):
-                self._count(specs)
-            gone += _all_of(before.get(host))
+            if routes is not None:
+                for specs in routes.chains:
+                    self._count(specs)
+            if not is_first and (known := before.get(host)) is not None:
+                gone += known.chains
         # What moved from one host to another was never gone.
         for specs in gone:
             self._count_less(specs)
@@ -170,28 +172,3 @@ class Chains:
             else:
                 del self._spec_uses[spec]
                 self._live.pop(spec, None)
-
-
-def _all_of(routes: HostRoutes | None) -> Iterator[Specs]:
-    """Yield each tuple of specs that the routes of a host have."""
-    if routes is None:
-        return
-    if routes.filters:
-        yield routes.filters
-    for route in routes.routes:
-        if route.filters:
-            yield route.filters
-        if route.weighted or route.variants:
-            yield from _beside(route)
-
-
-def _beside(route: Route) -> Iterator[Specs]:
-    for entry in route.weighted:
-        if entry.filters:
-            yield entry.filters
-    for variant in route.variants:
-        if variant.filters:
-            yield variant.filters
-        for entry in variant.weighted:
-            if entry.filters:
-                yield entry.filters
