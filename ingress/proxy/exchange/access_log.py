@@ -135,7 +135,8 @@ class AccessLog:
         if millisecond != self._millisecond:
             self._millisecond = millisecond
             self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
-        host, target, seconds, attempts = record.host, record.target, record.seconds, record.attempts
+        # All fields at once: to ask for each by its name takes twice as long.
+        _, _, owner, _, attempts, status, sent, seconds, _, client, method, host, target, protocol = record
         elapsed = int(seconds * 1000 + 0.5)
         shown = host + target
         if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
@@ -144,13 +145,13 @@ class AccessLog:
             b'%b %b %b %b "%b" %b %b %b'
             % (
                 self._stamp,
-                record.client,
-                record.method[:32] or b"-",
+                client,
+                method[:32] or b"-",
                 host or b"-",
                 target,
-                _counts(record.status, record.bytes_sent),
+                _counts(status, sent),
                 _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
-                _ending(attempts[-1].endpoint if attempts else None, record.owner, record.protocol),
+                _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
             )
         )
         if len(self._lines) >= _BATCH_LINES:

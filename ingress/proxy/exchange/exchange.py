@@ -60,6 +60,7 @@ _DONE: Final = State.DONE
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
 _NONE: Final[tuple[AttemptRecord, ...]] = ()
+_STATUSES: Final = tuple(map(str, range(1000)))
 _LEFT: Final = (CLIENT_CLOSED, Fault.LEFT.value)
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
@@ -579,18 +580,17 @@ class Exchange:
                 attempts.tell_ended(seconds, failed=self.status >= 499)
             made = attempts.over
             if attempts.is_under_way and attempts.endpoint is not None:
-                outcome = attempts.outcome or str(self.status)
-                answered = seconds if attempts.answered is None else attempts.answered
-                made = (*made, _new(AttemptRecord, (attempts.endpoint, outcome, attempts.began, answered)))
+                ended = seconds if attempts.answered is None else attempts.answered
+                last = attempts.endpoint, attempts.outcome or _STATUSES[self.status], attempts.began, ended
+                made = (*made, _new(AttemptRecord, last)) if made else (_new(AttemptRecord, last),)
         listeners, chain = self._context.listeners, self.chain
         if listeners or (chain is not None and chain.ends):
-            route, head, client = self._route, self._came or self.head, self._origin.address
+            route, head = self._route, self._came or self.head
             owner = None if route is None or route.owner is None else route.owner.key
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
-            # Not by its name, which is a call more for each request; in the order of its fields.
-            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent)
-            asked = (seconds, self._reason, client, head.method, self.host, head.target, protocol)
-            record = _new(Record, known + asked)
+            # In the order of its fields, and not by its name, which is a call more for each request.
+            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol)  # fmt: skip
+            record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)
             for listener in listeners:
