@@ -59,7 +59,7 @@ class ConnectionLimitTests(SocketsCase):
         self.assertEqual(client.answers[0].status, 200)
 
 
-class CrowdTestsOnEpoll(ConnectionLimitTests):
+class ConnectionLimitTestsOnEpoll(ConnectionLimitTests):
     """The same on the epoll set."""
 
     use_epoll = True
