@@ -20,11 +20,11 @@ from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SH
 from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
-from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
@@ -116,23 +116,29 @@ class AnnotationReader:
         self._filtering = tuple(
             (family, family.filters) for family in all_families if family.filters is not None
         )
+        self._by_path = tuple(family for family in all_families if family.by_path)
 
     def field(self, name: str) -> str:
         """Return the field of the annotation *name*, for a problem."""
         return f"metadata.annotations[{self._below}{name}]"
 
-    def filters(self, settings: AnnotationSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
-        """Return the filters that *settings* ask for before each route of a host, in the order of families."""
+    def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+        """Return the filters that *settings* ask for before a route, in the order of families."""
         return tuple(
             spec
             for family, filters in self._filtering
             if family.filters_unasked or settings.asks(family)
-            for spec in filters(settings.of(family), host)
+            for spec in filters(settings.of(family), facts)
         )
+
+    def differ_by_path(self, settings: AnnotationSettings) -> bool:
+        """Whether the filters of *settings* may be others for another path or backend of the same owner and host."""
+        return settings is not DEFAULTS and any(settings.asks(family) for family in self._by_path)
 
     def read(self, ingress: Annotated) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
         asked: dict[Family[Any], dict[str, object]] = {}
+        named: dict[Family[Any], set[str]] = {}
         problems: list[Problem] = []
         lacks_guard = guards_hosts = False
         for full_name, value in ingress.annotations.items():
@@ -157,6 +163,8 @@ class AnnotationReader:
                 problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue
             family, annotation = known
+            if family.remarks is not None:
+                named.setdefault(family, set()).add(name)
             try:
                 parsed = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
                 if annotation.unhonored and parsed:
@@ -175,8 +183,18 @@ class AnnotationReader:
             message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
             field = self._below + passthrough.ANNOTATION
             problems.append(_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, message))
-        told = ((family, evolve(family.settings, **settings)) for family, settings in asked.items())
+        told = [(family, evolve(family.settings, **settings)) for family, settings in asked.items()]
         different = [(family, settings) for family, settings in told if settings != family.settings]
+        if named:
+            for family, settings in told:
+                for remark in (
+                    () if family.remarks is None else family.remarks(settings, frozenset(named[family]))
+                ):
+                    message = f"{remark.annotation}: {remark.message}"
+                    problems.append(
+                        _problem(ingress, self._below + remark.annotation, remark.reason, message)
+                    )
+                    lacks_guard = lacks_guard or remark.closes
         if not different and not lacks_guard:
             return DEFAULTS, tuple(problems)
         found = settings_of(*different)

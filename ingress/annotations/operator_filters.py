@@ -14,7 +14,7 @@ from typing import Final
 from attrs import field, frozen
 
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
 from ingress.filters import Filter, FilterSpec, Phase, Services
 
@@ -149,5 +149,5 @@ def operator_filters(allowed: tuple[InstalledFilter, ...]) -> Family[FilterSetti
     )
 
 
-def _filters(settings: FilterSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+def _filters(settings: FilterSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     return settings.asked

@@ -19,8 +19,9 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
+from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
 from ingress.annotations.judging import Judging
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.requested import RequestedUri
@@ -98,8 +99,9 @@ def _everywhere(port: int, keeps_slash: bool) -> tuple[FilterSpec, ...]:
     return (HttpsRedirect(port, None, keeps_slash),)
 
 
-def redirect_filters(settings: RedirectSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return the redirect of a route, none where it never redirects."""
+    host = facts.host
     hosts = host.certified
     if _first(settings.force_ssl_redirect, host.force_ssl_redirect):
         hosts = EVERY_HOST

@@ -5,14 +5,15 @@ raises ``ValueRefused`` with the rest of a sentence that begins with the value. 
 never raises anything else, and it bounds what it does by the length of the text.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, Generic, TypeVar
 
 from attrs import field, frozen
 
-from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
+from ingress.model.problems import Reason
 
 S = TypeVar("S")
 
@@ -25,6 +26,28 @@ _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 class ValueRefused(Exception):  # noqa: N818 - it is a verdict on a value, no failure
     """The value of an annotation cannot be honored; the message says what is accepted."""
+
+
+class Risk(Enum):
+    """What an untrusted author of Ingresses could do with an annotation, as ingress-nginx grades them."""
+
+    LOW = "Low"
+    MEDIUM = "Medium"
+    HIGH = "High"
+    CRITICAL = "Critical"
+
+
+@frozen
+class Remark:
+    """What is to be told of the annotations of one Ingress as they stand together."""
+
+    annotation: str
+    """The name of the one that is told of."""
+    message: str
+    """What stands behind its name and a colon."""
+    reason: Reason = Reason.ANNOTATION_NOTE
+    closes: bool = False
+    """Whether a guard is missing thereby, so that its routes answer 503."""
 
 
 @frozen
@@ -40,6 +63,15 @@ class Annotation:
     """What the problem says of that."""
     unhonored: str = ""
     """What becomes of an Ingress that asks for it, where it is noticed and not honored; else empty."""
+    values: str = ""
+    """For the page of annotations: what may stand there, and the default."""
+    meaning: str = ""
+    """For the page: what it does, in a sentence."""
+    differs: str = ""
+    """For the page: where that is not what ingress-nginx does; empty where it is the same."""
+    risk: Risk = Risk.LOW
+    operators: bool = False
+    """Whether the operator may say it for all Ingresses, by an option and a key of the ConfigMap of the same name."""
 
 
 class Place(Enum):
@@ -55,7 +87,7 @@ class Place(Enum):
 class Family(Generic[S]):
     """The annotations, by name without prefix, that fill one settings class together.
 
-    *filters* makes filter specs of the settings, and of facts of the host; what it makes stands before each route of
+    *filters* makes filter specs of the settings, and of facts of the route; what it makes stands before each route of
     whoever asks.  A family that acts otherwise has none, and somebody in ``ingress.translate`` asks for its settings.
     """
 
@@ -68,9 +100,13 @@ class Family(Generic[S]):
     phases: tuple[Phase, ...] = ()
     """Those in which its filters stand; empty where it has none."""
     place: Place = Place.ROUTE
-    filters: Callable[[S, HostFacts], tuple[FilterSpec, ...]] | None = None
+    filters: Callable[[S, RouteFacts], tuple[FilterSpec, ...]] | None = None
     filters_unasked: bool = False
     """Whether *filters* is to be called where nobody asks for anything, too."""
+    by_path: bool = False
+    """Whether what *filters* makes goes by the path or the backend of the route, and not by host and owner alone."""
+    remarks: Callable[[S, frozenset[str]], Iterable[Remark]] | None = None
+    """Says what is to be told of settings, and of the names of those of its annotations that stand there."""
 
 
 def parse_boolean(text: str) -> bool:

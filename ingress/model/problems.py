@@ -64,6 +64,8 @@ class Reason(StrEnum):
     INVALID_ANNOTATION = "InvalidAnnotation"
     UNSUPPORTED_ANNOTATION = "UnsupportedAnnotation"
     """The annotation has our prefix, and this controller does not honor it."""
+    ANNOTATION_NOTE = "AnnotationNote"
+    """The annotation is honored, or changes nothing here; what else there is to know about it is said for information."""
     INVALID_OPTION = "InvalidOption"
     """An option that does not exist, or a value that it does not take; the command line or the default counts."""
     OPTION_AT_START = "OptionAtStart"
@@ -91,6 +93,11 @@ class Problem:
     reason: Reason
     message: str
     field: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """Whether all that was asked for is done, and this is for information."""
+        return self.reason is Reason.ANNOTATION_NOTE
 
     @property
     def is_the_operators(self) -> bool:

@@ -87,7 +87,8 @@ class ProblemLog:
     def _tell(self, problem: Problem) -> None:
         if self._has_line():
             self._told.add(problem)
-            log.warn("{problem}", problem=str(problem), reason=problem.reason.value)
+            tell = log.info if problem.is_note else log.warn
+            tell("{problem}", problem=str(problem), reason=problem.reason.value)
         else:
             self._untold.add(problem)
             self._more[problem.reason] += 1

@@ -16,6 +16,7 @@ from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.retries import RETRIES
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -112,24 +113,30 @@ class _HostFilters:
     @property
     def of_default(self) -> tuple[FilterSpec, ...]:
         """What stands before the controller's own default backend."""
-        asked = self._annotations.filters(_OPERATORS, self._facts)
+        asked = self._annotations.filters(_OPERATORS, RouteFacts(self._facts))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
         return self._complete(self._guard.check_of(ROOT), (*asked, *missing))
 
     def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         """What stands before the route of *claim*, which *parsed* asks for."""
         check = self._guard.check_of(claim.path, claim.owner)
-        if check is None and claim.match is not Match.BEGINNING:
+        if (
+            check is None
+            and claim.match is not Match.BEGINNING
+            and not self._annotations.differ_by_path(parsed.settings)
+        ):
             usual = self._usual.get(claim.owner)
             if usual is None:
-                usual = self._usual[claim.owner] = self._complete(None, self._asked(parsed))
+                usual = self._usual[claim.owner] = self._complete(None, self._asked(claim, parsed))
             return usual
         regex = (_REGEX_MISSING,) if claim.match is Match.BEGINNING else ()
-        return self._complete(check, (*self._asked(parsed), *regex))
+        return self._complete(check, (*self._asked(claim, parsed), *regex))
 
-    def _asked(self, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
-        facts = self._facts_of_passing if parsed.owner == self._passing else self._facts
-        asked = self._annotations.filters(parsed.settings, facts)
+    def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
+        host = self._facts_of_passing if parsed.owner == self._passing else self._facts
+        asked = self._annotations.filters(
+            parsed.settings, RouteFacts(host, parsed.owner, claim.path, claim.backend)
+        )
         return (*asked, _GUARD_MISSING) if self._closing.lacks_guard(parsed) else asked
 
     def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:

@@ -97,8 +97,8 @@ def _condition(rule: ConditionRule, problems: Collection[Problem]) -> Condition:
 
 
 def event_of(problem: Problem, uid: str) -> Event | None:
-    """Return what is told of *problem* to those who look at its object; None when that is the operator's matter."""
-    if problem.is_the_operators:
+    """Return what is told of *problem* to those who look at its object; None for a note, and when that is the operator's matter."""
+    if problem.is_the_operators or problem.is_note:
         return None
     key = ObjectKey(problem.namespace, problem.name)
     return Event(problem.kind, key, uid, problem.reason.value, problem.message, problem.field)

@@ -1,17 +1,20 @@
 """A family as whoever adds one writes it: one file like this one, and one row."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.backends import BackendState
+from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
@@ -65,9 +68,15 @@ class TeamFilter(Filter):
         edit.put(b"X-Team", self._team)
 
 
-def team_filters(settings: TeamSettings, host: HostFacts) -> tuple[FilterSpec, ...]:
+def team_filters(settings: TeamSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return the filter of a team, for whoever names one."""
-    return (TeamSpec(settings.team, host.host),)
+    return (TeamSpec(settings.team, facts.host.host),)
+
+
+def remarking(remark: Remark, settings: TeamSettings, names: frozenset[str]) -> Iterator[Remark]:
+    """Remark on settings where any of the annotations is there."""
+    if names:
+        yield remark
 
 
 TEAM = Family(
@@ -103,6 +112,34 @@ class NewFamilyTests(SynchronousTestCase):
         """Whoever does not ask has no filter, and the function of the family is not called."""
         (route,) = self.snapshot().table.routes
         self.assertEqual(route.filters, ())
+
+    def test_remarks(self) -> None:
+        """What a family says of settings as they stand together is told of the annotation that it names; it may close the routes."""
+        told = [
+            Remark("team", "is a guess"),
+            Remark("team", "may be a guard", Reason.INVALID_ANNOTATION, closes=True),
+        ]
+        for remark, filters in ((told[0], 1), (told[1], 2)):
+            family = evolve(TEAM, remarks=partial(remarking, remark))
+            self.patch(annotations, "FAMILIES", (*FAMILIES, family))
+            found = self.snapshot(team="blue")
+            (problem,) = [one for one in found.problems if "team" in one.field]
+            self.assertEqual((problem.reason, problem.message), (remark.reason, f"team: {remark.message}"))
+            self.assertEqual(problem.is_note, not remark.closes)
+            (route,) = found.table.routes
+            self.assertEqual(len(route.filters), filters)
+
+    def test_by_path(self) -> None:
+        """A family that goes by paths makes filters for each of them."""
+        family = evolve(
+            TEAM, by_path=True, filters=lambda settings, facts: (TeamSpec(settings.team, facts.path),)
+        )
+        self.patch(annotations, "FAMILIES", (*FAMILIES, family))
+        objects = state_of([ingress("a", "/", "/b", team="blue")])
+        routes = translate(objects, TranslateOptions(), datetime.now(UTC)).table.routes
+        self.assertEqual(
+            [route.filters for route in routes], [(TeamSpec(b"blue", one),) for one in ("/", "/b")]
+        )
 
     def test_refused(self) -> None:
         """A value that the family does not accept is a problem with object, field and reason, and no filter."""

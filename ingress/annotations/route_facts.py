@@ -1,0 +1,29 @@
+"""What a family may know of a route when it makes filters of what was asked."""
+
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.host_facts import HostFacts
+from ingress.model.backends import BackendReference
+from ingress.model.objects import Owner
+
+
+@frozen
+class RouteFacts:
+    """Facts of the route that gets filters.
+
+    Only a family that is ``by_path`` may look at *path* and *backend*: what others make is made once for all
+    routes that an owner has on a host.
+    """
+
+    host: HostFacts
+    owner: Owner | None = None
+    """Who asks for the route; None for the controller's own default backend."""
+    path: str = "/"
+    """As it was written."""
+    backend: BackendReference | None = None
+    """Where the route leads."""
+
+
+NO_FACTS: Final = RouteFacts(HostFacts())
