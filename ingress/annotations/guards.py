@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from ingress.annotations.judging import Judging
+from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 
@@ -27,7 +27,7 @@ _SNIPPETS: Final = frozenset({"auth-snippet", "configuration-snippet", HOST_SNIP
 GUARDS: Final = _ASKING | _ALLOWING | _SWITCHES | _SNIPPETS | {_DENYING, _RULES}
 
 _EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
-_REPLY: Final = Reply(503, ((b"Content-Type", b"text/plain; charset=utf-8"),), b"503 Service Unavailable\n")
+_REPLY: Final = status_reply(503)
 
 # The words of nginx's configuration: quoted or not, with braces only in variables; comments begin words only.
 _WORDS: Final = re.compile(

@@ -5,8 +5,29 @@ spec has the verdict as a pure function, and this filter calls it.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from ingress.filters import Facts, Filter, Reply
+
+# As in RFC 9110 section 15; what is not here is answered with its number alone.
+_PHRASES: Final = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    413: "Content Too Large",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+
+
+def status_reply(status: int, *fields: tuple[bytes, bytes]) -> Reply:
+    """Return the reply that says a *status* and nothing else, with further *fields*."""
+    body = f"{status} {_PHRASES.get(status, '')}".rstrip().encode("ascii") + b"\n"
+    return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"), *fields), body)
 
 
 class Judging(Filter):

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from ingress.annotations.judging import Judging
+from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import Annotation, Family, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 
@@ -45,7 +45,7 @@ REGEXES: Final = Family(
     },
 )
 
-_REPLY: Final = Reply(503, ((b"Content-Type", b"text/plain; charset=utf-8"),), b"503 Service Unavailable\n")
+_REPLY: Final = status_reply(503)
 
 
 @frozen
