@@ -101,6 +101,11 @@ class Family(Generic[S]):
     """Those in which its filters stand; empty where it has none."""
     place: Place = Place.ROUTE
     filters: Callable[[S, RouteFacts], tuple[FilterSpec, ...]] | None = None
+    options: Mapping[str, Annotation] = field(factory=dict, repr=False)
+    """What only the operator says, by the name of its option and of its key in the ConfigMap; fills the same settings.
+
+    No Ingress can ask for it.  An annotation that has ``operators`` is an option besides, and needs no row here.
+    """
     filters_unasked: bool = False
     """Whether *filters* is to be called where nobody asks for anything, too."""
     by_path: bool = False
