@@ -97,6 +97,14 @@ class Facts(Protocol):
         """The address of the client."""
 
     @property
+    def forwarded_for(self) -> bytes:
+        """What the endpoint is told in ``X-Forwarded-For``: the client, and the proxies that are trusted."""
+
+    @property
+    def port(self) -> int:
+        """The port of the listener that the request came to."""
+
+    @property
     def client_evidence(self) -> ClientEvidence | None:
         """What the handshake of our own connection proved about the client; None without TLS."""
 

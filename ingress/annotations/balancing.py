@@ -1,8 +1,7 @@
 """How requests are shared among endpoints: ``load-balance``, ``upstream-hash-by`` and its subsets.
 
-``upstream-hash-by`` takes text with variables, as nginx writes them: ``$request_uri``,
-``${host}``.  Only variables that say something of the request are known; what else
-nginx has would be empty here, and all requests would go to one endpoint.
+``upstream-hash-by`` takes a template (``ingress.model.templates``) that names a variable of requests at least; without
+one, all requests would go to one endpoint.
 """
 
 import re
@@ -11,7 +10,13 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
-from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
+from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.templates import (
+    CONSTANTS,
+    Template,
+    TemplateRefused,
+    read_template,
+)
 
 MAX_KEY_CHARACTERS: Final = 256
 DEFAULT_SUBSET_SIZE: Final = 3
@@ -21,21 +26,10 @@ MAX_SUBSET_SIZE: Final = 64
 _ALGORITHMS: Final = {algorithm.value: algorithm for algorithm in Algorithm} | {
     "least_conn": Algorithm.LEAST_REQUESTS
 }
-_PLAIN: Final = {
-    variable.value: variable
-    for variable in Variable
-    if variable is not Variable.TEXT and not variable.value.endswith("_")
-} | {
-    "binary_remote_addr": Variable.REMOTE_ADDR,
-    "document_uri": Variable.URI,
-    "query_string": Variable.ARGS,
-    "the_real_ip": Variable.REMOTE_ADDR,
-}
-_NAMED: Final = (Variable.HTTP, Variable.ARG, Variable.COOKIE)
-_PART: Final = re.compile(
-    r"\$(?:\{(?P<braced>[A-Za-z0-9_]+)\}|(?P<bare>[A-Za-z0-9_]+))|(?P<text>[A-Za-z0-9 _.:/|,;=@+-]+)",
-    re.ASCII,
+_EXAMPLES: Final = (
+    "there are $request_uri, $uri, $host, $remote_addr, $http_NAME, $arg_NAME, $cookie_NAME and others"
 )
+_TEXT: Final = re.compile(r"[A-Za-z0-9 _.:/|,;=@+-]*", re.ASCII)
 
 
 def parse_algorithm(text: str) -> Algorithm:
@@ -46,27 +40,22 @@ def parse_algorithm(text: str) -> Algorithm:
     return algorithm
 
 
-def parse_hash_key(text: str) -> tuple[KeyPart, ...]:
+def parse_hash_key(text: str) -> Template | None:
     """Read a text with variables; nothing at all means no hashing."""
     text = text.strip()
     if len(text) > MAX_KEY_CHARACTERS:
         raise ValueRefused(f"is longer than {MAX_KEY_CHARACTERS} characters")
-    parts: list[KeyPart] = []
-    at = 0
-    while at < len(text):
-        found = _PART.match(text, at)
-        if found is None:
-            raise ValueRefused(
-                f"cannot be read from character {at + 1} on; write variables as $name or ${{name}}"
-            )
-        at = found.end()
-        name = found["braced"] or found["bare"]
-        parts.append(_variable(name) if name else KeyPart(Variable.TEXT, found["text"].encode()))
-    if parts and all(part.variable is Variable.TEXT for part in parts):
+    try:
+        template = read_template(text)
+    except TemplateRefused as refusal:
+        raise ValueRefused(f"{refusal}; {_EXAMPLES}") from None
+    if not all(part.variable or _TEXT.fullmatch(part.text.decode()) for part in template.parts):
+        raise ValueRefused("holds what is no plain text; write variables as $name or ${name}")
+    if template.parts and template.variables <= CONSTANTS:
         raise ValueRefused(
-            "names no variable, so all requests would go to one endpoint; write $request_uri, say"
+            "names no variable of requests, so all of them would go to one endpoint; write $request_uri, say"
         )
-    return tuple(parts)
+    return template if template.parts else None
 
 
 def parse_subset_size(text: str) -> int:
@@ -77,35 +66,19 @@ def parse_subset_size(text: str) -> int:
     return int(text)
 
 
-def _variable(name: str) -> KeyPart:
-    plain = _PLAIN.get(name)
-    if plain is not None:
-        return KeyPart(plain)
-    for variable in _NAMED:
-        rest = name.removeprefix(variable.value)
-        if name.startswith(variable.value) and rest:
-            if variable is Variable.HTTP:
-                return KeyPart(variable, rest.lower().replace("_", "-").encode())
-            return KeyPart(variable, rest.encode())
-    known = ", ".join(f"${each}" for each in sorted(_PLAIN))
-    raise ValueRefused(
-        f"holds a variable that is not known; there are {known}, $http_NAME, $arg_NAME and $cookie_NAME"
-    )
-
-
 @frozen
 class BalancingSettings:
     """What the annotations of one Ingress say about balancing."""
 
     algorithm: Algorithm | None = None
     """None means the one that holds for all."""
-    hash_by: tuple[KeyPart, ...] = ()
+    hash_by: Template | None = None
     has_subsets: bool = False
     subset_size: int = DEFAULT_SUBSET_SIZE
 
     def balancing(self) -> Balancing | None:
         """Return how its requests are shared; None means as all others are."""
-        if self.hash_by:
+        if self.hash_by is not None:
             return Balancing(hash_by=self.hash_by, subset_size=self.subset_size if self.has_subsets else 1)
         return Balancing(self.algorithm) if self.algorithm is not None else None
 

@@ -3,10 +3,12 @@
 The values only; the algorithms are in ``ingress.routing``.
 """
 
-from enum import Enum, StrEnum
-from typing import Final, NamedTuple
+from enum import StrEnum
+from typing import Final
 
 from attrs import frozen
+
+from ingress.model.templates import Template
 
 
 class Algorithm(StrEnum):
@@ -17,43 +19,16 @@ class Algorithm(StrEnum):
     EWMA = "ewma"
 
 
-class Variable(Enum):
-    """What of a request may be part of a hash key; the values are the names that nginx gives them."""
-
-    TEXT = ""
-    """No variable: the text itself."""
-    REQUEST_URI = "request_uri"
-    """The target as received, with its query."""
-    URI = "uri"
-    """The path in its normal form."""
-    ARGS = "args"
-    """The query, without its question mark."""
-    HOST = "host"
-    REMOTE_ADDR = "remote_addr"
-    """The address of the client, not that of a trusted proxy in front of us."""
-    SCHEME = "scheme"
-    REQUEST_METHOD = "request_method"
-    HTTP = "http_"
-    """The field whose name follows, in lower case and with ``_`` for ``-``."""
-    ARG = "arg_"
-    """The parameter of the query whose name follows."""
-    COOKIE = "cookie_"
-    """The cookie whose name follows."""
-
-
-class KeyPart(NamedTuple):
-    """One part of a hash key; *name* is the text, or the name of the field, parameter or cookie."""
-
-    variable: Variable
-    name: bytes = b""
-
-
 @frozen(cache_hash=True)
 class Balancing:
-    """What one route asks for.  With *hash_by*, requests of one key go to one endpoint, whatever the algorithm."""
+    """What one route asks for.  With *hash_by*, requests of one key go to one endpoint, whatever the algorithm.
+
+    The key is what *hash_by* comes to for a request.  It chooses an endpoint and does nothing else: it is shown
+    nowhere and goes nowhere.
+    """
 
     algorithm: Algorithm = Algorithm.ROUND_ROBIN
-    hash_by: tuple[KeyPart, ...] = ()
+    hash_by: Template | None = None
     subset_size: int = 1
     """How many endpoints share the requests of one key."""
 

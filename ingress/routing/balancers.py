@@ -20,7 +20,7 @@ def make_balancer(
 
     There is no slow start where keys decide: it would send them elsewhere and back again.
     """
-    if balancing.hash_by:
+    if balancing.hash_by is not None:
         return ConsistentHash(endpoints, chance, balancing.subset_size)
     balancer: Balancer
     if balancing.algorithm is Algorithm.LEAST_REQUESTS:

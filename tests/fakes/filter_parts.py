@@ -25,6 +25,8 @@ class FakeFacts:
     target: bytes = b"/"
     method: bytes = b"GET"
     client: bytes = b"192.0.2.1"
+    forwarded_for: bytes = b"192.0.2.1"
+    port: int = 80
     client_evidence: ClientEvidence | None = None
     body: bytes = b""
     is_body_whole: bool = True

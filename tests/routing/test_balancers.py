@@ -5,7 +5,8 @@ from random import Random
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
+from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.templates import read_template
 from ingress.routing.balancers import make_balancer
 from ingress.routing.balancing import Balancer, RoundRobin
 from ingress.routing.consistent_hash import ConsistentHash
@@ -14,7 +15,7 @@ from ingress.routing.least_requests import LeastRequests
 from ingress.routing.slow_start import SlowStart
 from tests.routing.test_balancing import endpoints
 
-BY_HOST = Balancing(Algorithm.EWMA, hash_by=(KeyPart(Variable.HOST),))
+BY_HOST = Balancing(Algorithm.EWMA, hash_by=read_template("$host"))
 
 
 def make(balancing: Balancing, slow_start_seconds: float = 0.0) -> Balancer:

@@ -233,9 +233,9 @@ def _route(route: Route) -> dict[str, Any]:
 
 
 def _balancing(balancing: Balancing) -> str:
-    if not balancing.hash_by:
+    if balancing.hash_by is None:
         return balancing.algorithm.value
-    parts = [f"{part.variable.value}{part.name.decode()}" for part in balancing.hash_by]
+    parts = [f"{part.variable}{part.text.decode()}" for part in balancing.hash_by.parts]
     return f"key of {', '.join(parts)}"
 
 

@@ -28,7 +28,6 @@ from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose
-from ingress.routing.hash_keys import hash_key
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 
@@ -126,7 +125,9 @@ class IngressProxyResource(ReverseProxyResource):
         key = b""
         if route.balancing is not None:
             rotation = self._rotation_asked_for(backend, route.balancing, rotation)
-            key = hash_key(route.balancing.hash_by, exchange.facts())
+            by = route.balancing.hash_by
+            if by is not None:
+                key = by.render(exchange.facts())
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)
         else:

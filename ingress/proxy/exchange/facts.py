@@ -57,6 +57,16 @@ class RequestFacts:
         return self._origin.address
 
     @property
+    def forwarded_for(self) -> bytes:
+        """What the endpoint is told in ``X-Forwarded-For``."""
+        return first_value(self._origin.fields, b"x-forwarded-for")
+
+    @property
+    def port(self) -> int:
+        """The port of our listener."""
+        return self._origin.port
+
+    @property
     def client_evidence(self) -> ClientEvidence | None:
         """What the handshake of the connection proved about the client; None without TLS."""
         return None if self._security is None else self._security.evidence()

@@ -9,9 +9,10 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.filters import Scope
 from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.balancing import Algorithm, Balancing, KeyPart, Variable
+from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.limits import Limits
 from ingress.model.retries import RetryRule
+from ingress.model.templates import read_template
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
 from ingress.proxy.upstream.rotation import Rotation, Rotations
@@ -23,7 +24,7 @@ from tests.proxy.playing import BACKEND, FOUR, GET, OK, ONE, OWNER, THREE, TWO, 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\n\r\nbody"
 LEAST = Balancing(Algorithm.LEAST_REQUESTS)
 EWMA = Balancing(Algorithm.EWMA)
-BY_USER = Balancing(hash_by=(KeyPart(Variable.HTTP, b"x-user"),))
+BY_USER = Balancing(hash_by=read_template("$http_x_user"))
 
 
 class BalancedCase(ProxyCase):
@@ -202,7 +203,7 @@ class AlgorithmTests(BalancedCase):
     def test_ways_are_bounded(self) -> None:
         """However many ways were asked for over time, only so many are kept, and none of a backend that left."""
         for number in range(MAX_ASKED_FOR + 5):
-            way = Balancing(hash_by=(KeyPart(Variable.HTTP, b"x-%d" % number),))
+            way = Balancing(hash_by=read_template(f"$http_x_{number}"))
             self.stage.publish((ONE, TWO), balancing=way)
             self.assert_status(self.ask(), 200)
         self.assertEqual(len(self.asked_for()[BACKEND]), MAX_ASKED_FOR)
