@@ -8,7 +8,7 @@ that it works; and where it would keep requests out, the Ingress is not served a
 (``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
 from attrs import Factory, evolve, field, frozen
@@ -72,6 +72,16 @@ class AnnotationSettings:
         """Whether anything was asked of *family*."""
         return family.name in self._by_name
 
+    def but(self, others: Iterable[tuple[Family[Any], object]]) -> "AnnotationSettings":
+        """Return these with *others* in place of those of the same families; themselves where that is no difference."""
+        by_name = dict(self._by_name)
+        for family, settings in others:
+            if settings != family.settings:
+                by_name[family.name] = settings
+            else:
+                by_name.pop(family.name, None)
+        return self if by_name == self._by_name else evolve(self, asked=frozenset(by_name.items()))
+
 
 def settings_of(*asked: tuple[Family[Any], object]) -> AnnotationSettings:
     """Return what asks for these settings of families."""
@@ -99,12 +109,20 @@ class AnnotationReader:
     """Reads the annotations below *prefix* (``nginx.ingress.kubernetes.io``, without the slash).
 
     With *passes_tls*, the operator turned on what ``ssl-passthrough`` asks for.  *families* are honored besides
-    those that always are.
+    those that always are.  *usual* is what the operator has for whoever does not say anything else, annotation
+    by annotation.
     """
 
     def __init__(
-        self, prefix: str, *, passes_tls: bool = False, families: tuple[Family[Any], ...] = ()
+        self,
+        prefix: str,
+        *,
+        passes_tls: bool = False,
+        families: tuple[Family[Any], ...] = (),
+        usual: AnnotationSettings = DEFAULTS,
     ) -> None:
+        self.usual: Final = usual
+        """What holds where nothing is asked for."""
         self._passes_tls = passes_tls
         self._below = prefix + "/"
         all_families = (*FAMILIES, *families)
@@ -183,8 +201,7 @@ class AnnotationReader:
             message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
             field = self._below + passthrough.ANNOTATION
             problems.append(_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, message))
-        told = [(family, evolve(family.settings, **settings)) for family, settings in asked.items()]
-        different = [(family, settings) for family, settings in told if settings != family.settings]
+        told = [(family, evolve(self.usual.of(family), **settings)) for family, settings in asked.items()]
         if named:
             for family, settings in told:
                 for remark in (
@@ -195,10 +212,10 @@ class AnnotationReader:
                         _problem(ingress, self._below + remark.annotation, remark.reason, message)
                     )
                     lacks_guard = lacks_guard or remark.closes
-        if not different and not lacks_guard:
-            return DEFAULTS, tuple(problems)
-        found = settings_of(*different)
-        return evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts), tuple(problems)
+        found = self.usual.but(told)
+        if lacks_guard:
+            found = evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts)
+        return found, tuple(problems)
 
 
 def _problem(ingress: Annotated, name: str, reason: Reason, message: str) -> Problem:

@@ -88,9 +88,9 @@ BALANCING: Final = Family(
     settings=BalancingSettings(),
     acts="which endpoint is next",
     annotations={
-        "load-balance": Annotation("algorithm", parse_algorithm),
-        "upstream-hash-by": Annotation("hash_by", parse_hash_key),
-        "upstream-hash-by-subset": Annotation("has_subsets", parse_boolean),
-        "upstream-hash-by-subset-size": Annotation("subset_size", parse_subset_size),
+        "load-balance": Annotation("algorithm", parse_algorithm, operators=True),
+        "upstream-hash-by": Annotation("hash_by", parse_hash_key, operators=True),
+        "upstream-hash-by-subset": Annotation("has_subsets", parse_boolean, operators=True),
+        "upstream-hash-by-subset-size": Annotation("subset_size", parse_subset_size, operators=True),
     },
 )

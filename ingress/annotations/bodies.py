@@ -34,5 +34,5 @@ BODIES: Final = Family(
     name="bodies",
     settings=BodySettings(),
     acts="the size of request bodies",
-    annotations={"proxy-body-size": Annotation("max_bytes", parse_size)},
+    annotations={"proxy-body-size": Annotation("max_bytes", parse_size, operators=True)},
 )

@@ -1,4 +1,4 @@
-"""What a family may know of a host when it makes filters of what was asked: the operator's part, and what became of TLS."""
+"""What a family may know of a host when it makes filters of what was asked: what became of TLS."""
 
 from typing import Final
 
@@ -38,7 +38,3 @@ class HostFacts:
     """Which hosts of its routes have a certificate of their own, ``EVERY_HOST`` for all; None for none of them."""
     https_port: int = 443
     """Where browsers reach our HTTPS."""
-    ssl_redirect: bool = True
-    """Whether hosts with a certificate redirect to HTTPS where nobody says anything about it."""
-    force_ssl_redirect: bool = False
-    """Whether all other hosts do so, too."""

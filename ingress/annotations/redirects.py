@@ -35,10 +35,10 @@ _NO_HOST: Final = b"The request names no host.\n"
 
 @frozen
 class RedirectSettings:
-    """What the annotations of one Ingress say about redirects; None for what they do not mention."""
+    """What the annotations of one Ingress say about redirects."""
 
-    ssl_redirect: bool | None = None
-    force_ssl_redirect: bool | None = None
+    ssl_redirect: bool = True
+    force_ssl_redirect: bool = False
     preserve_trailing_slash: bool = False
 
 
@@ -103,9 +103,9 @@ def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[Fil
     """Return the redirect of a route, none where it never redirects."""
     host = facts.host
     hosts = host.certified
-    if _first(settings.force_ssl_redirect, host.force_ssl_redirect):
+    if settings.force_ssl_redirect:
         hosts = EVERY_HOST
-    elif not _first(settings.ssl_redirect, host.ssl_redirect):
+    elif not settings.ssl_redirect:
         hosts = None
     keeps_slash = settings.preserve_trailing_slash
     if hosts is None:
@@ -113,10 +113,6 @@ def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[Fil
     if hosts is EVERY_HOST:
         return _everywhere(host.https_port, keeps_slash)
     return (HttpsRedirect(host.https_port, hosts, keeps_slash),)
-
-
-def _first(asked: bool | None, otherwise: bool) -> bool:
-    return otherwise if asked is None else asked
 
 
 REDIRECTS: Final = Family(
@@ -127,8 +123,8 @@ REDIRECTS: Final = Family(
     filters=redirect_filters,
     filters_unasked=True,
     annotations={
-        "ssl-redirect": Annotation("ssl_redirect", parse_boolean),
-        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean),
-        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean),
+        "ssl-redirect": Annotation("ssl_redirect", parse_boolean, operators=True),
+        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean, operators=True),
+        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean, operators=True),
     },
 )

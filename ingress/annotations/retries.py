@@ -76,8 +76,8 @@ RETRIES: Final = Family(
     settings=RetrySettings(),
     acts="further attempts",
     annotations={
-        "proxy-next-upstream": Annotation("conditions", parse_conditions),
-        "proxy-next-upstream-tries": Annotation("tries", parse_tries),
-        "proxy-next-upstream-timeout": Annotation("seconds", parse_seconds),
+        "proxy-next-upstream": Annotation("conditions", parse_conditions, operators=True),
+        "proxy-next-upstream-tries": Annotation("tries", parse_tries, operators=True),
+        "proxy-next-upstream-timeout": Annotation("seconds", parse_seconds, operators=True),
     },
 )

@@ -47,8 +47,8 @@ TIMEOUTS: Final = Family(
     settings=TimeoutSettings(),
     acts="how long endpoints may take",
     annotations={
-        "proxy-connect-timeout": Annotation("connect_seconds", parse_timeout),
-        "proxy-read-timeout": Annotation("read_seconds", parse_timeout),
-        "proxy-send-timeout": Annotation("send_seconds", parse_timeout),
+        "proxy-connect-timeout": Annotation("connect_seconds", parse_timeout, operators=True),
+        "proxy-read-timeout": Annotation("read_seconds", parse_timeout, operators=True),
+        "proxy-send-timeout": Annotation("send_seconds", parse_timeout, operators=True),
     },
 )

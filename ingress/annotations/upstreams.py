@@ -13,7 +13,6 @@ from ipaddress import ip_address
 from typing import Final
 
 from attrs import frozen
-from OpenSSL import SSL
 
 from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
 from ingress.model.objects import ObjectKey
@@ -119,6 +118,9 @@ def parse_ciphers(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _selects_any(ciphers: str) -> bool:
+    # Families are loaded with the options, for whose help TLS need not be.
+    from OpenSSL import SSL
+
     try:
         SSL.Context(SSL.TLS_CLIENT_METHOD).set_cipher_list(ciphers.encode("ascii"))
     except SSL.Error:

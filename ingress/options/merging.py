@@ -67,8 +67,11 @@ def merge(settings: Settings, given: Collection[str], said: OptionTexts) -> Merg
     for name, text in said.texts.items():
         try:
             option = _changeable(name)
+            is_beaten = any(_overlap(option, other) for other in beating)
+            if not is_beaten and option.refused is not None:
+                decided[option] = option.refused
             values = _values(option, text)
-            if any(_overlap(option, other) for other in beating):
+            if is_beaten:
                 _yield_to(option, values, settings)
             elif values:
                 decided[option] = option.joined(values)

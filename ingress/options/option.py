@@ -42,6 +42,10 @@ class Option:
     """Options that it cannot stand beside."""
     needs: str = ""
     """The option without which it means nothing."""
+    refused: object = None
+    """What its field becomes where the text of a second source is refused, lest a guard is missing; None leaves the default."""
+    shows_default: bool = True
+    """Whether the help shows its default; *help* says it otherwise."""
 
     @property
     def usual(self) -> Any:
@@ -51,7 +55,7 @@ class Option:
     @property
     def default(self) -> str:
         """The default as it would be written; empty where there is none to show."""
-        if self.read is None:
+        if self.read is None or not self.shows_default:
             return ""
         default = self.usual
         if default is None:

@@ -6,14 +6,18 @@ that its *to* names, and the place where that acts: see ``docs/how-to-add.md``.
 An option is *running* where a change takes effect without another start: what translation and proxy go by, and get with
 the snapshot.  Others decide which sockets are open and what connections on them begin with; who the API server is,
 what is asked of it, and what is told to it; how TLS contexts are made; where the log goes.
+
+The last group is made of the families of annotations: see ``ingress.options.family_options``.
 """
 
+from ingress.annotations.annotations import FAMILIES
 from ingress.options import values as v
+from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
 from ingress.options.option import Option
 
 # fmt: off
-GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
+_GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Listening", (
         Option(name="http", value="DESCRIPTION", read=v.read_description, to="http", repeatable=True,
                help="Where to accept HTTP, as a Twisted endpoint description."),
@@ -101,10 +105,10 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Seconds in which the share of a new endpoint grows from nothing to that of the others."),
     )),
     ("Redirects to HTTPS", (
-        Option(name="no-ssl-redirect", to="translate.ssl_redirect", sets=False,
+        Option(name="no-ssl-redirect", to="translate.operators.redirects.ssl_redirect", sets=False,
                running=True,
                help="Redirect hosts that spec.tls names only where an Ingress says so by ssl-redirect."),
-        Option(name="force-ssl-redirect", to="translate.force_ssl_redirect",
+        Option(name="force-ssl-redirect", to="translate.operators.redirects.force_ssl_redirect",
                running=True,
                help="Redirect all hosts, also those that no spec.tls names, unless an Ingress says otherwise."),
         Option(name="no-hsts", to="translate.strict_transport", sets=None,
@@ -199,8 +203,11 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Seconds that running requests then have to end before they are cut."),
     )),
 )
-"""Titles and rows, in the order in which they are shown."""
 # fmt: on
+
+_OWN = [option for _, group in _GROUPS for option in group]
+GROUPS = (*_GROUPS, ("Defaults of annotations", family_options(FAMILIES, {option.name for option in _OWN})))
+"""Titles and rows, in the order in which they are shown."""
 
 OPTIONS = {option.name: option for _, group in GROUPS for option in group}
 SPELLINGS = {spelling: option for option in OPTIONS.values() for spelling in (option.name, *option.aliases)}

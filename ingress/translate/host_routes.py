@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from ingress.annotations.annotations import DEFAULTS, AnnotationReader, settings_of
+from attrs import evolve
+
+from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
@@ -34,8 +36,6 @@ from ingress.translate.redirects import RedirectRule
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
-# The controller's own default backend redirects only if that is forced on all hosts.
-_OPERATORS = settings_of((REDIRECTS, RedirectSettings(ssl_redirect=False)))
 _PHASE = attrgetter("phase")
 
 
@@ -68,9 +68,8 @@ def host_routes(
         for claim in merged.claims
     ]
     if default is not None and merged.is_open:
-        # No Ingress asked for this route, so no annotation holds for it but what is about the host.
-        own = filters.of_default
-        routes.append(Route(host, ROOT, Match.PREFIX, None, default, DEFAULT_MAX_BYTES, filters=own))
+        # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
+        routes.append(_default_route(host, default, annotations.usual, filters.of_default))
     if len(routes) > 1:
         routes.sort(key=_order)
     return HostRoutes(tuple(routes), filters.of_host)
@@ -113,7 +112,10 @@ class _HostFilters:
     @property
     def of_default(self) -> tuple[FilterSpec, ...]:
         """What stands before the controller's own default backend."""
-        asked = self._annotations.filters(_OPERATORS, RouteFacts(self._facts))
+        usual = self._annotations.usual
+        # It redirects only if that is forced on all hosts.
+        settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
+        asked = self._annotations.filters(settings, RouteFacts(self._facts))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
         return self._complete(self._guard.check_of(ROOT), (*asked, *missing))
 
@@ -151,6 +153,22 @@ def _in_order(specs: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
     Of thousands of hosts most have the same ones; they have one tuple, and so the proxy has one chain for all of them.
     """
     return tuple(sorted(specs, key=_PHASE))
+
+
+def _default_route(
+    host: str, backend: BackendReference, settings: AnnotationSettings, filters: tuple[FilterSpec, ...]
+) -> Route:
+    return Route(
+        host,
+        ROOT,
+        Match.PREFIX,
+        None,
+        backend,
+        settings.of(BODIES).max_bytes,
+        balancing=settings.of(BALANCING).balancing(),
+        retries=settings.of(RETRIES).rule(),
+        filters=filters,
+    )
 
 
 def _route(

@@ -1,8 +1,9 @@
 """What decides what a translation makes of the cluster state: the operator's part, and what follows from other options."""
 
-from attrs import Factory, frozen
+from attrs import AttrsInstance, Factory, frozen
 
 from ingress.annotations.operator_filters import InstalledFilter
+from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
@@ -25,10 +26,8 @@ class TranslateOptions:
     annotations_prefix: str = ANNOTATIONS_PREFIX
     default_backend_service: BackendReference | None = None
     default_ssl_certificate: ObjectKey | None = None
-    ssl_redirect: bool = True
-    """Whether hosts that ``spec.tls`` names redirect to HTTPS, where an Ingress says nothing about it."""
-    force_ssl_redirect: bool = False
-    """Whether all other hosts do so, too."""
+    operators: AttrsInstance = NOTHING_SAID
+    """What holds where an Ingress says nothing by annotation, family by family."""
     strict_transport: StrictTransport | None = STRICT_TRANSPORT
     """None says nothing to browsers."""
     ssl_passthrough: bool = False

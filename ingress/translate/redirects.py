@@ -55,14 +55,8 @@ class RedirectRule:
 
     def facts(self, host: str, *, passes_tls: bool = False) -> HostFacts:
         """Return what families may know of *host*; with *passes_tls*, whoever terminates its TLS has a certificate."""
-        options = self._options
-        return HostFacts(
-            host,
-            EVERY_HOST if passes_tls else self._found(host)[0],
-            options.https_port,
-            options.ssl_redirect,
-            options.force_ssl_redirect,
-        )
+        certified = EVERY_HOST if passes_tls else self._found(host)[0]
+        return HostFacts(host, certified, self._options.https_port)
 
     def transport_security(self, host: str) -> TransportSecurity | None:
         """Return how the routes of *host* insist on HTTPS, or None where they do not."""

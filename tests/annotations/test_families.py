@@ -5,16 +5,24 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import AttrsInstance, evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
-from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.annotations import FAMILIES, AnnotationReader, settings_of
+from ingress.annotations.balancing import BALANCING, BalancingSettings
+from ingress.annotations.bodies import BODIES, BodySettings
+from ingress.annotations.operator_settings import operator_settings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.retries import RETRIES, RetrySettings
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
-from ingress.model.backends import BackendState
+from ingress.model.backends import BackendReference, BackendState
+from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.problems import Reason
+from ingress.options.family_options import family_options
+from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
@@ -177,3 +185,90 @@ class ServedFamilyTests(ProxyCase):
         answer = client.take()
         self.assert_status(answer, 200)
         self.assertIn(b"\r\nX-Team: blue\r\n", answer)
+
+
+class OperatorTests(SynchronousTestCase):
+    """What the operator says for all Ingresses: default, then the operator, then the annotation."""
+
+    def setUp(self) -> None:
+        """Have a family of one annotation, which closes what it cannot read, and of a setting of the operator's."""
+        row = Annotation("team", parse_team, operators=True)
+        self.family = evolve(TEAM, annotations={"team": row}, options={"team-of-all": row})
+
+    def read(
+        self, usual: bytes = b"", family: Family[TeamSettings] | None = None, **written: str
+    ) -> TeamSettings:
+        """What an Ingress comes to."""
+        family = family or self.family
+        reader = AnnotationReader(
+            "nginx.ingress.kubernetes.io",
+            families=(family,),
+            usual=settings_of((family, TeamSettings(usual))),
+        )
+        found, _ = reader.read(ingress("a", "/", **written))
+        return found.of(family)
+
+    def test_order(self) -> None:
+        """The operator's value holds where an Ingress says nothing, or nothing that can be honored; what it says counts."""
+        self.assertEqual(self.read(), TeamSettings())
+        self.assertEqual(self.read(b"red"), TeamSettings(b"red"))
+        self.assertEqual(self.read(b"red", team="blue"), TeamSettings(b"blue"))
+        self.assertEqual(self.read(b"red", team="b1"), TeamSettings(b"red"))
+
+    def test_refused_guard(self) -> None:
+        """What closes a route where its value is refused does so whatever the operator says."""
+        guard = evolve(self.family, annotations={"team": Annotation("team", parse_team, refused=b"closed")})
+        self.assertEqual(self.read(b"red", guard, team="b1"), TeamSettings(b"closed"))
+
+    def test_back_to_the_default(self) -> None:
+        """An Ingress may ask for what holds by default, against the operator; the family then does nothing for it."""
+
+        def parse_any(text: str) -> bytes:
+            return text.encode()
+
+        family = evolve(self.family, annotations={"team": Annotation("team", parse_any, operators=True)})
+        self.assertEqual(self.read(b"red", family, team=""), TeamSettings())
+
+    def test_option(self) -> None:
+        """Each such row is an option that reads what the annotation reads, and refuses what it refuses."""
+        own, of_all = family_options([self.family], ())
+        self.assertEqual((own.name, of_all.name), ("team", "team-of-all"))
+        self.assertEqual(own.to, "translate.operators.team.team")
+        assert own.read is not None
+        self.assertEqual(own.read("red"), b"red")
+        with self.assertRaisesRegex(ValueError, "is no name of a team"):
+            own.read("r1")
+        self.assertEqual(family_options([self.family], {"team", "team-of-all"}), ())
+
+
+class OperatorRoutesTests(SynchronousTestCase):
+    """The same, from options to routes."""
+
+    def routes(self, operators: AttrsInstance, **written: str) -> tuple[Route, ...]:
+        """The routes of an Ingress, and of the controller's own default backend."""
+        options = TranslateOptions(
+            operators=operators, default_backend_service=BackendReference("demo", "all")
+        )
+        return translate(state_of([ingress("a", "/", **written)]), options, datetime.now(UTC)).table.routes
+
+    def test_settings_of_routes(self) -> None:
+        """The operator's settings are those of all routes, of the default backend's too; an annotation is of its Ingress alone."""
+        operators = operator_settings(
+            (BODIES, BodySettings(7)),
+            (RETRIES, RetrySettings(tries=2)),
+            (BALANCING, BalancingSettings(Algorithm.EWMA)),
+        )
+        for route in self.routes(operators):
+            self.assertEqual((route.max_body_bytes, route.retries.max_tries), (7, 2))
+            self.assertEqual(route.balancing, Balancing(Algorithm.EWMA))
+        found = {route.host: route.max_body_bytes for route in self.routes(operators, proxy_body_size="9")}
+        self.assertEqual(found, {"a.test": 9, "": 7})
+
+    def test_filters(self) -> None:
+        """A family of filters acts on all routes by what the operator says, and on those that ask otherwise as they ask."""
+        operators = operator_settings((REDIRECTS, RedirectSettings(force_ssl_redirect=True)))
+        self.assertEqual([len(route.filters) for route in self.routes(operators)], [1, 1])
+        asking = {
+            route.host: len(route.filters) for route in self.routes(operators, force_ssl_redirect="false")
+        }
+        self.assertEqual(asking, {"a.test": 0, "": 1})

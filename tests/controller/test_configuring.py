@@ -2,10 +2,14 @@
 
 from attrs import evolve
 
+from ingress.annotations.operator_settings import operator_settings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.translate.translate import translate
 from tests.controller.controller_case import NOW, ControllerTestCase, batch, endpoint_slice, ingress
+
+FORCING = operator_settings((REDIRECTS, RedirectSettings(force_ssl_redirect=True)))
 
 
 class ConfigureTests(ControllerTestCase):
@@ -37,7 +41,7 @@ class ConfigureTests(ControllerTestCase):
     def test_translation(self) -> None:
         """Where translation goes by other options, all is as if it had begun with them."""
         self.start_shop()
-        options = evolve(self.options, force_ssl_redirect=True)
+        options = evolve(self.options, operators=FORCING)
         self.controller.configure(options, ServingSettings(), (self.problem,))
         self.clock.pump([0.01] * 50)
         self.assertEqual(self.controller.verify(), ())
@@ -53,7 +57,7 @@ class ConfigureTests(ControllerTestCase):
         """What changes while all is translated anew is lost neither before the new snapshot nor in it."""
         self.start_shop()
         self.controller.changed(batch(ingress("other", "other.test")))
-        self.controller.configure(evolve(self.options, force_ssl_redirect=True), ServingSettings(), ())
+        self.controller.configure(evolve(self.options, operators=FORCING), ServingSettings(), ())
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
         self.controller.changed(batch(ingress("third", "third.test")))
         self.clock.pump([0.01] * 50)

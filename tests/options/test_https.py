@@ -2,6 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.operator_settings import NOTHING_SAID, operator_settings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.options.values import read_max_age
 from ingress.service import translate_options
@@ -22,14 +24,17 @@ class HttpsOptionsTests(SynchronousTestCase):
     def test_defaults_are_those_of_ingress_nginx(self) -> None:
         """Hosts with a certificate redirect, and are remembered for a year with their subdomains."""
         found = settings()
-        self.assertEqual((found.translate.ssl_redirect, found.translate.force_ssl_redirect), (True, False))
+        self.assertEqual(found.translate.operators, NOTHING_SAID)
+        self.assertEqual(REDIRECTS.settings, RedirectSettings(True, False))
         self.assertEqual(found.translate.strict_transport, STRICT_TRANSPORT)
         self.assertEqual(STRICT_TRANSPORT, StrictTransport(31536000, True, False))
 
     def test_redirects(self) -> None:
         """Each switch turns its default around."""
         found = settings("--no-ssl-redirect", "--force-ssl-redirect")
-        self.assertEqual((found.translate.ssl_redirect, found.translate.force_ssl_redirect), (False, True))
+        self.assertEqual(
+            found.translate.operators, operator_settings((REDIRECTS, RedirectSettings(False, True)))
+        )
 
     def test_strict_transport(self) -> None:
         """Age, subdomains and preload are options; so is to say nothing at all."""
@@ -40,9 +45,8 @@ class HttpsOptionsTests(SynchronousTestCase):
     def test_translation_is_told(self) -> None:
         """What was decided reaches translation."""
         options = translate_options(settings("--no-ssl-redirect", "--force-ssl-redirect", "--no-hsts"))
-        self.assertEqual(
-            (options.ssl_redirect, options.force_ssl_redirect, options.strict_transport), (False, True, None)
-        )
+        self.assertEqual(options.operators, operator_settings((REDIRECTS, RedirectSettings(False, True))))
+        self.assertIsNone(options.strict_transport)
 
     def test_age_is_a_whole_number(self) -> None:
         """An age that is no whole number is refused, before a browser would see it."""

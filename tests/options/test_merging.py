@@ -1,5 +1,6 @@
 """Options from the command line and from a second source."""
 
+import contextlib
 from operator import attrgetter
 from typing import Any
 
@@ -8,11 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.operator_settings import operator_settings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.balancing import Algorithm
 from ingress.model.problems import Reason
 from ingress.model.strict_transport import StrictTransport
 from ingress.options.merging import Merged, OptionTexts, merge
-from ingress.options.option import DEFAULTS, settings_with
+from ingress.options.option import DEFAULTS, Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.tap import Options
 
@@ -56,7 +59,7 @@ class MergeTests(SynchronousTestCase):
         self.assertEqual(found.problems, ())
         serving, translate = found.settings.serving, found.settings.translate
         self.assertEqual(serving.limits.upstream.read_seconds, 7.0)
-        self.assertEqual((translate.force_ssl_redirect, translate.ssl_redirect), (True, True))
+        self.assertEqual(translate.operators, operator_settings((REDIRECTS, RedirectSettings(True, True))))
         self.assertEqual(serving.trusted_proxies, ("10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"))
         self.assertEqual(serving.load_balance, Algorithm.EWMA)
         self.assertEqual(serving.not_found_page, b"<p>none</p>\n")
@@ -73,7 +76,9 @@ class MergeTests(SynchronousTestCase):
         self.assertEqual((limits.send_seconds, limits.keep_alive_seconds), (7.0, 9.0))
         self.assertEqual(self.told(found), [(Reason.OPTION_OVERRIDDEN, "data.send-timeout")])
         found = merged("--force-ssl-redirect", force_ssl_redirect="false")
-        self.assertTrue(found.settings.translate.force_ssl_redirect)
+        self.assertEqual(
+            found.settings.translate.operators, operator_settings((REDIRECTS, RedirectSettings(True, True)))
+        )
         self.assertEqual(self.told(found), [(Reason.OPTION_OVERRIDDEN, "data.force-ssl-redirect")])
 
     def test_both_say_the_same(self) -> None:
@@ -174,6 +179,10 @@ class MergeTests(SynchronousTestCase):
         self.assertEqual(list(found.problems), sorted(found.problems))
 
 
+# For each option of the families of annotations, one of these is a value that is not its default.
+SOME_VALUES = ("true", "false", "3", "5", "10.0.0.0/8", "http_502", "$request_uri")
+
+
 class RunningRowTests(SynchronousTestCase):
     """Which rows may change while the process runs."""
 
@@ -196,6 +205,13 @@ class RunningRowTests(SynchronousTestCase):
             if option.running and option.value in ("FILE", "PATH"):
                 self.assertIsNotNone(option.read_content, option.name)
 
+    def is_other(self, option: Option, text: str) -> bool:
+        """Whether *text* is taken, and means something else than the default."""
+        assert option.read is not None
+        with contextlib.suppress(ValueError):
+            return bool(option.read(text) != option.usual)
+        return False
+
     def test_each(self) -> None:
         """Every option that may change is taken from a second source as from the command line."""
         values: dict[str, Any] = {
@@ -205,6 +221,8 @@ class RunningRowTests(SynchronousTestCase):
             if not option.running:
                 continue
             text = values.get(option.value, "a/b") if option.value else "true"
+            if option.value == "VALUE":
+                text = next(one for one in SOME_VALUES if self.is_other(option, one))
             found = merge(DEFAULTS, (), OptionTexts({option.name: text}))
             self.assertEqual((found.problems, found.in_force), ((), (option.name,)))
             read = option.read_content or option.read

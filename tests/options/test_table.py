@@ -9,19 +9,21 @@ from typing import Any
 from attrs import fields, has
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.operator_filters import operator_filter
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.options.option import DEFAULTS, settings_with
-from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.options.table import GROUPS, OPTIONS, SPELLINGS
 from ingress.settings import Settings
 from ingress.tap import Options
 from tests.annotations.test_operator_filters import SAYS
 from tests.options.test_installed_filters import install
 
 FILE = __file__
+DEFAULTS_OF_ANNOTATIONS = dict(GROUPS)["Defaults of annotations"]
 REPOSITORY = Path(__file__).parents[2]
 
 # Every spelling that was ever taken: what follows "=", and which field it gives which value.
@@ -58,8 +60,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "allow-endpoint-networks": ("fd00::1", "translate.endpoint_networks", ("fd00::1/128",)),
     "load-balance": ("ewma", "serving.load_balance", Algorithm.EWMA),
     "slow-start": ("3", "serving.slow_start_seconds", 3.0),
-    "no-ssl-redirect": (None, "translate.ssl_redirect", False),
-    "force-ssl-redirect": (None, "translate.force_ssl_redirect", True),
+    "no-ssl-redirect": (None, "translate.operators.redirects.ssl_redirect", False),
+    "force-ssl-redirect": (None, "translate.operators.redirects.force_ssl_redirect", True),
     "no-hsts": (None, "translate.strict_transport", None),
     "hsts-max-age": ("7", "translate.strict_transport.max_age_seconds", 7),
     "no-hsts-subdomains": (None, "translate.strict_transport.includes_subdomains", False),
@@ -129,7 +131,7 @@ class TableTests(SynchronousTestCase):
 
     def test_meanings(self) -> None:
         """Every option that there ever was is taken, and decides the field that it decided, and no other."""
-        self.assertEqual(set(SPELLINGS), set(MEANINGS))
+        self.assertEqual(set(SPELLINGS) - {option.name for option in DEFAULTS_OF_ANNOTATIONS}, set(MEANINGS))
         for spelling, (text, path, value) in MEANINGS.items():
             settings = settings_of(f"--{spelling}" if text is None else f"--{spelling}={text}")
             self.assertEqual(attrgetter(path)(settings), value, spelling)
@@ -148,12 +150,29 @@ class TableTests(SynchronousTestCase):
         def leaves(value: Any, path: str = "") -> Iterator[str]:
             for field in fields(type(value)):
                 inner, name = getattr(value, field.name), path + field.name
-                if has(type(inner)) and name != "translate.endpoint_rules":
+                if has(type(inner)) and name not in ("translate.endpoint_rules", "translate.operators"):
                     yield from leaves(inner, f"{name}.")
                 else:
                     yield name
 
-        self.assertEqual(set(leaves(DEFAULTS)) - decided, {f"translate.{name}" for name in follow})
+        families = {"operators"}
+        self.assertEqual(set(leaves(DEFAULTS)) - decided, {f"translate.{name}" for name in follow | families})
+
+    def test_defaults_of_annotations(self) -> None:
+        """An option for each setting that a family leaves to the operator, which it decides and no other; it may change at any time."""
+        for family in FAMILIES:
+            rows = {name: one for name, one in family.annotations.items() if one.operators} | dict(
+                family.options
+            )
+            for name, annotation in rows.items():
+                option = OPTIONS[name]
+                self.assertTrue(option.running, name)
+                if option not in DEFAULTS_OF_ANNOTATIONS:
+                    continue
+                path = f"translate.operators.{family.name}.{annotation.setting}"
+                found = settings_with(DEFAULTS, {option: "said"})
+                self.assertEqual(attrgetter(path)(found), "said")
+                self.assertEqual(list(differing(DEFAULTS, found)), [path], name)
 
     def test_names(self) -> None:
         """No two options share a spelling, and those that rows name are there."""
@@ -220,4 +239,5 @@ class HowToTests(SynchronousTestCase):
             for name in option.to.split(".")[:-1]:
                 whole = getattr(whole, name)
             path = f"`{type(whole).__module__.replace('.', '/')}.py`"
-            self.assertIn(path, self.section, option.name)
+            if not option.to.startswith("translate.operators."):
+                self.assertIn(path, self.section, option.name)

@@ -43,9 +43,11 @@ from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.state import ClusterState
 from ingress.model.strict_transport import StrictTransport
 from ingress.model.upstream_tls import TlsSettings
+from ingress.options.merging import OptionTexts, merge
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
+from ingress.settings import Settings
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from ingress.translate.snapshot import Snapshot
@@ -156,7 +158,7 @@ def generated(
 
 
 def read_options(written: dict[str, Any]) -> TranslateOptions:
-    """Read ``options.yaml``: plain attributes, objects as ``namespace/name[:port]``.
+    """Read ``options.yaml``: plain attributes, objects as ``namespace/name[:port]``; texts of options by their names in ``said``.
 
     What makes the rules of endpoints stands there by itself: ``allow_endpoint_networks``,
     ``listeners`` (pairs of address and port), and ``own_addresses``.
@@ -176,7 +178,9 @@ def read_options(written: dict[str, Any]) -> TranslateOptions:
         listeners=tuple((address, port) for address, port in written.pop("listeners", ())),
         is_own=frozenset(written.pop("own_addresses", ())).__contains__,
     )
-    return TranslateOptions(**written)
+    said = merge(Settings(), (), OptionTexts(written.pop("said", {})))
+    assert not said.problems, said.problems
+    return evolve(said.settings.translate, **written)
 
 
 def _reference(text: str) -> BackendReference:

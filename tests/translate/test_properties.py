@@ -4,11 +4,13 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from typing import Any
 
-from attrs import evolve
+from attrs import AttrsInstance, evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.operator_settings import operator_settings
+from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
@@ -249,6 +251,13 @@ def some(of: st.SearchStrategy[Any], least: int, most: int) -> st.SearchStrategy
 clusters: st.SearchStrategy[list[ClusterObject]] = st.tuples(
     some(ingresses, 3, 5), some(services, 2, 3), some(slices, 2, 3), some(secrets, 2, 3), some(classes, 0, 2)
 ).map(lambda kinds: [one for kind in kinds for one in kind])
+
+
+def redirecting(usual: bool, forced: bool) -> AttrsInstance:
+    """What an operator says about redirects."""
+    return operator_settings((REDIRECTS, RedirectSettings(usual, forced)))
+
+
 all_options = st.builds(
     TranslateOptions,
     watch_without_class=st.booleans(),
@@ -257,8 +266,7 @@ all_options = st.builds(
         [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
     ),
     default_ssl_certificate=st.none() | keys,
-    ssl_redirect=st.booleans(),
-    force_ssl_redirect=st.booleans(),
+    operators=st.builds(redirecting, st.booleans(), st.booleans()),
     strict_transport=st.sampled_from([STRICT_TRANSPORT, None]),
     allow_external_name=st.booleans(),
     service_upstream=st.booleans(),
