@@ -8,7 +8,9 @@ more, never less.  Calls are the same in each run.
 
 import socket
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +21,8 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from bench.calls import OVER_HTTP1, Http1Peer, measure_here, run_here
-from ingress.filters import AnswerEdit, Facts, Filter, Phase, Reply, RequestEdit, Services
+from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
+from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, Phase, Reply, RequestEdit, Services
 from ingress.options.installed_filters import GROUP
 
 REQUESTS = 500
@@ -33,8 +35,21 @@ _BODY = b"<h1>One of the pages that a shop has</h1>\n"
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 
 
+SEVEN = FieldChanges(put=tuple((b"X-Team-%d" % number, b"blue") for number in range(7)))
+
+
 class Passes(Filter):
     """Looks at each request, and lets it pass."""
+
+    def on_request(self, facts: Facts) -> Reply | None:
+        """Let it pass."""
+        return None
+
+
+class AsksOfOptions(Filter):
+    """Looks at each request whose method is OPTIONS."""
+
+    asked_methods = frozenset({b"OPTIONS"})
 
     def on_request(self, facts: Facts) -> Reply | None:
         """Let it pass."""
@@ -49,6 +64,22 @@ class PutsOnAnswer(Filter):
         edit.put(b"X-Team", b"blue")
 
 
+class ChangesAnswers(Filter):
+    """Sets seven headers on answers, the same on each."""
+
+    answer_changes = SEVEN
+
+
+class ChangesSome(Filter):
+    """Sets seven headers on answers to those who ask in a certain way."""
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+        """Set them."""
+        if not facts.field(b"origin"):
+            edit.change(SEVEN)
+            edit.vary(b"Origin")
+
+
 class PutsOnRequest(Filter):
     """Sets a header on requests to endpoints."""
 
@@ -61,8 +92,11 @@ FILTERS: dict[str, tuple[str, type[Filter] | None]] = {
     "none": ("no filter", None),
     "empty": ("an empty one: no hook", Filter),
     "passes": ("one that lets requests pass", Passes),
+    "asks-of-options": ("one that lets OPTIONS pass", AsksOfOptions),
     "puts-on-request": ("one that sets a header to endpoints", PutsOnRequest),
     "puts-on-answer": ("one that sets a header on answers", PutsOnAnswer),
+    "changes-answers": ("seven headers on answers, always the same", ChangesAnswers),
+    "changes-some": ("seven headers, and Vary, by the request", ChangesSome),
 }
 """By the arguments of the one filter that this module brings: what it is, and the class."""
 
@@ -153,23 +187,41 @@ def time_here(more: list[str]) -> float:
     return run_here([*more, "--keep-alive-requests=1000000000"], drive)
 
 
-def measure(which: str) -> Cost:
-    """Measure one filter, each way in a process of its own."""
-    more = [] if FILTERS[which][1] is None else [f"--filter=bench={which}"]
-    # Processes get the path of this one, and find the filter there as if a package brought it.
+@contextmanager
+def brought() -> Iterator[None]:
+    """Have processes find the filter here as if a package brought it: they get the path of this one."""
     with TemporaryDirectory() as folder:
-        brought = Path(folder, "bench_filters-1.dist-info")
-        brought.mkdir()
-        (brought / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-filters\nVersion: 1\n")
-        (brought / "entry_points.txt").write_text(f"[{GROUP}]\nbench = bench.filters:BenchSpec\n")
+        package = Path(folder, "bench_filters-1.dist-info")
+        package.mkdir()
+        (package / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-filters\nVersion: 1\n")
+        (package / "entry_points.txt").write_text(f"[{GROUP}]\nbench = bench.filters:BenchSpec\n")
         sys.path.append(folder)
         try:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-                (counted,) = pool.submit(measure_here, OVER_HTTP1[:1], CALL_ROUNDS, more).result()
-                seconds = min(pool.submit(time_here, more).result() for _ in range(RUNS))
+            yield
         finally:
             sys.path.remove(folder)
-    figures = counted.figures()
+
+
+def _options(which: str) -> list[str]:
+    return [] if FILTERS[which][1] is None else [f"--filter=bench={which}"]
+
+
+def _own_process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1)
+
+
+def count(which: str) -> Measured:
+    """Count the calls of a GET with one filter, in a process of its own."""
+    with _own_process() as pool:
+        (counted,) = pool.submit(measure_here, OVER_HTTP1[:1], CALL_ROUNDS, _options(which)).result()
+    return counted
+
+
+def measure(which: str) -> Cost:
+    """Measure one filter, each way in a process of its own."""
+    with brought(), _own_process() as pool:
+        figures = count(which).figures()
+        seconds = min(pool.submit(time_here, _options(which)).result() for _ in range(RUNS))
     others = figures["others_in"] + figures["others_out"]
     return Cost(figures["in"], figures["out"], others, seconds)
 

@@ -28,6 +28,8 @@ from datetime import datetime
 from enum import Enum, IntEnum
 from typing import Final, Protocol, TypeVar
 
+from attrs import frozen
+
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.named_values import cookie_value, query_value
 from ingress.model.records import AttemptRecord, Record
@@ -42,6 +44,7 @@ __all__ = [
     "BodyStage",
     "Clock",
     "Facts",
+    "FieldChanges",
     "Filter",
     "FilterSpec",
     "Phase",
@@ -124,6 +127,18 @@ class Facts(Protocol):
         """Return the value of the first field called *name*, in lower case; empty when there is none."""
 
 
+@frozen(cache_hash=True)
+class FieldChanges:
+    """What is done to the fields of a head at once: made beforehand, and as cheap as one change however many they are."""
+
+    drop: tuple[bytes, ...] = ()
+    """Names of fields that go, ..."""
+    put: tuple[tuple[bytes, bytes], ...] = ()
+    """... names and values of those that are sent once then, whatever was there, ..."""
+    add: tuple[tuple[bytes, bytes], ...] = ()
+    """... and of those that are sent beside others of the same name."""
+
+
 class RequestEdit(Protocol):
     """What goes to the endpoint.  The log, the metrics and ``Facts`` keep what came.
 
@@ -143,9 +158,12 @@ class RequestEdit(Protocol):
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
 
+    def change(self, changes: FieldChanges) -> None:
+        """Do all of *changes*."""
+
 
 class AnswerEdit(Protocol):
-    """The head of an answer, before it is sent.  ``put``, ``add`` and ``drop`` refuse what those of ``RequestEdit`` do."""
+    """The head of an answer, before it is sent.  What changes fields refuses what that of ``RequestEdit`` does."""
 
     status: int
     """200 to 599; another one may be set, as long as whether there is a body does not depend on it (204, 304)."""
@@ -165,6 +183,12 @@ class AnswerEdit(Protocol):
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
+
+    def change(self, changes: FieldChanges) -> None:
+        """Do all of *changes*."""
+
+    def vary(self, name: bytes) -> None:
+        """Say in ``Vary`` that the answer depends on the field *name* of the request, unless that is said already."""
 
 
 class AnswerHead(Protocol):
@@ -219,6 +243,15 @@ class Filter:
 
     holds_body: int = 0
     """How many bytes of the request body have to be there, or else all of it, before ``on_request`` is called."""
+
+    asked_methods: frozenset[bytes] | None = None
+    """The methods of those requests about which ``on_request`` is called, and for which the body is held; None for all.
+
+    Requests of other methods pass at no cost."""
+
+    answer_changes: FieldChanges | None = None
+    """What is done to each answer, whatever the request was: it costs far less than ``on_answer``, which is not called
+    where this is set."""
 
     def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
         """Answer the request, or return None to let it pass."""

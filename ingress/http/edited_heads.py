@@ -6,12 +6,14 @@ fields that are the proxy's own, since they frame a message or belong to one con
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
+from ingress.filters import FieldChanges
 from ingress.http.field_values import first_value
-from ingress.http.grammar import CONTROLS, is_token, name_of
+from ingress.http.grammar import CONTROLS, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
 
@@ -31,6 +33,7 @@ _PROXYS: Final = frozenset(
 PROXYS_IN_REQUESTS: Final = _PROXYS | {b"expect", b"host"}
 _BODILESS: Final = (204, 304)
 
+_vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
 _is_target = re.compile(ORIGIN_FORM).fullmatch
 _is_authority = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
 
@@ -51,6 +54,60 @@ def check_field(name: bytes, value: bytes, proxys: frozenset[bytes] = _PROXYS) -
     return lower
 
 
+LineChange = tuple[tuple[bytes, ...], bytes, bytes]
+"""What is done to the lines of a head at once: which fields go, each as ``_mark`` has it; the lines that come then; and
+the field of the request that ``Vary`` is to name then, if any."""
+
+
+def _mark(lower: bytes) -> bytes:
+    """Return what a line of the field *lower* begins with, behind the end of the line before."""
+    return b"\n%b:" % lower
+
+
+@lru_cache(maxsize=256)
+def _checked_mark(name: bytes, value: bytes = b"", proxys: frozenset[bytes] = _PROXYS) -> bytes:
+    return _mark(check_field(name, value, proxys))
+
+
+def _line_changes_of(changes: FieldChanges, proxys: frozenset[bytes]) -> LineChange:
+    gone = [check_field(name, b"", proxys) for name in changes.drop]
+    gone += [check_field(name, value, proxys) for name, value in changes.put]
+    for name, value in changes.add:
+        check_field(name, value, proxys)
+    lines = [b"%b: %b\r\n" % field for field in (*changes.put, *changes.add)]
+    return tuple(map(_mark, dict.fromkeys(gone))), b"".join(lines), b""
+
+
+@lru_cache(maxsize=1024)
+def answer_changes(changes: FieldChanges) -> LineChange:
+    """Return what *changes* do to answers; raises ``ValueError`` for what may not be done."""
+    return _line_changes_of(changes, _PROXYS)
+
+
+@lru_cache(maxsize=1024)
+def _request_changes(changes: FieldChanges) -> LineChange:
+    return _line_changes_of(changes, PROXYS_IN_REQUESTS)
+
+
+def without_fields(lines: bytes, marks: Iterable[bytes]) -> bytes:
+    """Return *lines*, each with its CRLF, without the fields of these *marks*."""
+    lowered = b"\n" + lines.lower()
+    for mark in marks:
+        at = lowered.find(mark)
+        if at < 0:
+            continue
+        kept: list[bytes] = []
+        begin = 0
+        while at >= 0:
+            kept.append(lines[begin:at])
+            begin = lowered.index(b"\n", at + 1)
+            at = lowered.find(mark, begin)
+        kept.append(lines[begin:])
+        lines = b"".join(kept)
+        lowered = b"\n" + lines.lower()
+    return lines
+
+
 class RequestChange:
     """What goes to an endpoint in place of *head* and *fields*, which are all fields as ``upstream_fields_of`` renders them.
 
@@ -59,9 +116,9 @@ class RequestChange:
 
     def __init__(self, head: RequestHead, fields: bytes) -> None:
         self._head = head
-        self._own = head.forward.split(b"\r\n")[:-1]
+        self._own = head.forward
         """The client's, ..."""
-        self._added = fields[len(head.forward) :].split(b"\r\n")[:-1]
+        self._added = fields[len(head.forward) :]
         """... and the proxy's."""
         self._target = head.target
         self._authority = head.authority
@@ -83,29 +140,34 @@ class RequestChange:
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
-        self._drop(check_field(name, value, PROXYS_IN_REQUESTS))
-        self._added.append(b"%b: %b" % (name, value))
+        self._apply((_checked_mark(name, value, PROXYS_IN_REQUESTS),), b"%b: %b\r\n" % (name, value))
 
     def add(self, name: bytes, value: bytes) -> None:
         """Send the field beside those of the same name."""
         check_field(name, value, PROXYS_IN_REQUESTS)
-        self._added.append(b"%b: %b" % (name, value))
+        self._added += b"%b: %b\r\n" % (name, value)
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
-        self._drop(check_field(name, b"", PROXYS_IN_REQUESTS))
+        self._apply((_checked_mark(name, b"", PROXYS_IN_REQUESTS),), b"")
 
-    def _drop(self, name: bytes) -> None:
-        self._own = [line for line in self._own if name_of(line) != name]
-        self._added = [line for line in self._added if name_of(line) != name]
+    def change(self, changes: FieldChanges) -> None:
+        """Do all of *changes*."""
+        gone, lines, _ = _request_changes(changes)
+        self._apply(gone, lines)
+
+    def _apply(self, gone: tuple[bytes, ...], lines: bytes) -> None:
+        if gone:
+            self._own = without_fields(self._own, gone)
+            self._added = without_fields(self._added, gone)
+        self._added += lines
 
     @property
     def head(self) -> RequestHead:
         """The head as it is now; the one that came where nothing of it is different."""
         came = self._head
-        forward = _joined(self._own)
         if (
-            forward == came.forward
+            self._own == came.forward
             and self._target == came.target
             and self._authority == came.authority
             and self.is_expected == came.expect_continue
@@ -116,7 +178,7 @@ class RequestChange:
         head.method = came.method
         head.target = self._target
         head.path = self._target.partition(b"?")[0]
-        head.forward = forward
+        head.forward = self._own
         head.minor = came.minor
         head.authority = self._authority
         head.has_body = came.has_body
@@ -137,7 +199,7 @@ class RequestChange:
     @property
     def fields(self) -> bytes:
         """All fields as they are now, rendered, those of ``head`` first."""
-        return _joined(self._own) + _joined(self._added)
+        return self._own + self._added
 
 
 class AnswerChange:
@@ -149,8 +211,8 @@ class AnswerChange:
     def __init__(self, head: ResponseHead, is_ours: bool) -> None:
         self._head = head
         self._status = head.status
-        self._changes: list[tuple[bytes, bytes]] = []
-        """In order: which fields go, and the line that comes; either may be empty."""
+        self._changes: list[LineChange] = []
+        """In order."""
         self.is_ours = is_ours
 
     @property
@@ -172,16 +234,25 @@ class AnswerChange:
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
-        self._changes.append((check_field(name, value), b"%b: %b" % (name, value)))
+        self._changes.append(((_checked_mark(name, value),), b"%b: %b\r\n" % (name, value), b""))
 
     def add(self, name: bytes, value: bytes) -> None:
         """Send the field beside those of the same name."""
         check_field(name, value)
-        self._changes.append((b"", b"%b: %b" % (name, value)))
+        self._changes.append(((), b"%b: %b\r\n" % (name, value), b""))
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
-        self._changes.append((check_field(name, b""), b""))
+        self._changes.append(((_checked_mark(name),), b"", b""))
+
+    def vary(self, name: bytes) -> None:
+        """Say that the answer is another one where the field *name* of the request is."""
+        check_field(name, b"")
+        self._changes.append(((), b"", name))
+
+    def change(self, changes: FieldChanges) -> None:
+        """Do all of *changes*."""
+        self._changes.append(answer_changes(changes))
 
     @property
     def head(self) -> ResponseHead:
@@ -189,45 +260,56 @@ class AnswerChange:
         came = self._head
         if not self._changes and self._status == came.status:
             return came
-        # An answer that comes again is changed in the same way, most likely, and what HTTP/2 makes of it is kept, too.
-        change = (self._status, *self._changes)
-        if came.changed is not None and came.changed[0] == change:
-            return came.changed[1]
-        first, *lines = came.start.split(b"\r\n")[:-1]
-        for name, line in self._changes:
-            if name:
-                lines = [each for each in lines if name_of(each) != name]
-            if line:
-                lines.append(line)
-        if self._status != came.status:
-            first = b"HTTP/1.1 %d %b" % (self._status, _phrase_of(self._status))
-        head = _another(came, self._status, [first, *lines], came.content_length)
-        came.changed = (change, head)
-        return head
+        return changed_head(came, tuple(self._changes), self._status)
+
+
+def changed_head(came: ResponseHead, changes: tuple[LineChange, ...], status: int) -> ResponseHead:
+    """Return *came* with *status*, after *changes* in their order.
+
+    An answer that comes again is changed in the same way, most likely, and what HTTP/2 makes of it is kept, too.
+    """
+    known = came.changed
+    if known is not None and known[0] == changes and known[1].status == status:
+        return known[1]
+    start = came.start
+    for gone, lines, varies in changes:
+        if gone:
+            start = without_fields(start, gone)
+        start += lines
+        if varies and not _says_vary(start, varies.lower()):
+            start += b"Vary: %b\r\n" % varies
+    if status != came.status:
+        start = b"HTTP/1.1 %d %b%b" % (status, _phrase_of(status), start[start.index(b"\r\n") :])
+    head = _another(came, status, start, came.content_length)
+    came.changed = changes, head
+    return head
+
+
+def _says_vary(start: bytes, name: bytes) -> bool:
+    """Whether a ``Vary`` field names *name*, or everything (RFC 9110 section 12.5.5)."""
+    for value in _vary_values(start.lower()):
+        members = [member.strip(b" \t") for member in value.split(b",")]
+        if name in members or b"*" in members:
+            return True
+    return False
 
 
 def without_length(head: ResponseHead) -> ResponseHead:
     """Return *head* for a body of another length, which is not known before its end."""
-    lines = head.start.split(b"\r\n")[:-1]
-    kept = [lines[0], *(line for line in lines[1:] if name_of(line) != b"content-length")]
-    return _another(head, head.status, kept, -1)
+    return _another(head, head.status, without_fields(head.start, (_mark(b"content-length"),)), -1)
 
 
-def _another(came: ResponseHead, status: int, lines: list[bytes], content_length: int) -> ResponseHead:
-    """Return a head like *came*, with status line and fields *lines*."""
-    head = ResponseHead(status, _joined(lines), content_length)
-    names = {name_of(line) for line in lines[1:]}
+def _another(came: ResponseHead, status: int, start: bytes, content_length: int) -> ResponseHead:
+    """Return a head like *came*, with *start* in place of its lines."""
+    head = ResponseHead(status, start, content_length)
+    lowered = start.lower()
     head.chunked = came.chunked
-    head.has_date = b"date" in names
-    head.has_server = b"server" in names
+    head.has_date = b"\ndate:" in lowered
+    head.has_server = b"\nserver:" in lowered
     head.is_complete = head.has_body and content_length >= 0 and head.has_date and head.has_server
     head.keep_alive = came.keep_alive
     head.upgrade = came.upgrade
     return head
-
-
-def _joined(lines: list[bytes]) -> bytes:
-    return b"\r\n".join([*lines, b""])
 
 
 def _phrase_of(status: int) -> bytes:

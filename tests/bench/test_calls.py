@@ -5,12 +5,42 @@ from functools import cache
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.calls import Measured, measure_all
+from bench.filters import brought, count
 
 
 @cache
 def measured() -> dict[str, Measured]:
     """Measure once, for all tests here."""
     return {each.conversation.title: each for each in measure_all(rounds=9)}
+
+
+@cache
+def measured_with(which: str) -> dict[str, int]:
+    """Measure a GET over HTTP/1.1 with one of the filters of ``bench.filters``."""
+    with brought():
+        return count(which).figures()
+
+
+class FilterCallTests(SynchronousTestCase):
+    """Calls of a GET with a filter before it: what a filter costs that asks for little."""
+
+    def check(self, which: str, **most: int) -> None:
+        """Fail if a figure of *which* is above what it may be *most*."""
+        figures = measured_with(which)
+        for name, bound in most.items():
+            self.assertLessEqual(figures[name], bound, f"{name} of {which}: {figures}")
+
+    def test_the_same_for_each_answer(self) -> None:
+        """What is done to each answer alike is one call on the way out, however many fields it sets."""
+        self.check("changes-answers", **{"in": 29, "out": 24, "others_in": 0, "others_out": 0})
+
+    def test_by_the_request(self) -> None:
+        """Fields that depend on the request are twelve calls on the way out, those of the filter counted in."""
+        self.check("changes-some", **{"in": 29, "out": 34, "others_out": 1})
+
+    def test_other_methods(self) -> None:
+        """Whoever asks of OPTIONS alone costs a GET no call but the one that finds its chain."""
+        self.check("asks-of-options", **{"in": 29, "out": 23, "others_in": 0, "others_out": 0})
 
 
 class CallTests(SynchronousTestCase):

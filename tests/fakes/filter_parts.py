@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 from attrs import Factory, define, field
 from twisted.internet.task import Clock as TwistedClock
 
-from ingress.filters import ScheduledCall, Scope, SubAnswer, SubRequest
+from ingress.filters import FieldChanges, ScheduledCall, Scope, SubAnswer, SubRequest
 from ingress.model.client_authentication import ClientEvidence
 
 T = TypeVar("T")
@@ -69,6 +69,20 @@ class FakeEdit:
     def drop(self, name: bytes) -> None:
         """Have the field no more."""
         self.fields = [one for one in self.fields if one[0].lower() != name.lower()]
+
+    def change(self, changes: FieldChanges) -> None:
+        """Do one after the other."""
+        for name in changes.drop:
+            self.drop(name)
+        for name, value in changes.put:
+            self.put(name, value)
+        for name, value in changes.add:
+            self.add(name, value)
+
+    def vary(self, name: bytes) -> None:
+        """Have the field name it."""
+        if name not in self.field(b"vary").split(b", "):
+            self.add(b"Vary", name)
 
 
 @define

@@ -2,7 +2,16 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.edited_heads import AnswerChange, RequestChange, check_field, without_length
+from ingress.filters import FieldChanges
+from ingress.http.edited_heads import (
+    AnswerChange,
+    RequestChange,
+    answer_changes,
+    changed_head,
+    check_field,
+    without_fields,
+    without_length,
+)
 from ingress.http.request_head import RequestHead, parse_request_head
 from ingress.http.response_head import ResponseHead, parse_response_head
 
@@ -10,6 +19,7 @@ FULL = (
     b"POST /a?b HTTP/1.1\r\nHost: shop.test\r\nX-Own: 1\r\nX-Forwarded-For: 192.0.2.1\r\nExpect: 100-continue\r\n"
     b"X-Request-ID: id1\r\nContent-Length: 5"
 )
+CHANGES = FieldChanges(drop=(b"X-A",), put=((b"X-B", b"new"),), add=((b"X-C", b"2"),))
 ADDED = b"X-Request-ID: id1\r\nX-Real-IP: 192.0.2.9\r\n"
 
 
@@ -64,6 +74,24 @@ class RequestChangeTests(SynchronousTestCase):
         self.assertEqual((head.target, head.path, head.authority), (b"/c?d", b"/c", b"app:8080"))
         self.assertEqual((head.content_length, head.chunked, head.has_body), (-1, True, True))
         self.assertFalse(head.expect_continue)
+
+    def test_all_at_once(self) -> None:
+        """Several changes made beforehand are those that each method makes, of the client's fields and of the proxy's."""
+        block = b"GET / HTTP/1.1\r\nHost: shop.test\r\nx-a: 1\r\nX-B: old\r\nX-C: 1"
+        _, one = self.change(block)
+        one.change(CHANGES)
+        _, other = self.change(block)
+        other.drop(b"X-A")
+        other.put(b"X-B", b"new")
+        other.add(b"X-C", b"2")
+        self.assertEqual(one.fields, other.fields)
+        self.assertEqual(one.fields, b"X-C: 1\r\n" + ADDED + b"X-B: new\r\nX-C: 2\r\n")
+
+    def test_host_is_no_field_to_change(self) -> None:
+        """What no single change may do of a request, several at once may not, either."""
+        for changes in (FieldChanges(put=((b"Host", b"a"),)), FieldChanges(drop=(b"Expect",))):
+            _, change = self.change()
+            self.assertRaises(ValueError, change.change, changes)
 
 
 class AnswerChangeTests(SynchronousTestCase):
@@ -120,6 +148,61 @@ class AnswerChangeTests(SynchronousTestCase):
         for status in (0, 101, 199, 600):
             with self.assertRaises(ValueError):
                 change.status = status
+
+    def test_all_at_once(self) -> None:
+        """Several changes made beforehand are those that each method makes, wherever the fields stand and however often."""
+        for fields in (
+            b"",
+            b"x-a: 1\r\nX-b: old\r\nX-C: 1\r\nx-b: older\r\n",
+            b"Xx-A: 1\r\nX-Aa: X-B: 1\r\n",
+        ):
+            one, other = AnswerChange(answer(fields), False), AnswerChange(answer(fields), False)
+            one.change(CHANGES)
+            other.drop(b"x-a")
+            other.put(b"X-B", b"new")
+            other.add(b"X-C", b"2")
+            self.assertEqual(one.head.start, other.head.start)
+            self.assertEqual(one.field(b"x-b"), b"new")
+
+    def test_always_the_same(self) -> None:
+        """What becomes of each answer alike is made once for a head that comes again."""
+        changes = (answer_changes(CHANGES),)
+        head = answer(b"X-A: 1\r\n")
+        made = changed_head(head, changes, 200)
+        self.assertIs(changed_head(head, changes, 200), made)
+        self.assertEqual(made.start, b"HTTP/1.1 200 OK\r\nX-B: new\r\nX-C: 2\r\n")
+        self.assertIsNot(changed_head(head, (answer_changes(FieldChanges(drop=(b"x-a",))),), 200), made)
+
+    def test_refused_at_once(self) -> None:
+        """What no single change may do, several at once may not, either."""
+        for changes in (
+            FieldChanges(put=((b"a", b"x\r\ny: z"),)),
+            FieldChanges(add=((b"Content-Length", b"5"),)),
+            FieldChanges(drop=(b"Connection",)),
+            FieldChanges(put=((b"", b"x"),)),
+        ):
+            self.assertRaises(ValueError, AnswerChange(answer(), False).change, changes)
+
+    def test_vary(self) -> None:
+        """A field that the answer depends on is named in ``Vary``, unless it is there, or everything is."""
+        for fields, count in (
+            (b"", 1),
+            (b"Vary: Accept\r\n", 2),
+            (b"Vary: Origins\r\nVary: Accept\r\n", 3),
+            (b"VARY: Accept,  ORIGIN\r\n", 1),
+            (b"Vary: *\r\n", 1),
+            (b"X-Vary: Origin\r\n", 2),
+        ):
+            change = AnswerChange(answer(fields), False)
+            change.vary(b"Origin")
+            self.assertEqual(change.head.start.lower().count(b"vary:"), count, fields)
+
+    def test_without_fields(self) -> None:
+        """All lines of a name go, the first and the last as well, and what only looks like one stays."""
+        lines = b"A: 1\r\nB: A: 1\r\nAA: 1\r\na: 2\r\nA:\r\n"
+        self.assertEqual(without_fields(lines, (b"\na:",)), b"B: A: 1\r\nAA: 1\r\n")
+        self.assertEqual(without_fields(lines, (b"\nc:", b"\naa:")), lines.replace(b"AA: 1\r\n", b""))
+        self.assertEqual(without_fields(b"", (b"\na:",)), b"")
 
     def test_without_length(self) -> None:
         """A head for a body of another length has none, and all else."""

@@ -114,8 +114,8 @@ class IngressProxyResource(ReverseProxyResource):
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
-                exchange.chain = self._chains.chain(route.filters)
-                if exchange.chain.requests:
+                chain = exchange.chain = self._chains.chain(route.filters)
+                if chain.requests and (chain.methods is None or exchange.head.method in chain.methods):
                     self._ask_filters(exchange, route)
                     return NOT_DONE_YET
             backend = route.backend if route.secure_backend is None else self._backend_of(exchange, route)

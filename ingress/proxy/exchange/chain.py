@@ -24,6 +24,7 @@ from ingress.filters import (
     Services,
     used_hooks,
 )
+from ingress.http.edited_heads import LineChange, answer_changes
 from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.routing.table import RouteTable
@@ -47,6 +48,26 @@ class LiveFilter:
     name: str
     filter: Filter
     hooks: frozenset[Hook]
+    methods: frozenset[bytes] | None = None
+    """Those of the requests that it is asked about; None for all."""
+    on_answer: OnAnswer | None = None
+    """What is called for each answer, if anything is, ..."""
+    changes: LineChange | None = None
+    """... and all that it does, where that is the same for each."""
+
+
+def live_filter(name: str, made: Filter) -> LiveFilter:
+    """Return the filter that was *made*; raises ``ValueError`` if it asks for changes that may not be."""
+    hooks, asked = used_hooks(made), made.answer_changes
+    if asked is None:
+        on_answer = made.on_answer if Hook.ANSWER in hooks else None
+        return LiveFilter(name, made, hooks, made.asked_methods, on_answer)
+    wanted = asked
+
+    def change(facts: Facts, edit: AnswerEdit) -> None:
+        edit.change(wanted)
+
+    return LiveFilter(name, made, hooks, made.asked_methods, change, answer_changes(wanted))
 
 
 class FilterNotMade(Exception):  # noqa: N818 - it is raised in place of a filter
@@ -79,13 +100,33 @@ class Chain:
             if Hook.REQUEST in live.hooks or live.filter.holds_body
         )
         self.upstreams: tuple[tuple[LiveFilter, OnUpstream], ...] = _having(Hook.UPSTREAM, inwards)
-        self.answers: tuple[tuple[LiveFilter, OnAnswer], ...] = _having(Hook.ANSWER, outwards)
+        self.methods = _asked_methods(self.requests)
+        """Those of the requests that somebody is asked about; None for all."""
+        self.answers: tuple[tuple[LiveFilter, OnAnswer], ...] = tuple(
+            (live, live.on_answer) for live in outwards if live.on_answer is not None
+        )
         self.request_bodies: tuple[tuple[LiveFilter, OnRequestBody], ...] = _having(
             Hook.REQUEST_BODY, inwards
         )
         self.answer_bodies: tuple[tuple[LiveFilter, OnAnswerBody], ...] = _having(Hook.ANSWER_BODY, outwards)
         self.ends: tuple[tuple[LiveFilter, OnEnd], ...] = _having(Hook.END, outwards)
         self.sees_answers = bool(self.answers or self.answer_bodies)
+        self.constant = () if self.answer_bodies else _constant(self.answers)
+        """What becomes of the head of each answer, if that is the same for each; empty where it is for filters to say."""
+
+
+def _asked_methods(requests: tuple[tuple[LiveFilter, OnRequest], ...]) -> frozenset[bytes] | None:
+    methods: frozenset[bytes] = frozenset()
+    for live, _ in requests:
+        if live.methods is None:
+            return None
+        methods |= live.methods
+    return methods
+
+
+def _constant(answers: tuple[tuple[LiveFilter, OnAnswer], ...]) -> tuple[LineChange, ...]:
+    changes = tuple(live.changes for live, _ in answers if live.changes is not None)
+    return changes if len(changes) == len(answers) else ()
 
 
 def _having(hook: Hook, filters: tuple[LiveFilter, ...]) -> tuple[tuple[LiveFilter, Any], ...]:
@@ -129,11 +170,10 @@ class Chains:
     def _make(self, spec: FilterSpec) -> LiveFilter:
         name = spec.name
         try:
-            made = spec.make(self._services(name))
+            return live_filter(name, spec.make(self._services(name)))
         except Exception as error:
             log.failure("Filter {filter} could not be made, and its requests get 500", filter=name)
-            made = _NoFilter(name, error)
-        return LiveFilter(name, made, used_hooks(made))
+            return live_filter(name, _NoFilter(name, error))
 
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not; costs what is different in them."""

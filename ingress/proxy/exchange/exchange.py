@@ -25,7 +25,7 @@ from typing import Final
 
 from twisted.logger import Logger
 
-from ingress.http.edited_heads import AnswerChange
+from ingress.http.edited_heads import AnswerChange, changed_head
 from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
@@ -185,14 +185,13 @@ class Exchange:
             reply = trailers_only(status, was_sent=self._attempts is not None and self.state is _AWAITING)
         head = head_of(reply)
         body = b"" if self.head.method == b"HEAD" else reply.body
-        chain = self.chain
-        if chain is None or not chain.sees_answers or self._has_crashed:
+        if self.chain is None or not self.chain.sees_answers or self._has_crashed:
             self.deliver(status, head, body, True, [])
         else:
             self.state = _AWAITING
             if self.passage is not None:
                 self.passage.held = None
-            self._filters(chain).answer_ourselves(status, head, body)
+            self._filters(self.chain).answer_ourselves(status, head, body)
 
     def fail(self, status: int, why: str, route: Route | None = None) -> None:
         """Answer with the error *status*; *why* is for the record, and for the log if upstream is to blame."""
@@ -302,8 +301,7 @@ class Exchange:
 
     def _is_refused(self, status: int, ended: bool) -> bool:
         """Whether an answer of this status is dropped, and another endpoint asked instead."""
-        route = self._route
-        if route is None or status not in route.retries.statuses:
+        if self._route is None or status not in self._route.retries.statuses:
             return False
         upstream, self.upstream = self.upstream, None
         if not self._attempt_again(Fault.REFUSED_STATUS, str(status)):
@@ -442,7 +440,9 @@ class Exchange:
         if self.passage is not None:
             self.passage.held = None
         chain = self.chain
-        if chain is not None and chain.sees_answers:
+        if chain is not None and chain.constant:
+            head = changed_head(head, chain.constant, head.status)
+        elif chain is not None and chain.sees_answers:
             change = AnswerChange(head, False)
             stop = consult(chain, self.facts(), change)
             if stop is not None or chain.answer_bodies:

@@ -178,6 +178,9 @@ class Filtering:
         requests = self._chain.requests
         while self._asked < len(requests):
             live, hook = requests[self._asked]
+            if live.methods is not None and self._facts.method not in live.methods:
+                self._asked += 1
+                continue
             if live.filter.holds_body and not self._holds(live.filter.holds_body):
                 return
             self._asked += 1
