@@ -26,8 +26,9 @@ from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
+from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
 from ingress.annotations.upstreams import UPSTREAMS
-from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
+from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
@@ -134,6 +135,7 @@ class AnnotationReader:
         self._filtering = tuple(
             (family, family.filters) for family in all_families if family.filters is not None
         )
+        self._names = self._table.keys() | OF_INGRESS_NGINX
         self._by_path = tuple(family for family in all_families if family.by_path)
 
     def field(self, name: str) -> str:
@@ -158,6 +160,7 @@ class AnnotationReader:
         asked: dict[Family[Any], dict[str, object]] = {}
         named: dict[Family[Any], set[str]] = {}
         problems: list[Problem] = []
+        unknown: list[str] = []
         lacks_guard = guards_hosts = False
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
@@ -168,6 +171,9 @@ class AnnotationReader:
                 if name in SHARES:
                     message = f"{name} {NO_CANARY}"
                     problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
+                    continue
+                if name not in OF_INGRESS_NGINX:
+                    unknown.append(name)
                     continue
                 guards = keeps_requests_out(name, value)
                 instead = "the Ingress is served without it"
@@ -189,10 +195,15 @@ class AnnotationReader:
                     message = f"{name} {_NOT_HONORED}; {annotation.unhonored}"
                     problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
             except ValueRefused as refusal:
-                message = f"{name}: {quoted(value)} {refusal}; {annotation.instead}"
+                message = f"{name}: {quoted(value)} {refusal}; {annotation.instead}{placeholder_hint(value)}"
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
                 if annotation.refused is not None:
                     asked.setdefault(family, {})[annotation.setting] = annotation.refused
+        for some in told_of(sorted(unknown), self._names) if unknown else ():
+            message = f"{shown_together([_shown(name) for name in some.names])}: {some.message}"
+            problems.append(
+                _problem(ingress, self._below + some.names[0], Reason.UNKNOWN_ANNOTATION, message)
+            )
         if asked.get(CANARIES, {}).get("is_canary"):
             # What it says besides is about an Ingress that is not served.
             field = self._below + canaries.ANNOTATION

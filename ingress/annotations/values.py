@@ -5,6 +5,7 @@ raises ``ValueRefused`` with the rest of a sentence that begins with the value. 
 never raises anything else, and it bounds what it does by the length of the text.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, Generic, TypeVar
@@ -19,6 +20,9 @@ S = TypeVar("S")
 
 MAX_SHOWN_CHARACTERS: Final = 64
 """How much of a tenant's text a message repeats; enough to recognize it by."""
+
+_PLACEHOLDER: Final = re.compile(r"\{\{|\$\(|\$\{")
+_MOST_SEARCHED: Final = 4096
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
@@ -121,6 +125,18 @@ def parse_boolean(text: str) -> bool:
     if text in _FALSE:
         return False
     raise ValueRefused('is not a boolean; write "true" or "false"')
+
+
+def placeholder_hint(text: str) -> str:
+    """Return what is to be said besides of *text*, which was refused, where it was to be filled in by another program."""
+    found = _PLACEHOLDER.search(text[:_MOST_SEARCHED])
+    if found is None:
+        return ""
+    if found[0] == "{{":
+        return "; {{ begins a template, which must be rendered first, as with 'helm template'"
+    if found[0] == "$(":
+        return "; $( begins a variable of kustomize, which must be built first, as with 'kubectl kustomize'"
+    return "; ${ begins a variable, which must be filled in first, as with 'envsubst'"
 
 
 def quoted(text: str) -> str:

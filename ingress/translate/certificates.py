@@ -20,7 +20,7 @@ from datetime import datetime
 
 from attrs import frozen
 
-from ingress.annotations.values import quoted
+from ingress.annotations.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError, load_certificate
 from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
@@ -210,6 +210,8 @@ class _TLSReader:
         found = self._lookup(secret)
         if not isinstance(found, Certificate):
             reason, message = _refusal(secret, found)
+            if entry.issued_by and reason is Reason.SECRET_NOT_FOUND:
+                message += f", and cert-manager is to make it, by {entry.issued_by}; 'kubectl describe certificate' says how far it is"
             self._report(field, reason, f"{message}; {_FALLBACK}")
             return secret, None
         if not found.is_valid_at(self._now):
@@ -225,7 +227,7 @@ class _TLSReader:
             if fault is None:
                 valid.append((host.lower(), field))
             else:
-                message = f"host {quoted(host)} {fault}; it gets no certificate"
+                message = f"host {quoted(host)} {fault}; it gets no certificate{placeholder_hint(host)}"
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
 

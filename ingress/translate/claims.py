@@ -74,6 +74,8 @@ class CertificateRequest(NamedTuple):
     field: str
     hosts_field: str
     secret_field: str
+    issued_by: str = ""
+    """The annotation of the object by which cert-manager makes the Secret; empty for none."""
 
 
 @frozen(weakref_slot=False)

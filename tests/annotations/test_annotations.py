@@ -59,8 +59,8 @@ class AnnotationReaderTests(SynchronousTestCase):
         """A name that no family knows is reported, for its owner believes that it works."""
         found, (problem,) = read({f"{PREFIX}/rate-limit": "10"})
         self.assertEqual(found, DEFAULTS)
-        self.assertEqual(problem.reason, Reason.UNSUPPORTED_ANNOTATION)
-        self.assertIn("rate-limit is not honored", problem.message)
+        self.assertEqual(problem.reason, Reason.UNKNOWN_ANNOTATION)
+        self.assertIn("rate-limit: ingress-nginx never had it", problem.message)
 
     def test_unprintable_name_is_escaped(self) -> None:
         """Not even the name of an annotation can spoil a log line."""

@@ -90,6 +90,29 @@ def _documents(text: str, source_name: str) -> list[Document]:
         return read_yaml(text)
 
 
+_KUSTOMIZATION = "Kustomization"
+_KUSTOMIZE_GROUP = "kustomize.config.k8s.io/"
+_OVERLAYING = frozenset(
+    {
+        "bases",
+        "components",
+        "namePrefix",
+        "nameSuffix",
+        "patches",
+        "patchesJson6902",
+        "patchesStrategicMerge",
+        "replacements",
+        "vars",
+    }
+)
+"""The fields of a kustomization by which its resources come out other than they stand in their files."""
+
+
+def _is_kustomization_file(source_name: str) -> bool:
+    """Whether a file of that name is one of kustomize, which may leave out what it is."""
+    return source_name.rpartition("/")[2] in ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
 def _template_hint(text: str) -> str:
     position = text.find("{{")
     if position < 0:
@@ -139,6 +162,9 @@ class _Reading:
             self._report(line, f"an object is wanted, but this is {shape_of(raw)}")
             return
         version, kind_name = raw.get("apiVersion"), raw.get("kind")
+        if kind_name is None and version is None and _is_kustomization_file(self._source_name):
+            self._kustomization(raw)
+            return
         if not isinstance(version, str) or not isinstance(kind_name, str):
             self._report(line, "is no Kubernetes object: apiVersion and kind must both be there, as text")
             return
@@ -149,10 +175,22 @@ class _Reading:
             entry_kind = kind_name.removesuffix("List")
             if (version, kind_name) == ("v1", "List") or self._kinds.written_as(version, entry_kind):
                 self._list(raw, version, entry_kind, document, depth)
+        elif kind_name == _KUSTOMIZATION and version.startswith(_KUSTOMIZE_GROUP):
+            self._kustomization(raw)
         elif kind_name in self._kinds and version.rpartition("/")[0] in self._kinds.groups:
             self._report(
                 line, f"apiVersion {version!r} has no kind {kind_name} that can be read", "apiVersion"
             )
+
+    def _kustomization(self, raw: RawObject) -> None:
+        """Tell of an overlay of kustomize; a kustomization that only lists resources leaves these as they are."""
+        changing = sorted(_OVERLAYING.intersection(key for key in raw if isinstance(key, str)))
+        if changing:
+            message = (
+                f"the kustomization has {', '.join(changing)}, so the files beside it are no whole objects, or not the ones"
+                " that are meant; build it first, as with 'kubectl kustomize DIRECTORY', and have the result read"
+            )
+            self.problems.append(_problem(self._source_name, message, Reason.UNRENDERED_MANIFEST))
 
     def _list(self, raw: RawObject, version: str, entry_kind: str, document: Document, depth: int) -> None:
         entries = raw.get("items")

@@ -224,6 +224,19 @@ class ProblemTests(SynchronousTestCase):
                 "; line 2 holds {{: a template must be rendered first, as with 'helm template'", message
             )
 
+    def test_overlays(self) -> None:
+        """An overlay of kustomize is told to be built first, also where its file does not say what it is."""
+        for text in ("patches:\n- path: a.yaml\n", "resources: [../base]\nnamePrefix: prod-\n"):
+            for head in ("", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"):
+                (problem,) = read(head + text, "overlays/prod/kustomization.yaml").problems
+                self.assertEqual(problem.reason, Reason.UNRENDERED_MANIFEST)
+                self.assertIn("'kubectl kustomize DIRECTORY'", problem.message)
+
+    def test_plain_kustomization(self) -> None:
+        """A kustomization that lists resources as they are is nothing to tell of."""
+        for head in ("", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"):
+            self.assertEqual(read(head + "resources: [a.yaml]\n", "kustomization.yaml"), ManifestContent())
+
     def test_bytes(self) -> None:
         """Bytes that are no UTF-8 are refused with their line; a byte order mark is not minded."""
         content = read_manifest(b"a: 1\nb: \xff\n", "a.yaml", PREFIX)

@@ -76,6 +76,8 @@ class Ingress:
     default_backend: IngressBackend | None = None
     rules: tuple[IngressRule, ...] = ()
     tls: tuple[IngressTLS, ...] = ()
+    issued_by: str = ""
+    """The annotation by which cert-manager makes the Secrets of ``spec.tls``; empty where none asks for that."""
 
     @property
     def owner(self) -> Owner:

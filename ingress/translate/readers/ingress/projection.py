@@ -31,6 +31,15 @@ from ingress.translate.readers.ingress.objects import (
 
 DEFAULT_CLASS_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"
 
+ISSUING_ANNOTATIONS = (
+    "cert-manager.io/cluster-issuer",
+    "cert-manager.io/issuer",
+    "certmanager.k8s.io/cluster-issuer",
+    "certmanager.k8s.io/issuer",
+    "kubernetes.io/tls-acme",
+)
+"""Those by which cert-manager makes certificates for ``spec.tls`` (https://cert-manager.io/docs/usage/ingress/)."""
+
 MAX_ANNOTATION_CHARACTERS = 64 * 1024
 """The API allows 256 KiB for all annotations of an object; no single one needs a quarter of that."""
 
@@ -66,6 +75,7 @@ def project_ingress(
         created=_created(metadata, reader),
         class_name=class_name,
         annotations=annotations,
+        issued_by=_issued_by(metadata),
         default_backend=_backend(spec, name, "spec", reader, old),
         rules=_rules(spec, reader, old),
         tls=_tls(spec, reader),
@@ -127,6 +137,16 @@ def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> Mappi
             return None
         reader.report(field, fault, Reason.INVALID_ANNOTATION)
     return kept or _NO_ANNOTATIONS
+
+
+def _issued_by(metadata: RawObject) -> str:
+    """Return the annotation that has cert-manager make the Secrets, empty for none; what it says is for cert-manager."""
+    annotations = metadata.get("annotations")
+    if not isinstance(annotations, dict):
+        return ""
+    return next(
+        (name for name in ISSUING_ANNOTATIONS if annotations.get(name) not in (None, "", "false")), ""
+    )
 
 
 def _rules(spec: RawObject, reader: FieldReader, old: bool) -> tuple[IngressRule, ...]:

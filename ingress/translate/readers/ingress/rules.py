@@ -22,7 +22,7 @@ from ingress.annotations.annotations import DEFAULTS, AnnotationReader, Annotati
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.upstreams import UPSTREAMS
-from ingress.annotations.values import quoted
+from ingress.annotations.values import placeholder_hint, quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
@@ -86,15 +86,15 @@ def read_ingress(
         settings,
         tuple(reader.problems),
         bool(ingress.rules),
-        tuple(_certificate_request(owner, entry, index) for index, entry in enumerate(ingress.tls)),
+        tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
         protocols=protocols,
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
 
-def _certificate_request(owner: Owner, entry: IngressTLS, index: int) -> CertificateRequest:
-    secret = ObjectKey(owner.key.namespace, entry.secret_name) if entry.secret_name else None
-    return CertificateRequest(entry.hosts, secret, *_tls_fields(index))
+def _certificate_request(ingress: Ingress, entry: IngressTLS, index: int) -> CertificateRequest:
+    secret = ObjectKey(ingress.key.namespace, entry.secret_name) if entry.secret_name else None
+    return CertificateRequest(entry.hosts, secret, *_tls_fields(index), ingress.issued_by)
 
 
 def _alone_about_clients(
@@ -149,7 +149,7 @@ class _RulesReader:
     def rule(self, rule: IngressRule, number: int, *, has_default: bool) -> None:
         fault = check_rule_host(rule.host)
         if fault is not None:
-            message = f"host {quoted(rule.host)} {fault}; the rule is ignored"
+            message = f"host {quoted(rule.host)} {fault}; the rule is ignored{placeholder_hint(rule.host)}"
             self.report(f"spec.rules[{number}].host", Reason.INVALID_HOST, message)
             return
         host = rule.host if rule.host.islower() else rule.host.lower()
@@ -177,7 +177,9 @@ class _RulesReader:
             regex = RegexPath(text, fault, _LIKELY_REGEX.search(text) is not None)
         elif fault is not None:
             shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"
-            self.report(f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored")
+            self.report(
+                f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored{placeholder_hint(text)}"
+            )
             return
         backend = self.backend(path.backend, backend_at)
         if match is None and path.path_type:
