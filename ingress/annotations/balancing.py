@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.templates import (
     CONSTANTS,
@@ -88,9 +88,35 @@ BALANCING: Final = Family(
     settings=BalancingSettings(),
     acts="which endpoint is next",
     annotations={
-        "load-balance": Annotation("algorithm", parse_algorithm, operators=True),
-        "upstream-hash-by": Annotation("hash_by", parse_hash_key, operators=True),
-        "upstream-hash-by-subset": Annotation("has_subsets", parse_boolean, operators=True),
-        "upstream-hash-by-subset-size": Annotation("subset_size", parse_subset_size, operators=True),
+        "load-balance": Annotation(
+            "algorithm",
+            parse_algorithm,
+            operators=True,
+            values="`round_robin`, `least_requests`, `ewma`; round_robin",
+            meaning="how requests are shared among endpoints",
+        ),
+        "upstream-hash-by": Annotation(
+            "hash_by",
+            parse_hash_key,
+            operators=True,
+            values="text with variables",
+            meaning="sends requests with equal keys to one endpoint, by consistent hashing",
+            differs="the key is of a fixed list of variables",
+            risk=Risk.HIGH,
+        ),
+        "upstream-hash-by-subset": Annotation(
+            "has_subsets",
+            parse_boolean,
+            operators=True,
+            values="`true` or `false`; false",
+            meaning="sends equal keys to one subset of endpoints, and shares them among these",
+        ),
+        "upstream-hash-by-subset-size": Annotation(
+            "subset_size",
+            parse_subset_size,
+            operators=True,
+            values="a number; 3",
+            meaning="how many endpoints a subset has",
+        ),
     },
 )

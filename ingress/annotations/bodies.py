@@ -5,7 +5,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
 
 DEFAULT_MAX_BYTES: Final = 1024 * 1024
 """1 MiB, as in ingress-nginx (``client_max_body_size``)."""
@@ -34,5 +34,14 @@ BODIES: Final = Family(
     name="bodies",
     settings=BodySettings(),
     acts="the size of request bodies",
-    annotations={"proxy-body-size": Annotation("max_bytes", parse_size, operators=True)},
+    annotations={
+        "proxy-body-size": Annotation(
+            "max_bytes",
+            parse_size,
+            operators=True,
+            values="bytes, or with `k`, `m` or `g`; `0` for no bound; 1m",
+            meaning="how large the body of a request may be; a larger one is answered 413",
+            risk=Risk.MEDIUM,
+        )
+    },
 )

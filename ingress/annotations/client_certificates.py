@@ -11,7 +11,7 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.common_names import NOBODY, CommonNames, parse_common_names
-from ingress.annotations.values import Annotation, Family, Place, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import Phase
 from ingress.model.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
 from ingress.model.objects import ObjectKey
@@ -103,11 +103,48 @@ CLIENT_CERTIFICATES: Final = Family(
     phases=(Phase.ACCESS, Phase.EDITS),
     place=Place.HOST,
     annotations={
-        SECRET_ANNOTATION: Annotation("secret", parse_secret, NO_SECRET, "its hosts answer 403"),
-        "auth-tls-verify-client": Annotation("mode", parse_mode),
-        "auth-tls-verify-depth": Annotation("depth", parse_depth),
-        "auth-tls-pass-certificate-to-upstream": Annotation("passes_certificate", parse_boolean),
-        "auth-tls-match-cn": Annotation("common_names", parse_common_names, NOBODY, "nobody is let in"),
-        "auth-tls-error-page": Annotation("error_page", parse_error_page),
+        SECRET_ANNOTATION: Annotation(
+            "secret",
+            parse_secret,
+            NO_SECRET,
+            "its hosts answer 403",
+            values="`NAME` of the own namespace",
+            meaning="asks clients for certificates of the authorities in the Secret",
+            differs="only Secrets of the own namespace; holds for the whole host",
+            risk=Risk.MEDIUM,
+        ),
+        "auth-tls-verify-client": Annotation(
+            "mode",
+            parse_mode,
+            values="`on`, `off`, `optional`, `optional_no_ca`; on",
+            meaning="whether a certificate is required, and whose",
+            risk=Risk.MEDIUM,
+        ),
+        "auth-tls-verify-depth": Annotation(
+            "depth", parse_depth, values="1 to 100; 1", meaning="how many authorities may stand between"
+        ),
+        "auth-tls-pass-certificate-to-upstream": Annotation(
+            "passes_certificate",
+            parse_boolean,
+            values="`true` or `false`; false",
+            meaning="tells endpoints the certificate, in `ssl-client-cert`",
+        ),
+        "auth-tls-match-cn": Annotation(
+            "common_names",
+            parse_common_names,
+            NOBODY,
+            "nobody is let in",
+            values="`CN=` and a regular expression",
+            meaning="whose certificates are let in, by common name",
+            differs="read by RE2, in linear time",
+            risk=Risk.HIGH,
+        ),
+        "auth-tls-error-page": Annotation(
+            "error_page",
+            parse_error_page,
+            values="a URL",
+            meaning="where those are sent who may not come in",
+            risk=Risk.HIGH,
+        ),
     },
 )

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, quoted
 from ingress.filters import Filter, FilterSpec, Phase, Services
 
 ANNOTATION: Final = "filters"
@@ -142,6 +142,10 @@ def operator_filters(allowed: tuple[InstalledFilter, ...]) -> Family[FilterSetti
                 parse,
                 refused=(GuardMissing(),),
                 instead="its paths answer 503, lest a guard is missing",
+                values="`NAME` or `NAME=ARGUMENTS`, one a line",
+                meaning="puts filters before the paths that the operator allows by `--allow-filter`",
+                differs="is not in ingress-nginx",
+                risk=Risk.MEDIUM,
             )
         },
         phases=tuple(Phase),

@@ -33,7 +33,15 @@ PASSTHROUGH: Final = Family(
     acts="leaves TLS to the backend",
     phases=(Phase.REDIRECT,),
     place=Place.HOST,
-    annotations={ANNOTATION: Annotation("passes_tls", parse_boolean)},
+    annotations={
+        ANNOTATION: Annotation(
+            "passes_tls",
+            parse_boolean,
+            values="`true` or `false`; false",
+            meaning="leaves TLS of the host to the backend of its path `/`",
+            differs="needs `--enable-ssl-passthrough`",
+        )
+    },
 )
 
 _REPLY: Final = Reply(

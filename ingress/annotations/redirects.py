@@ -22,7 +22,7 @@ from attrs import frozen
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
 from ingress.annotations.judging import Judging
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.requested import RequestedUri
 
@@ -123,8 +123,28 @@ REDIRECTS: Final = Family(
     filters=redirect_filters,
     filters_unasked=True,
     annotations={
-        "ssl-redirect": Annotation("ssl_redirect", parse_boolean, operators=True),
-        "force-ssl-redirect": Annotation("force_ssl_redirect", parse_boolean, operators=True),
-        "preserve-trailing-slash": Annotation("preserve_trailing_slash", parse_boolean, operators=True),
+        "ssl-redirect": Annotation(
+            "ssl_redirect",
+            parse_boolean,
+            operators=True,
+            values="`true` or `false`; true",
+            meaning="redirects plain HTTP for hosts of `spec.tls` to HTTPS",
+        ),
+        "force-ssl-redirect": Annotation(
+            "force_ssl_redirect",
+            parse_boolean,
+            operators=True,
+            values="`true` or `false`; false",
+            meaning="redirects plain HTTP for all hosts to HTTPS",
+            risk=Risk.MEDIUM,
+        ),
+        "preserve-trailing-slash": Annotation(
+            "preserve_trailing_slash",
+            parse_boolean,
+            operators=True,
+            values="`true` or `false`; false",
+            meaning="repeats the slash at the end of a path in that redirect",
+            risk=Risk.MEDIUM,
+        ),
     },
 )

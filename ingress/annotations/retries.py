@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
 from ingress.model.retries import DEFAULT_RETRIES, MAX_TRIES, RetryRule
 
 _NOTHING: Final = RetryRule(on_error=False, on_timeout=False)
@@ -76,8 +76,27 @@ RETRIES: Final = Family(
     settings=RetrySettings(),
     acts="further attempts",
     annotations={
-        "proxy-next-upstream": Annotation("conditions", parse_conditions, operators=True),
-        "proxy-next-upstream-tries": Annotation("tries", parse_tries, operators=True),
-        "proxy-next-upstream-timeout": Annotation("seconds", parse_seconds, operators=True),
+        "proxy-next-upstream": Annotation(
+            "conditions",
+            parse_conditions,
+            operators=True,
+            values="words such as `error`, `timeout`, `http_502`, `non_idempotent`, `off`; error timeout",
+            meaning="when another endpoint is tried",
+            risk=Risk.MEDIUM,
+        ),
+        "proxy-next-upstream-tries": Annotation(
+            "tries",
+            parse_tries,
+            operators=True,
+            values="a number, `0` for no bound; 3",
+            meaning="how many endpoints are tried, the first included",
+        ),
+        "proxy-next-upstream-timeout": Annotation(
+            "seconds",
+            parse_seconds,
+            operators=True,
+            values="seconds, `0` for no bound; 0",
+            meaning="within what time another one is begun",
+        ),
     },
 )

@@ -47,8 +47,26 @@ TIMEOUTS: Final = Family(
     settings=TimeoutSettings(),
     acts="how long endpoints may take",
     annotations={
-        "proxy-connect-timeout": Annotation("connect_seconds", parse_timeout, operators=True),
-        "proxy-read-timeout": Annotation("read_seconds", parse_timeout, operators=True),
-        "proxy-send-timeout": Annotation("send_seconds", parse_timeout, operators=True),
+        "proxy-connect-timeout": Annotation(
+            "connect_seconds",
+            parse_timeout,
+            operators=True,
+            values="seconds; 5",
+            meaning="how long making a connection to an endpoint may take; then 504",
+        ),
+        "proxy-read-timeout": Annotation(
+            "read_seconds",
+            parse_timeout,
+            operators=True,
+            values="seconds; 60",
+            meaning="how long an endpoint may be silent; then 504. Also how long a WebSocket may be",
+        ),
+        "proxy-send-timeout": Annotation(
+            "send_seconds",
+            parse_timeout,
+            operators=True,
+            values="seconds; 60",
+            meaning="how long an endpoint may take nothing of a request",
+        ),
     },
 )

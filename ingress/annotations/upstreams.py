@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
 from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
@@ -161,16 +161,68 @@ UPSTREAMS: Final = Family(
     settings=UpstreamSettings(),
     acts="the protocol of endpoints, and TLS to them",
     annotations={
-        "backend-protocol": Annotation("protocol", parse_protocol),
-        "secure-backends": Annotation("secure_backends", parse_boolean, True, "HTTPS is spoken"),
-        "proxy-ssl-secret": Annotation(
-            "secret", parse_secret, UNREADABLE_SECRET, "backends that are spoken to over TLS answer 503"
+        "backend-protocol": Annotation(
+            "protocol",
+            parse_protocol,
+            values="`HTTP`, `HTTPS`, `AUTO_HTTP`, `GRPC`, `GRPCS`; HTTP",
+            meaning="what is spoken to endpoints",
+            differs="`FCGI` is not spoken: its paths answer 503",
         ),
-        "proxy-ssl-verify": Annotation("verify", parse_switch, True, "certificates are verified"),
-        "proxy-ssl-verify-depth": Annotation("depth", parse_depth),
-        "proxy-ssl-name": Annotation("name", parse_name),
-        "proxy-ssl-server-name": Annotation("send_name", parse_switch),
-        "proxy-ssl-protocols": Annotation("versions", parse_versions),
-        "proxy-ssl-ciphers": Annotation("ciphers", parse_ciphers),
+        "secure-backends": Annotation(
+            "secure_backends",
+            parse_boolean,
+            True,
+            "HTTPS is spoken",
+            values="`true` or `false`; false",
+            meaning="the old spelling of `backend-protocol: HTTPS`",
+        ),
+        "proxy-ssl-secret": Annotation(
+            "secret",
+            parse_secret,
+            UNREADABLE_SECRET,
+            "backends that are spoken to over TLS answer 503",
+            values="`NAME` of the own namespace",
+            meaning="the certificate shown to endpoints, and the authorities that theirs are judged by",
+            differs="only Secrets of the own namespace",
+            risk=Risk.MEDIUM,
+        ),
+        "proxy-ssl-verify": Annotation(
+            "verify",
+            parse_switch,
+            True,
+            "certificates are verified",
+            values="`on` or `off`; off",
+            meaning="whether certificates of endpoints are judged",
+        ),
+        "proxy-ssl-verify-depth": Annotation(
+            "depth", parse_depth, values="a number; 1", meaning="how many authorities may stand between"
+        ),
+        "proxy-ssl-name": Annotation(
+            "name",
+            parse_name,
+            values="a name",
+            meaning="whom the certificate of an endpoint is to be for",
+            risk=Risk.HIGH,
+        ),
+        "proxy-ssl-server-name": Annotation(
+            "send_name",
+            parse_switch,
+            values="`on` or `off`; off",
+            meaning="whether that name is sent to endpoints (SNI)",
+        ),
+        "proxy-ssl-protocols": Annotation(
+            "versions",
+            parse_versions,
+            values="`TLSv1.2`, `TLSv1.3`",
+            meaning="which versions are spoken to endpoints",
+            differs="versions below 1.2 are refused",
+        ),
+        "proxy-ssl-ciphers": Annotation(
+            "ciphers",
+            parse_ciphers,
+            values="suites by name",
+            meaning="which suites are offered to endpoints",
+            risk=Risk.MEDIUM,
+        ),
     },
 )

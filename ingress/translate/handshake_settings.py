@@ -35,7 +35,7 @@ def host_handshake_settings(
         if is_stranger(parsed.owner, owner):
             continue
         ciphers = parsed.settings.of(CIPHERS)
-        suites = suites or ciphers.suites
+        suites = suites or ciphers.chosen.kept
         if prefers_server is None:
             prefers_server = ciphers.prefers_server
     if not suites and not prefers_server and authentication is None:
