@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 from attrs import Factory, evolve, field, frozen
 
 from ingress.annotations import canaries, passthrough
+from ingress.annotations.address_ranges import ADDRESS_RANGES
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES
 from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
@@ -47,6 +48,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     TIMEOUTS,
     CANARIES,
     REGEXES,
+    ADDRESS_RANGES,
 )
 
 
@@ -136,6 +138,9 @@ class AnnotationReader:
             (family, family.filters) for family in all_families if family.filters is not None
         )
         self._names = self._table.keys() | OF_INGRESS_NGINX
+        self._guarding = tuple(
+            (family, family.guards) for family in all_families if family.guards is not None
+        )
         self._by_path = tuple(family for family in all_families if family.by_path)
 
     def field(self, name: str) -> str:
@@ -154,6 +159,10 @@ class AnnotationReader:
     def differ_by_path(self, settings: AnnotationSettings) -> bool:
         """Whether the filters of *settings* may be others for another path or backend of the same owner and host."""
         return settings is not DEFAULTS and any(settings.asks(family) for family in self._by_path)
+
+    def guards(self, settings: AnnotationSettings) -> bool:
+        """Whether *settings* keep anybody out whom TLS that is not terminated here would let in."""
+        return any(guards(settings.of(family)) for family, guards in self._guarding)
 
     def read(self, ingress: Annotated) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""

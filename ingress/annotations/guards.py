@@ -1,7 +1,7 @@
 """Annotations that keep requests out, while this controller does not honor them yet.
 
-An Ingress that asks for a password or an address range must not be served to everybody
-because its controller cannot ask for them: its routes answer 503 until the guard is honored
+An Ingress that asks for a password must not be served to everybody
+because its controller cannot ask for it: its routes answer 503 until the guard is honored
 or the annotation removed.  A snippet is never executed, but read for directives that would keep
 somebody out.
 """
@@ -17,16 +17,13 @@ from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 
 _ASKING: Final = frozenset({"auth-secret", "auth-type", "auth-url"})
-_ALLOWING: Final = frozenset({"allowlist-source-range", "whitelist-source-range"})
-_DENYING: Final = "denylist-source-range"
 _SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
 _RULES: Final = "modsecurity-snippet"
 HOST_SNIPPET: Final = "server-snippet"
 """The snippet that stands before all paths of a host, those of other Ingresses included."""
 _SNIPPETS: Final = frozenset({"auth-snippet", "configuration-snippet", HOST_SNIPPET})
-GUARDS: Final = _ASKING | _ALLOWING | _SWITCHES | _SNIPPETS | {_DENYING, _RULES}
+GUARDS: Final = _ASKING | _SWITCHES | _SNIPPETS | {_RULES}
 
-_EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
 _REPLY: Final = status_reply(503)
 
 # The words of nginx's configuration: quoted or not, with braces only in variables; comments begin words only.
@@ -53,8 +50,7 @@ _CLIENT_ERROR: Final = re.compile(r"4[0-9][0-9]")
 def keeps_requests_out(name: str, value: str) -> bool:
     """Whether the annotation *name*, without its prefix, guards anything with *value*.
 
-    An empty value guards nothing, nor does an allowed range that everybody is in, nor a snippet
-    without any directive that keeps somebody out.
+    An empty value guards nothing, nor does a snippet without any directive that keeps somebody out.
     """
     if name not in GUARDS or not value.strip():
         return False
@@ -62,8 +58,6 @@ def keeps_requests_out(name: str, value: str) -> bool:
         return snippet_keeps_requests_out(value)
     if name in _SWITCHES:
         return _is_on(value)
-    if name in _ALLOWING:
-        return not any(member.strip() in _EVERYBODY for member in value.split(","))
     return True
 
 

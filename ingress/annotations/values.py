@@ -116,6 +116,8 @@ class Family(Generic[S]):
     """Whether what *filters* makes goes by the path or the backend of the route, and not by host and owner alone."""
     remarks: Callable[[S, frozenset[str]], Iterable[Remark]] | None = None
     """Says what is to be told of settings, and of the names of those of its annotations that stand there."""
+    guards: Callable[[S], bool] | None = None
+    """Whether settings keep anybody out, so that TLS which nobody reads here must not lead past them."""
 
 
 def parse_boolean(text: str) -> bool:

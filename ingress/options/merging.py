@@ -63,6 +63,7 @@ def merge(settings: Settings, given: Collection[str], said: OptionTexts) -> Merg
     """
     beating = [OPTIONS[name] for name in given]
     decided: dict[Option, Any] = {}
+    closing: set[Option] = set()
     problems: list[Problem] = []
     for name, text in said.texts.items():
         try:
@@ -70,7 +71,9 @@ def merge(settings: Settings, given: Collection[str], said: OptionTexts) -> Merg
             is_beaten = any(_overlap(option, other) for other in beating)
             if not is_beaten and option.refused is not None:
                 decided[option] = option.refused
+                closing.add(option)
             values = _values(option, text)
+            closing.discard(option)
             if is_beaten:
                 _yield_to(option, values, settings)
             elif values:
@@ -80,7 +83,7 @@ def merge(settings: Settings, given: Collection[str], said: OptionTexts) -> Merg
             problems.append(
                 Problem(said.kind, said.namespace, said.name, refusal.reason, refusal.message, field)
             )
-    in_force = sorted(option.name for option in decided)
+    in_force = sorted(option.name for option in decided if option not in closing)
     return Merged(settings_with(settings, decided), tuple(sorted(problems)), tuple(in_force))
 
 
@@ -116,7 +119,12 @@ def _values(option: Option, text: str) -> list[Any]:
         parts = re.split(r"[\s,]+", text.strip()) if option.repeatable else [text.strip()]
         return [option.read(part) for part in parts if part or not option.repeatable]
     except ValueError as error:
-        raise _Refused(Reason.INVALID_OPTION, f"{quoted(text)}: {error}; it has no effect") from None
+        instead = (
+            "it has no effect"
+            if option.refused is None
+            else "until it can be read, what it would guard is closed"
+        )
+        raise _Refused(Reason.INVALID_OPTION, f"{quoted(text)}: {error}; {instead}") from None
 
 
 def _is_true(text: str) -> bool:

@@ -82,6 +82,11 @@ def choose_passthrough(
     if first.settings.of(CLIENT_CERTIFICATES).asks:
         message = f"TLS for host {host} is terminated here, since this {first.owner.kind} demands client certificates"
         return HostPassthrough(None, (_problem(first, field, message),))
+    if annotations.guards(first.settings):
+        message = (
+            f"TLS for host {host} is terminated here, since this {first.owner.kind} says who may come in"
+        )
+        return HostPassthrough(None, (_problem(first, field, message),))
     message = (
         f"TLS for host {host} passes through to the backend of path / in {first.owner}, "
         "whatever the path; over TLS this one is out of reach"

@@ -4,6 +4,7 @@ from copy import copy
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.address_ranges import AddressRanges
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
@@ -25,6 +26,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (HostClosed(), Phase.ACCESS, Hook.REQUEST),
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
+    (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
 )
@@ -67,6 +69,8 @@ class SpecTests(SynchronousTestCase):
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=2")),
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=1", hosts)),
             (ClientCertificateFields(), ClientCertificateFields(True)),
+            (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
+            (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
         ):
             self.assertNotEqual(one.describe(), another.describe())
 

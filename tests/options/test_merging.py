@@ -9,8 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.address_ranges import range_filters
+from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.route_facts import NO_FACTS
 from ingress.model.balancing import Algorithm
 from ingress.model.problems import Reason
 from ingress.model.strict_transport import StrictTransport
@@ -144,6 +147,15 @@ class MergeTests(SynchronousTestCase):
         """No tenant is told of them."""
         problems = merged("--send-timeout=7", send_timeout="8", http="tcp:1", bogus="1").problems
         self.assertEqual([problem.is_the_operators for problem in problems], [True] * 3)
+
+    def test_guard_that_cannot_be_read(self) -> None:
+        """A list of addresses that cannot be read is a problem, decides nothing, and leaves nothing open."""
+        found = merged(denylist_source_range="10.0.0.0/8,x")
+        self.assertEqual(found.in_force, ())
+        (problem,) = found.problems
+        self.assertIn("what it would guard is closed", problem.message)
+        settings = attrgetter("translate.operators.address_ranges")(found.settings)
+        self.assertEqual(range_filters(settings, NO_FACTS), (GuardMissing(),))
 
     @with_any(
         st.dictionaries(

@@ -269,7 +269,8 @@ def _verdict(policy: FilterSpec) -> str:
         return f"403, for client certificates cannot be judged{_challenges(policy)}"
     if isinstance(policy, ClientCheck):
         return _check(policy)
-    assert isinstance(policy, HttpsRedirect)
+    if not isinstance(policy, HttpsRedirect):
+        return policy.describe()
     if policy.keeps_slash:
         return _verdict(evolve(policy, keeps_slash=False)) + ", with the slash at the end"
     if policy.hosts is None:

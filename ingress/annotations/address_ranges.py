@@ -1,0 +1,182 @@
+"""Who may come in by address: ``whitelist-source-range``, ``allowlist-source-range``, ``denylist-source-range``.
+
+As in ingress-nginx: whose address is denied, or is not among those that are allowed where any are, gets 403.  The
+address is the client's, as a PROXY header or a trusted proxy tells it, and nobody else.  A list with
+a member that is no address is no list, and its Ingress answers 503: what is left of it might be open to others than was meant.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import ClassVar, Final
+
+from attrs import frozen
+
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.judging import Judging, status_reply
+from ingress.annotations.route_facts import NO_FACTS, RouteFacts
+from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
+from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.networks import NetworkSet, client_address, read_network
+from ingress.model.problems import Reason
+
+MOST_RANGES: Final = 2048
+"""Of one list."""
+MEMO_ADDRESSES: Final = 1024
+"""Addresses of which a filter remembers whether they are let in."""
+
+REFUSED: Final[tuple[str, ...]] = ("refused",)
+"""Stands for a list that could not be read."""
+
+_EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
+_CLOSED: Final = (GuardMissing(),)
+_FORBIDDEN: Final = status_reply(403)
+_INSTEAD: Final = "the Ingress answers 503 rather than be open"
+
+
+def parse_ranges(text: str) -> tuple[str, ...]:
+    """Read addresses and networks with commas between them; return each in its usual spelling, sorted, once."""
+    if text.count(",") >= MOST_RANGES:
+        raise ValueRefused(f"has more than {MOST_RANGES} members")
+    found = set()
+    for member in text.split(","):
+        member = member.strip()
+        try:
+            found.add(str(read_network(member)))
+        except ValueError:
+            shown = quoted(member) if member else "an empty member"
+            raise ValueRefused(
+                f'has {shown}, which is neither an address nor a network; write "192.0.2.1" or "10.0.0.0/8", '
+                "with commas between them"
+            ) from None
+    return tuple(sorted(found))
+
+
+@frozen
+class RangeSettings:
+    """What the annotations of one Ingress say; None for what they do not mention."""
+
+    allowlist: tuple[str, ...] | None = None
+    whitelist: tuple[str, ...] | None = None
+    """The older name of the same."""
+    denylist: tuple[str, ...] | None = None
+
+
+@frozen(cache_hash=True)
+class AddressRanges:
+    """Answers 403 to clients whose addresses are in *denied*, or not in *allowed*; None allows all."""
+
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "address-ranges"
+
+    allowed: tuple[str, ...] | None = None
+    denied: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Say whom it lets in."""
+        parts = []
+        if self.denied:
+            parts.append(f"from {_some(self.denied)}")
+        if self.allowed is not None:
+            parts.append(f"not from {_some(self.allowed)}")
+        return f"answers 403 to clients {', and to those '.join(parts)}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        allowed = None if self.allowed is None else NetworkSet(map(read_network, self.allowed))
+        refuses = partial(_refuses, allowed, NetworkSet(map(read_network, self.denied)))
+        return Judging(partial(_judge, lru_cache(MEMO_ADDRESSES)(refuses)))
+
+
+def _refuses(allowed: NetworkSet | None, denied: NetworkSet, client: bytes) -> bool:
+    """Whether *client* is not let in; what is no address is in no range."""
+    address = client_address(client)
+    if address is None:
+        return allowed is not None
+    return denied.has(address) or (allowed is not None and not allowed.has(address))
+
+
+def _judge(refuses: Callable[[bytes], bool], facts: Facts) -> Reply | None:
+    return _FORBIDDEN if refuses(facts.client) else None
+
+
+def _some(ranges: tuple[str, ...]) -> str:
+    return ranges[0] if len(ranges) == 1 else f"{ranges[0]} and {len(ranges) - 1} more"
+
+
+def range_filters(settings: RangeSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+    """Return what stands before the routes of an Ingress."""
+    allowed = settings.whitelist if settings.allowlist is None else settings.allowlist
+    denied = settings.denylist or ()
+    if REFUSED in (allowed, denied):
+        return _CLOSED
+    if allowed is not None and _EVERYBODY.issubset(allowed):
+        allowed = None
+    if allowed is None and not denied:
+        return ()
+    return (_spec(allowed, denied),)
+
+
+@lru_cache(maxsize=64)
+def _spec(allowed: tuple[str, ...] | None, denied: tuple[str, ...]) -> AddressRanges:
+    """Return the one spec of routes with the same lists, which may be long."""
+    return AddressRanges(allowed, denied)
+
+
+def range_remarks(settings: RangeSettings, names: frozenset[str]) -> Iterator[Remark]:
+    """Tell of two lists that say who is allowed, where they are not the same."""
+    if names.issuperset(("allowlist-source-range", "whitelist-source-range")) and (
+        settings.allowlist != settings.whitelist
+    ):
+        message = "counts for nothing beside allowlist-source-range, which says something else"
+        yield Remark("whitelist-source-range", message, Reason.INVALID_ANNOTATION)
+
+
+def range_guards(settings: RangeSettings) -> bool:
+    """Whether anybody is kept out by *settings*."""
+    return bool(range_filters(settings, NO_FACTS))
+
+
+_VALUES: Final = "addresses and networks, with commas between them; none by default"
+
+ADDRESS_RANGES: Final = Family(
+    name="address_ranges",
+    settings=RangeSettings(),
+    acts="lets in by the address of the client",
+    phases=(Phase.ACCESS,),
+    filters=range_filters,
+    filters_unasked=True,
+    remarks=range_remarks,
+    guards=range_guards,
+    annotations={
+        "allowlist-source-range": Annotation(
+            "allowlist",
+            parse_ranges,
+            refused=REFUSED,
+            instead=_INSTEAD,
+            values=_VALUES,
+            meaning="answers 403 to clients whose address is in none of them",
+            differs="is what counts beside whitelist-source-range",
+            risk=Risk.MEDIUM,
+        ),
+        "whitelist-source-range": Annotation(
+            "whitelist",
+            parse_ranges,
+            refused=REFUSED,
+            instead=_INSTEAD,
+            values=_VALUES,
+            meaning="the same",
+            risk=Risk.MEDIUM,
+            operators=True,
+        ),
+        "denylist-source-range": Annotation(
+            "denylist",
+            parse_ranges,
+            refused=REFUSED,
+            instead=_INSTEAD,
+            values=_VALUES,
+            meaning="answers 403 to clients whose address is in one of them, allowed or not",
+            risk=Risk.MEDIUM,
+            operators=True,
+        ),
+    },
+)
