@@ -26,7 +26,7 @@ from ingress.tap import Options
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
 WHOAMI = REPOSITORY / "examples" / "whoami"
-OVERLAYS = ("daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
+OVERLAYS = ("beside", "daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
 WORKLOADS = ("DaemonSet", "Deployment")
 USER_ID = 65532
 
@@ -289,7 +289,9 @@ class FileTests(PodTestCase):
 
     def test_class_is_served(self) -> None:
         """The IngressClass that is shipped is the one that the controller serves by default."""
-        (shipped,) = (one for _, one in raw() if one["kind"] == "IngressClass")
+        (shipped,) = (
+            one for path, one in raw() if one["kind"] == "IngressClass" and path.parent.name == "base"
+        )
         settings = Settings()
         self.assertEqual(shipped["metadata"]["name"], settings.translate.ingress_class)
         self.assertEqual(shipped["spec"]["controller"], settings.translate.controller_class)
@@ -397,6 +399,19 @@ class RenderedTests(PodTestCase):
     def test_overlays_are_all_tested(self) -> None:
         """There is no overlay that these tests do not know."""
         self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
+
+    def test_beside(self) -> None:
+        """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""
+        found = rendered("overlays/beside")
+        (shipped,) = (one for one in found if one["kind"] == "IngressClass")
+        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+        settings = options_of(pod(workload)["containers"][0]).settings()
+        usual = Settings().translate
+        self.assertEqual(shipped["metadata"]["name"], settings.translate.ingress_class)
+        self.assertEqual(shipped["spec"]["controller"], settings.translate.controller_class)
+        self.assertNotEqual(settings.translate.ingress_class, usual.ingress_class)
+        self.assertNotEqual(settings.translate.controller_class, usual.controller_class)
+        self.assertEqual(settings.reporting.publish_service, ObjectKey("txingress", "txingress"))
 
     def test_namespaced(self) -> None:
         """Without any right in the cluster, each namespace that the controller reads has a Role, bound to its account."""
