@@ -14,12 +14,15 @@ from typing import Any, Final, Protocol, TypeVar
 from attrs import Factory, evolve, field, frozen
 
 from ingress.annotations import canaries, passthrough
+from ingress.annotations.access_logs import ACCESS_LOGS
 from ingress.annotations.address_ranges import ADDRESS_RANGES
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES
+from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
 from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
+from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.redirects import REDIRECTS
@@ -27,6 +30,7 @@ from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
+from ingress.annotations.tracing import TRACING
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
@@ -46,6 +50,10 @@ FAMILIES: tuple[Family[Any], ...] = (
     BALANCING,
     RETRIES,
     TIMEOUTS,
+    BUFFERS,
+    CLUSTER_IPS,
+    ACCESS_LOGS,
+    TRACING,
     CANARIES,
     REGEXES,
     ADDRESS_RANGES,

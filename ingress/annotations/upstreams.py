@@ -1,4 +1,4 @@
-"""How backends are spoken to: ``backend-protocol``, ``secure-backends`` and ``proxy-ssl-*``.
+"""How backends are spoken to: ``backend-protocol``, ``secure-backends``, ``proxy-http-version`` and ``proxy-ssl-*``.
 
 What these annotations ask for is secrecy, and the certainty of who is at the other end.  So
 a value that cannot be read never gives less of either: verification that is asked for in
@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean, parse_switch
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
 from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
@@ -57,11 +57,13 @@ def parse_protocol(text: str) -> BackendProtocol:
         raise ValueRefused("is not HTTP, HTTPS, AUTO_HTTP, GRPC, GRPCS or FCGI") from None
 
 
-def parse_switch(text: str) -> bool:
-    """Read a switch as nginx writes them."""
-    if text not in ("on", "off"):
-        raise ValueRefused('is not "on" or "off"')
-    return text == "on"
+def parse_http_version(text: str) -> None:
+    """Read ``proxy-http-version``; what can be asked for is what is done anyway."""
+    version = text.strip()
+    if version == "1.0":
+        raise ValueRefused("asks for a version that endpoints are not spoken to in; HTTP/1.1 is spoken")
+    if version != "1.1":
+        raise ValueRefused('is not "1.1"; for HTTP/2 write backend-protocol: GRPC')
 
 
 def parse_secret(text: str) -> ObjectKey:
@@ -142,6 +144,8 @@ class UpstreamSettings:
     send_name: bool | None = None
     versions: tuple[TlsVersion, ...] = TlsSettings().versions
     ciphers: str = ""
+    http_version: None = None
+    """There is no choice."""
 
     @property
     def asked(self) -> BackendProtocol | None:
@@ -175,6 +179,14 @@ UPSTREAMS: Final = Family(
             "HTTPS is spoken",
             values="`true` or `false`; false",
             meaning="the old spelling of `backend-protocol: HTTPS`",
+        ),
+        "proxy-http-version": Annotation(
+            "http_version",
+            parse_http_version,
+            instead="HTTP/1.1 is spoken",
+            values="`1.1`",
+            meaning="endpoints are spoken to in HTTP/1.1, as they are without it",
+            differs="`1.0` is refused: endpoints get HTTP/1.1",
         ),
         "proxy-ssl-secret": Annotation(
             "secret",

@@ -141,6 +141,13 @@ def placeholder_hint(text: str) -> str:
     return "; ${ begins a variable, which must be filled in first, as with 'envsubst'"
 
 
+def parse_switch(text: str) -> bool:
+    """Read a switch as nginx writes them."""
+    if text not in ("on", "off"):
+        raise ValueRefused('is not "on" or "off"')
+    return text == "on"
+
+
 def quoted(text: str) -> str:
     """Return *text* for a message: in quotes, ASCII only, control characters escaped, cut to a sane length."""
     shown = text[:MAX_SHOWN_CHARACTERS].replace("\\", "\\\\").replace('"', '\\"')

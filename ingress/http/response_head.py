@@ -22,9 +22,6 @@ from ingress.http.grammar import (
     name_of,
 )
 
-MAX_RESPONSE_HEAD = 64 * 1024
-"""Bytes.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
-
 _match_beginning = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
 _SHORTEST = b"HTTP/1.1 200 "
 _SHOWN = 24

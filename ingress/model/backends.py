@@ -18,7 +18,8 @@ class BackendReference(NamedTuple):
     *port* is a Service port: its number, its name, or empty for "the first one"
     (only ``--default-backend-service`` may leave it out).  *kind* is ``Service``,
     or ``KIND.APIGROUP`` of a resource backend, for which *port* is empty.  *protocol* is how
-    its endpoints are to be spoken to, so the same Service may be several backends.
+    its endpoints are to be spoken to, so the same Service may be several backends; *by_cluster_ip* says whether
+    the Service is asked as a whole, None that the operator decides.
     """
 
     namespace: str
@@ -26,12 +27,14 @@ class BackendReference(NamedTuple):
     port: int | str = ""
     kind: str = "Service"
     protocol: UpstreamProtocol = None
+    by_cluster_ip: bool | None = None
 
     def __str__(self) -> str:
         what = "" if self.kind == "Service" else f"{self.kind} "
         port = f":{self.port}" if self.port else ""
         how = "" if self.protocol is None else f" ({self.protocol})"
-        return f"{what}{self.namespace}/{self.name}{port}{how}"
+        via = "" if not self.by_cluster_ip else " (by cluster IP)"
+        return f"{what}{self.namespace}/{self.name}{port}{how}{via}"
 
 
 class Endpoint(NamedTuple):

@@ -5,13 +5,17 @@ Bounds that nobody can set stand in ``ingress.proxy.contract.limits``, those of 
 """
 
 from functools import lru_cache
+from typing import Final
 
 from attrs import frozen
+
+USUAL_HEAD_BYTES: Final = 64 * 1024
+"""Of the head of an answer.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
 
 
 @frozen
 class Timeouts:
-    """How long an endpoint may take."""
+    """How long an endpoint may take, and how long the head of its answer may be."""
 
     connect_seconds: float = 5.0
     """To make a connection; ingress-nginx ``proxy-connect-timeout`` 5 s."""
@@ -19,6 +23,8 @@ class Timeouts:
     """For the next piece of its answer; ingress-nginx ``proxy-read-timeout`` 60 s."""
     send_seconds: float = 60.0
     """To take some more of the request; ingress-nginx ``proxy-send-timeout`` 60 s."""
+    head_bytes: int = USUAL_HEAD_BYTES
+    """Of the head of its answer, in HTTP/1.1; what is longer is no answer."""
 
 
 @frozen
@@ -28,6 +34,7 @@ class AskedTimeouts:
     connect_seconds: float | None = None
     read_seconds: float | None = None
     send_seconds: float | None = None
+    head_bytes: int | None = None
 
     def completed_by(self, usual: Timeouts) -> Timeouts:
         """Return all of them, with the *usual* ones where nothing is asked for."""
@@ -40,6 +47,7 @@ def _completed(asked: AskedTimeouts, usual: Timeouts) -> Timeouts:
         usual.connect_seconds if asked.connect_seconds is None else asked.connect_seconds,
         usual.read_seconds if asked.read_seconds is None else asked.read_seconds,
         usual.send_seconds if asked.send_seconds is None else asked.send_seconds,
+        usual.head_bytes if asked.head_bytes is None else asked.head_bytes,
     )
 
 

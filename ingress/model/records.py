@@ -22,6 +22,10 @@ class RecordedRoute(Protocol):
     def path(self) -> str:
         """The path of the route, as its object wrote it."""
 
+    @property
+    def is_logged(self) -> bool:
+        """Whether its requests have lines in the access log."""
+
 
 class AttemptRecord(NamedTuple):
     """One attempt: the request on its way to one endpoint.  Times are seconds since the request's head was read."""

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ingress.annotations.balancing import parse_algorithm
+from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
 from ingress.annotations.values import ValueRefused
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
@@ -246,6 +247,14 @@ def read_requests(text: str) -> int:
 def read_rate(text: str) -> int:
     """Read a number of bytes a second; 0 is none."""
     return _read_count(text, 0, LARGEST_COUNT)
+
+
+def read_head_size(text: str) -> int:
+    """Read how long the head of an answer may be."""
+    try:
+        return min(parse_head_size(text), MOST_HEAD_BYTES)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
 
 
 def read_most(text: str) -> int:

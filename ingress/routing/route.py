@@ -49,6 +49,8 @@ class Route:
     retries: RetryRule = DEFAULT_RETRIES
     timeouts: AskedTimeouts | None = None
     """How long endpoints may take; None where nothing is asked and what holds for all does."""
+    is_logged: bool = True
+    """Whether its requests have lines in the access log."""
     beginnings: Beginnings | None = None
     """What is closed, of a route that is matched by that."""
     filters: tuple[FilterSpec, ...] = ()

@@ -153,7 +153,11 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
     if _find_port(service, reference.port) is None:
         # Wherever the Service runs, it does not have this port.
         return False
-    return not (options.service_upstream and is_address(service.cluster_ip))
+    return not (_by_ip(reference, options) and is_address(service.cluster_ip))
+
+
+def _by_ip(reference: BackendReference, options: TranslateOptions) -> bool:
+    return options.service_upstream if reference.by_cluster_ip is None else reference.by_cluster_ip
 
 
 def service_key(reference: BackendReference) -> ObjectKey:
@@ -285,7 +289,7 @@ def _resolve(
     service = state.services.get(key)
     is_usual = reference.kind == SERVICE_KIND and not options.from_manifests
     if is_usual and service is not None and port is not None and service.type != "ExternalName":
-        return _in_cluster(service, port, state, options)
+        return _in_cluster(reference, service, port, state, options)
     fault = backend_fault(reference, state, options)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
@@ -299,18 +303,22 @@ def _resolve(
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
         return BackendState((Endpoint(name, port.number, _EXTERNAL),))
-    return _in_cluster(service, port, state, options)
+    return _in_cluster(reference, service, port, state, options)
 
 
 def _in_cluster(
-    service: Service, port: ServicePort, state: ClusterState, options: TranslateOptions
+    reference: BackendReference,
+    service: Service,
+    port: ServicePort,
+    state: ClusterState,
+    options: TranslateOptions,
 ) -> BackendState:
     """Return where *port* of *service*, which has nothing strange about it, leads."""
     key = service.key
     rules = options.endpoint_rules
     # The way to the API server that the cluster has for everybody.
     api_servers = () if key == API_SERVER else rules.api_servers(state)
-    if options.service_upstream and is_address(service.cluster_ip):
+    if _by_ip(reference, options) and is_address(service.cluster_ip):
         return _by_cluster_ip(service, Endpoint(service.cluster_ip, port.number), rules, api_servers)
     slices = state.slices.get(key, ())
     if not slices:

@@ -10,9 +10,11 @@ from operator import attrgetter
 
 from attrs import evolve
 
+from ingress.annotations.access_logs import ACCESS_LOGS
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
+from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS
@@ -22,6 +24,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
+from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
@@ -189,10 +192,17 @@ def _route(
         passthrough,
         balancing=settings.of(BALANCING).balancing() if asks else None,
         retries=settings.of(RETRIES).rule() if asks else DEFAULT_RETRIES,
-        timeouts=settings.of(TIMEOUTS).asked() if asks else None,
+        timeouts=_timeouts(settings) if asks else None,
+        is_logged=not asks or settings.of(ACCESS_LOGS).is_logged,
         beginnings=claim.beginnings,
         filters=filters,
     )
+
+
+def _timeouts(settings: AnnotationSettings) -> AskedTimeouts | None:
+    asked = settings.of(TIMEOUTS).asked()
+    head_bytes = settings.of(BUFFERS).most_head_bytes
+    return asked if head_bytes is None else evolve(asked or AskedTimeouts(), head_bytes=head_bytes)
 
 
 def _order(route: Route) -> tuple[str, bool, bool]:

@@ -5,6 +5,7 @@ from copy import copy
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
@@ -28,6 +29,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
+    (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
 )
 """All that there are, each with its phase and the one hook of its filter."""
@@ -71,6 +73,7 @@ class SpecTests(SynchronousTestCase):
             (ClientCertificateFields(), ClientCertificateFields(True)),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
+            (RequestBuffering(1), RequestBuffering(2)),
         ):
             self.assertNotEqual(one.describe(), another.describe())
 

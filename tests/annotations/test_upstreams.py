@@ -16,10 +16,9 @@ from ingress.annotations.upstreams import (
     parse_name,
     parse_protocol,
     parse_secret,
-    parse_switch,
     parse_versions,
 )
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.values import ValueRefused, parse_switch
 from ingress.model.objects import ObjectKey
 from ingress.model.upstream_tls import TlsSettings, TlsVersion
 from ingress.translate.readers.ingress.objects import Ingress

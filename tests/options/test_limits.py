@@ -29,17 +29,17 @@ class LimitOptionsTests(SynchronousTestCase):
 
     def test_all(self) -> None:
         """Each option is one limit."""
-        names = [name for name, value in LIMITS if value]
-        arguments = [f"--{name}={number}" for number, name in enumerate(names, 11)]
-        expected = Limits(11.0, 12.0, 13, 14.0, 15.0, 16, 17.0, Timeouts(18.0, 19.0, 20.0), 21, 22)
+        units = [(name, "k" if value == "SIZE" else "") for name, value in LIMITS if value]
+        arguments = [f"--{name}={number}{unit}" for number, (name, unit) in enumerate(units, 11)]
+        expected = Limits(11.0, 12.0, 13, 14.0, 15.0, 16, 17.0, Timeouts(18.0, 19.0, 20.0, 21 * 1024), 22, 23)
         self.assertEqual(self.limits(*arguments), expected)
         self.assertEqual(self.limits("--allow-half-close"), Limits(allow_half_close=True))
 
     def test_refused(self) -> None:
         """What is no bounded number ends the start in one line that names the option."""
-        of_sort = {"SECONDS": ["0", "0.0"], "": ["1", "yes"]}
+        of_sort = {"SECONDS": ["0", "0.0"], "": ["1", "yes"], "SIZE": ["0", "1023", "1.5k", "4 k"]}
         for name, value in LIMITS:
-            wrong = ["-1", "x", "", "1e3", "9" * 12, "nan", *of_sort.get(value, ["1.5"])]
+            wrong = ["-1", "x", "", "1e3", "9" * 13, "nan", *of_sort.get(value, ["1.5"])]
             for text in wrong:
                 told = self.assertRaises(SystemExit, self.limits, f"--{name}={text}")
                 self.assertIn(f"--{name}", str(told))

@@ -192,7 +192,7 @@ class MergeTests(SynchronousTestCase):
 
 
 # For each option of the families of annotations, one of these is a value that is not its default.
-SOME_VALUES = ("true", "false", "3", "5", "10.0.0.0/8", "http_502", "$request_uri")
+SOME_VALUES = ("true", "false", "on", "off", "3", "5", "10.0.0.0/8", "http_502", "$request_uri")
 
 
 class RunningRowTests(SynchronousTestCase):
@@ -227,7 +227,7 @@ class RunningRowTests(SynchronousTestCase):
     def test_each(self) -> None:
         """Every option that may change is taken from a second source as from the command line."""
         values: dict[str, Any] = {
-            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "BYTES": "3", "ALGORITHM": "ewma", "FILE": "/dev/null"
+            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null"
         }  # fmt: skip
         for option in OPTIONS.values():
             if not option.running:

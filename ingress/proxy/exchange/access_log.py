@@ -1,4 +1,4 @@
-"""The access log: one line per exchange, written in batches by a thread of its own.
+"""The access log: one line per exchange of a route that is logged, written in batches by a thread of its own.
 
 A line has eleven fields with one space between them, ``-`` where there is nothing:
 
@@ -131,12 +131,16 @@ class AccessLog:
 
     def exchange_ended(self, record: Record) -> None:
         """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""
+        # All fields at once: to ask for each by its name takes twice as long.
+        _, route, owner, _, attempts, status, sent, seconds, _, client, method, host, target, protocol = (
+            record
+        )
+        if route is not None and not route.is_logged:
+            return
         millisecond = int(self._wall_clock() * 1000)
         if millisecond != self._millisecond:
             self._millisecond = millisecond
             self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
-        # All fields at once: to ask for each by its name takes twice as long.
-        _, _, owner, _, attempts, status, sent, seconds, _, client, method, host, target, protocol = record
         elapsed = int(seconds * 1000 + 0.5)
         shown = host + target
         if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):

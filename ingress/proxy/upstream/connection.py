@@ -29,7 +29,6 @@ from ingress.http.body import (
 )
 from ingress.http.forwarding import request_head_bytes
 from ingress.http.response_head import (
-    MAX_RESPONSE_HEAD,
     ResponseError,
     ResponseHead,
     check_beginning,
@@ -285,8 +284,8 @@ class UpstreamConnection:
         """Read 1xx heads and the final one, with what of the body follows it."""
         while True:
             end = received.find(b"\r\n\r\n")
-            if end < 0 or end > MAX_RESPONSE_HEAD:
-                if len(received) > MAX_RESPONSE_HEAD:
+            if end < 0 or end > self._timeouts.head_bytes:
+                if len(received) > self._timeouts.head_bytes:
                     raise ResponseError("response head too large")
                 # The last bytes may be part of a line ending.
                 check_beginning(received, max(0, len(self._buffer) - 3))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ingress.http.grammar import MAX_HEAD
-from ingress.http.response_head import MAX_RESPONSE_HEAD
+from ingress.model.limits import USUAL_HEAD_BYTES
 from ingress.proxy.contract.limits import MAX_AHEAD, MAX_HELD
 from ingress.proxy.transport.epoll.stream import HIGH_WATER
 from tests.fakes.transports import Peer
@@ -64,7 +64,7 @@ class BufferTests(ProxyCase):
         down.say(GET)
         connection: Any = self.upstream().protocol
         head = b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000
-        self.pour(self.upstream(), head, lambda: len(connection._buffer), MAX_RESPONSE_HEAD + self.read)
+        self.pour(self.upstream(), head, lambda: len(connection._buffer), USUAL_HEAD_BYTES + self.read)
         self.assert_status(down.received, 502)
 
     def test_held(self) -> None:

@@ -10,9 +10,11 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.process.access_output import LinesLostError
 from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
+from ingress.routing.route import Match, Route
 from tests.fakes.records import ENDPOINT, record_of
 
 PATIENCE = 10.0
@@ -116,6 +118,20 @@ class LineTests(AccessLogCase):
         self.assertEqual([len(line.split(b" ")) for line in lines], [11, 11])
         self.assertEqual([line.count(b'"') for line in lines], [2, 2])
         self.assertIn(b" " + b"M" * 32 + b" ", lines[0])
+
+    def test_unlogged(self) -> None:
+        """Of a route that is not logged there is no line; requests that no route matched have theirs."""
+        log = self.open()
+        for target, route in (
+            (
+                b"/silent",
+                Route("a.test", "/", Match.PREFIX, None, BackendReference("shop", "web"), is_logged=False),
+            ),
+            (b"/told", Route("a.test", "/", Match.PREFIX, None, BackendReference("shop", "web"))),
+            (b"/none", None),
+        ):
+            log.exchange_ended(record_of(target=target)._replace(route=route))
+        self.assertEqual([line.split(b'"')[1] for line in self.lines(log)], [b"/told", b"/none"])
 
     def test_time_moves_on(self) -> None:
         """Each line has the time of its end."""

@@ -21,6 +21,7 @@ from functools import lru_cache
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
+from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.model.backends import BackendReference
@@ -67,7 +68,7 @@ def read_ingress(
     settings = settings if settings is DEFAULTS else _shared(settings)
     owner = ingress.owner
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
-    reader = _RulesReader(owner, protocols.usual)
+    reader = _RulesReader(owner, protocols.usual, settings.of(CLUSTER_IPS).by_cluster_ip)
     reader.problems += problems
     reader.problems += protocols.problems
     default: BackendReference | None = None
@@ -136,9 +137,10 @@ def _tls_fields(index: int) -> tuple[str, str, str]:
 class _RulesReader:
     """Collects claims, hosts and problems of one Ingress."""
 
-    def __init__(self, owner: Owner, protocol: UpstreamProtocol) -> None:
+    def __init__(self, owner: Owner, protocol: UpstreamProtocol, by_cluster_ip: bool | None) -> None:
         self.owner = owner
         self.protocol = protocol
+        self.by_cluster_ip = by_cluster_ip
         self.claims: list[Claim] = []
         self.hosts: list[str] = []
         self.problems: list[Problem] = []
@@ -225,7 +227,9 @@ class _RulesReader:
         ):
             # Most paths of an Ingress lead where the one before leads.
             return known
-        return BackendReference(namespace, backend.service, wanted, protocol=self.protocol)
+        return BackendReference(
+            namespace, backend.service, wanted, SERVICE_KIND, self.protocol, self.by_cluster_ip
+        )
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
         self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")
