@@ -9,7 +9,7 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 import os
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from random import Random
 from socket import gethostname
 from typing import Any
@@ -36,7 +36,7 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
 from ingress.model.listeners import MAIN, Listener
-from ingress.model.serving import ServingSettings
+from ingress.model.serving import ForwardedHeaders, ServingSettings
 from ingress.options.merging import OptionSource, OptionTexts, merge
 from ingress.process.access_output import AccessOutput
 from ingress.process.descriptors import connections_allowed
@@ -162,6 +162,23 @@ def translate_options(settings: Settings) -> TranslateOptions:
     )
 
 
+@lru_cache(maxsize=2)
+def _proxies(
+    networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool
+) -> TrustedProxies:
+    return TrustedProxies(networks, believed, header, is_full=is_full)
+
+
+def _trusted(serving: ServingSettings) -> TrustedProxies:
+    """Return the proxies that *serving* trusts; the same value for the same settings."""
+    return _proxies(
+        serving.trusted_proxies,
+        serving.forwarded_headers,
+        serving.forwarded_for_header,
+        serving.full_forwarded_for,
+    )
+
+
 class IngressService(Service):
     """The whole controller as one Twisted service.
 
@@ -266,7 +283,7 @@ class IngressService(Service):
             access_log=self._access_log,
             metrics=self._metrics,
             random=random,
-            trusted_proxies=TrustedProxies(serving.trusted_proxies),
+            trusted_proxies=_trusted(serving),
             limits=limits,
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
             sessions=SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge),
@@ -373,8 +390,8 @@ class IngressService(Service):
         self._pool.limit(limits.upstream, limits.max_endpoint_connections)
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
-        if serving.trusted_proxies != before.trusted_proxies:
-            trusted = TrustedProxies(serving.trusted_proxies)
+        trusted = _trusted(serving)
+        if trusted is not _trusted(before):
             for table in self._tables.values():
                 table.each_site(lambda one: one.trust(trusted))
         if limits.max_connections != before.limits.max_connections:

@@ -6,14 +6,16 @@ for its ``X-Forwarded-For``, which goes on as ``X-Original-Forwarded-For``.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
+from types import MappingProxyType
 from typing import Final
 
 from attrs import frozen
 
-from ingress.http.request_head import RequestHead
+from ingress.http.request_head import FORWARDED, RequestHead, sort_of
+from ingress.model.serving import ForwardedHeaders
 
 MAX_HOPS: Final = 16
 """How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""
@@ -49,8 +51,31 @@ def origin_of_peer(peer: bytes, scheme: bytes, port: int) -> Origin:
 class TrustedProxies:
     """The networks whose peers are proxies of ours: they say who the client is."""
 
-    def __init__(self, networks: Iterable[str] = ()) -> None:
-        """Take CIDR texts; raises ``ValueError`` for what is none."""
+    def __init__(
+        self,
+        networks: Iterable[str] = (),
+        believed: ForwardedHeaders = ForwardedHeaders.ALL,
+        header: str = "X-Forwarded-For",
+        *,
+        is_full: bool = True,
+    ) -> None:
+        """Take CIDR texts; raises ``ValueError`` for what is none.
+
+        *believed* is what is believed of what they say, *header* the field in which they name the client, and
+        *is_full* says that the list of that goes on.
+        """
+        self._believes_address = believed in (ForwardedHeaders.ALL, ForwardedHeaders.ADDRESS)
+        self._believes_others = believed in (ForwardedHeaders.ALL, ForwardedHeaders.OTHERS)
+        self._header = header.lower().encode("ascii")
+        self._is_full = is_full
+        # What is not set aside when a head is read stands among the fields that go on.
+        self._find_header = (
+            None
+            if sort_of(self._header) == FORWARDED
+            else re.compile(
+                rb"^%b:[ \t]*([^\r\n]*)" % re.escape(self._header), re.IGNORECASE | re.MULTILINE
+            ).findall
+        )
         prefixes: dict[tuple[int, int], set[int]] = {}
         for text in networks:
             network = ip_network(text, strict=False)
@@ -77,38 +102,36 @@ class TrustedProxies:
     def __contains__(self, address: bytes) -> bool:
         return bool(self._prefixes) and self._is_ours(address) is True
 
+    def believes(self, address: bytes) -> bool:
+        """Whether anything is believed that the peer of this *address* says about its requests."""
+        return (self._believes_address or self._believes_others) and address in self
+
     def origin(self, peer: Origin, head: RequestHead) -> Origin:
         """Return the origin of a request that came through the trusted *peer*.
 
-        The client is the last address of ``X-Forwarded-For`` that is none of our
-        proxies; the list goes on with the peer appended.  Of a list that is longer than
+        The client is the last address of ``X-Forwarded-For``, or of another field that the operator named, that is
+        none of our proxies; the list goes on with the peer appended.  Of a list that is longer than
         ``MAX_HOPS`` only so much of its end is looked at: were all of that proxies of ours, the first
         of these would be the client.  What stands before goes on as it came.  Scheme, host and port are
-        what the peer says, where it says something that makes sense.
+        what the peer says, where it says something that makes sense.  Where the operator has it so, the
+        list that goes on is the client alone, and less is believed.
         """
-        said = head.forwarded
-        hops = said.get(b"x-forwarded-for", b"").rsplit(b",", MAX_HOPS)
-        before = hops.pop(0).strip() if len(hops) > MAX_HOPS else b""
-        hops = [hop for each in hops if (hop := each.strip())]
-        client = peer.address
-        is_ours: bool | None = client in self
-        for hop in reversed(hops):
-            # The zone of an IPv6 address may be any text, also a forged field of the log.
-            if not is_ours or len(hop) > _LONGEST_ADDRESS or b"%" in hop:
-                break
-            is_ours = self._is_ours(hop)
-            if is_ours is None:
-                break
-            client = hop
-        if before:
-            hops.insert(0, before)
+        if not (self._believes_address or self._believes_others):
+            return peer
+        said = head.forwarded if self._believes_others else _NOTHING_SAID
+        client = self._client(peer.address, self._named(head)) if self._believes_address else peer.address
+        listed = client
+        if self._is_full:
+            given = head.forwarded.get(b"x-forwarded-for", b"")
+            hops = given.rsplit(b",", MAX_HOPS)
+            before = hops.pop(0) if len(hops) > MAX_HOPS else b""
+            hops = [hop for each in (before, *hops, peer.address) if (hop := each.strip())]
+            listed = b", ".join(hops)
         scheme = said.get(b"x-forwarded-proto", b"").lower()
         scheme = scheme if scheme in (b"http", b"https") else peer.scheme
-        given = said.get(b"x-forwarded-port", b"")
+        port = said.get(b"x-forwarded-port", b"")
         default = b"%d" % peer.port if scheme == peer.scheme else _DEFAULT_PORTS[scheme]
-        fields = _fields(
-            client, b", ".join([*hops, peer.address]), scheme, given if _is_port(given) else default
-        )
+        fields = _fields(client, listed, scheme, port if _is_port(port) else default)
         for name in (b"forwarded", b"x-forwarded-prefix"):
             if name in said:
                 value = said[name]
@@ -118,7 +141,30 @@ class TrustedProxies:
                 fields += b"%b: %b\r\n" % (name.title(), value)
         return Origin(client, scheme, peer.port, fields, said.get(b"x-forwarded-host", b""))
 
+    def _named(self, head: RequestHead) -> bytes:
+        """Return what stands in the field in which a proxy names the client."""
+        if self._find_header is None:
+            return head.forwarded.get(self._header, b"")
+        return b",".join(self._find_header(head.forward))
 
+    def _client(self, peer: bytes, named: bytes) -> bytes:
+        """Return who the client is, where *peer* says *named*."""
+        client = peer
+        is_ours: bool | None = client in self
+        for hop in reversed(
+            [hop for each in named.rsplit(b",", MAX_HOPS)[-MAX_HOPS:] if (hop := each.strip())]
+        ):
+            # The zone of an IPv6 address may be any text, also a forged field of the log.
+            if not is_ours or len(hop) > _LONGEST_ADDRESS or b"%" in hop:
+                break
+            is_ours = self._is_ours(hop)
+            if is_ours is None:
+                break
+            client = hop
+        return client
+
+
+_NOTHING_SAID: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _DEFAULT_PORTS = {b"http": b"80", b"https": b"443"}
 _is_port = re.compile(rb"[0-9]{1,5}").fullmatch
 

@@ -84,7 +84,6 @@ _SORTS = {
     b"x-forwarded-server": DROP,
     b"x-forwarded-ssl": DROP,
     b"x-original-forwarded-for": DROP,
-    b"x-real-ip": DROP,
     b"x-scheme": DROP,
     # What our own handshake found out about a client; nobody else may say so.
     b"ssl-client-cert": DROP,
@@ -93,6 +92,7 @@ _SORTS = {
     b"ssl-client-verify": DROP,
     # What only a proxy may say.
     b"forwarded": FORWARDED,
+    b"x-real-ip": FORWARDED,
     b"x-forwarded-for": FORWARDED,
     b"x-forwarded-host": FORWARDED,
     b"x-forwarded-port": FORWARDED,

@@ -74,13 +74,26 @@ class Reason(StrEnum):
     """An option that does not exist, or a value that it does not take; the command line or the default counts."""
     OPTION_AT_START = "OptionAtStart"
     """The option is decided when the process starts; what is said of it meanwhile has no effect."""
+    UNSUPPORTED_OPTION = "UnsupportedOption"
+    """A key of ingress-nginx's ConfigMap that this controller does not honor."""
+    OPTION_NOTE = "OptionNote"
+    """The option is honored, or changes nothing here; what else there is to know about it is said for information."""
     OPTION_OVERRIDDEN = "OptionOverridden"
     """The command line says something else about the option, and counts."""
     WATCH_REFUSED = "WatchRefused"
     """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
 
 
-_OF_OPTIONS = frozenset({Reason.INVALID_OPTION, Reason.OPTION_AT_START, Reason.OPTION_OVERRIDDEN})
+_OF_OPTIONS = frozenset(
+    {
+        Reason.INVALID_OPTION,
+        Reason.OPTION_AT_START,
+        Reason.UNSUPPORTED_OPTION,
+        Reason.OPTION_NOTE,
+        Reason.OPTION_OVERRIDDEN,
+    }
+)
+_NOTES = frozenset({Reason.ANNOTATION_NOTE, Reason.OPTION_NOTE})
 
 
 @frozen(order=True)
@@ -101,7 +114,7 @@ class Problem:
     @property
     def is_note(self) -> bool:
         """Whether all that was asked for is done, and this is for information."""
-        return self.reason is Reason.ANNOTATION_NOTE
+        return self.reason in _NOTES
 
     @property
     def is_the_operators(self) -> bool:

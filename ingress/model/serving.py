@@ -1,9 +1,23 @@
 """What the proxy goes by, besides routes and certificates: limits, sharing, pages, whom it believes."""
 
+from enum import StrEnum
+
 from attrs import Factory, frozen
 
 from ingress.model.balancing import Algorithm
 from ingress.model.limits import Limits
+
+
+class ForwardedHeaders(StrEnum):
+    """What is believed of what a trusted proxy says about a request."""
+
+    ALL = "all"
+    ADDRESS = "address"
+    """Who the client is, and nothing else; nginx's realip module by itself."""
+    OTHERS = "others"
+    """Scheme, host and port, and not who the client is: that is in the PROXY header."""
+    NONE = "none"
+    """It may send a PROXY header, where these are used."""
 
 
 @frozen
@@ -19,6 +33,11 @@ class ServingSettings:
     """HTML for requests that no route matches (``--404-page``); None means the built-in page."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks whose peers are believed when they say who the client is."""
+    forwarded_headers: ForwardedHeaders = ForwardedHeaders.ALL
+    forwarded_for_header: str = "X-Forwarded-For"
+    """The field in which they say it; ingress-nginx ``forwarded-for-header``."""
+    full_forwarded_for: bool = True
+    """Whether ``X-Forwarded-For`` goes on with all addresses that it came with, and not with the client's alone."""
     strict_sni: bool = False
     """Whether a handshake must name a server that an Ingress serves."""
     shutdown_delay_seconds: float = 5.0

@@ -8,6 +8,7 @@ texts came to be what they are: nothing is remembered.
 import re
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
+from operator import attrgetter
 from typing import Any, Protocol
 
 from attrs import Factory, frozen
@@ -33,6 +34,10 @@ class OptionTexts:
     name: str = ""
     field: str = ""
     """The field of that object in which the options are."""
+    keys: Mapping[str, str] = Factory(dict)
+    """What an option is called there, where that is not its name."""
+    problems: tuple[Problem, ...] = ()
+    """What is to be told of the object besides."""
 
 
 class OptionSource(Protocol):
@@ -56,30 +61,38 @@ class Merged:
     """The names of the options that the second source decides, sorted."""
 
 
-def merge(settings: Settings, given: Collection[str], said: OptionTexts) -> Merged:
+def merge(
+    settings: Settings, given: Collection[str], said: OptionTexts, started: Settings | None = None
+) -> Merged:
     """Return what *settings* become by what a second source has *said*.
 
-    *settings* are those of the command line, on which the options *given* were.
+    *settings* are those of the command line, on which the options *given* were; *started* those that the process has
+    started with, once it has: what is decided at the start stays as it is, whatever the result says of it.
     """
     beating = [OPTIONS[name] for name in given]
     decided: dict[Option, Any] = {}
     closing: set[Option] = set()
-    problems: list[Problem] = []
+    problems = list(said.problems)
     for name, text in said.texts.items():
         try:
-            option = _changeable(name)
+            option = _known(name)
             is_beaten = any(_overlap(option, other) for other in beating)
             if not is_beaten and option.refused is not None:
                 decided[option] = option.refused
                 closing.add(option)
+            if not (option.running or option.at_start):
+                raise _decided_at_start(option)
             values = _values(option, text)
             closing.discard(option)
             if is_beaten:
                 _yield_to(option, values, settings)
+            elif started is not None and not option.running:
+                _stay(option, values, started)
             elif values:
                 decided[option] = option.joined(values)
         except _Refused as refusal:
-            field = f"{said.field}.{name}" if said.field else name
+            key = said.keys.get(name, name)
+            field = f"{said.field}.{key}" if said.field else key
             problems.append(
                 Problem(said.kind, said.namespace, said.name, refusal.reason, refusal.message, field)
             )
@@ -94,19 +107,26 @@ class _Refused(Exception):  # noqa: N818 - it is a verdict on an option, no fail
         self.message = message
 
 
-def _changeable(name: str) -> Option:
-    """Return the option called *name*, if it may change while the process runs."""
+def _known(name: str) -> Option:
+    """Return the option called *name*."""
     option = SPELLINGS.get(name)
     if option is None:
         close = get_close_matches(name[:64], OPTIONS, 1)
         meant = f"; perhaps {close[0]} is meant" if close else ""
         raise _Refused(Reason.INVALID_OPTION, f"there is no option of this name{meant}")
-    if not option.running:
-        raise _Refused(
-            Reason.OPTION_AT_START,
-            f"this is decided when the process starts, by --{option.name} on its command line; it stays as it is",
-        )
     return option
+
+
+def _decided_at_start(option: Option) -> _Refused:
+    by = "" if option.at_start else f", by --{option.name} on its command line"
+    return _Refused(Reason.OPTION_AT_START, f"this is decided when the process starts{by}; it stays as it is")
+
+
+def _stay(option: Option, values: list[Any], started: Settings) -> None:
+    """Refuse *values* that are something else than what the process has *started* with."""
+    value = option.joined(values) if values else option.usual
+    if value != attrgetter(option.to)(started):
+        raise _decided_at_start(option)
 
 
 def _values(option: Option, text: str) -> list[Any]:

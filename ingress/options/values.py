@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 
 from ingress.annotations.balancing import parse_algorithm
 from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
+from ingress.model.serving import ForwardedHeaders
 from ingress.translate.options import ANNOTATIONS_PREFIX
 
 MAX_PAGE_BYTES = 1024 * 1024
@@ -179,6 +180,29 @@ def read_network(text: str) -> str:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
         raise ValueError("is no network; write 10.0.0.0/8 or 2001:db8::/32") from None
+
+
+def read_forwarded_headers(text: str) -> ForwardedHeaders:
+    """Read what is believed of trusted proxies."""
+    try:
+        return ForwardedHeaders(text.lower())
+    except ValueError:
+        raise ValueError(f"none of {', '.join(ForwardedHeaders)}") from None
+
+
+def read_field_name(text: str) -> str:
+    """Read the name of a header field (RFC 9110 section 5.1)."""
+    if re.fullmatch(r"[!#$%&'*+.^`|~0-9A-Za-z_-]{1,128}", text) is None:
+        raise ValueError("not the name of a header field")
+    return text
+
+
+def read_boolean(text: str) -> bool:
+    """Read ``true`` or ``false``."""
+    try:
+        return parse_boolean(text)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
 
 
 def read_description(text: str, reactor: Any = None) -> str:

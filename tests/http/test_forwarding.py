@@ -17,6 +17,7 @@ from ingress.http.forwarding import (
     upstream_fields_of,
 )
 from ingress.http.request_head import HeadError, RequestHead, parse_request_head
+from ingress.model.serving import ForwardedHeaders
 from tests.http.strict import read_request
 
 PEER = origin_of_peer(b"198.51.100.7", b"https", 443)
@@ -320,3 +321,98 @@ class TrustedProxiesTests(SynchronousTestCase):
         for absent in (b"\r\nForwarded:", b"evil", b"Prefix", b"X_Forwarded"):
             self.assertNotIn(absent, sent)
         self.assertIn(b"\r\nX-Original-Forwarded-For: 6.6.6.6\r\n", sent)
+
+
+class BelievedTests(SynchronousTestCase):
+    """What is believed of trusted peers, and in which field they name the client, as the operator has it."""
+
+    LINES = (
+        b"X-Forwarded-For: 203.0.113.9, 203.0.113.8",
+        b"X-Forwarded-Proto: https",
+        b"X-Forwarded-Host: b.test",
+        b"X-Forwarded-Prefix: /p",
+        b"X-Real-IP: 203.0.113.7",
+        b"cf-connecting-ip:  203.0.113.6 ",
+        b"X-CF-Connecting-IP: 6.6.6.6",
+    )
+
+    def sent(self, trusted: TrustedProxies, *lines: bytes) -> tuple[Origin, bytes]:
+        """Where a request comes from, and the head that goes upstream."""
+        head = parse_request_head(b"\r\n".join([b"GET / HTTP/1.1", b"Host: a", *(lines or self.LINES)]))
+        peer = origin_of_peer(b"198.51.100.7", b"http", 80)
+        origin = trusted.origin(peer, head) if trusted.believes(peer.address) else peer
+        return origin, upstream_head(head, b"id1", origin)
+
+    def trusted(
+        self, believed: ForwardedHeaders, header: str = "X-Forwarded-For", *, is_full: bool = False
+    ) -> TrustedProxies:
+        return TrustedProxies(["198.51.100.0/24"], believed, header, is_full=is_full)
+
+    def test_replaced_unless_full(self) -> None:
+        """The list goes on whole, with the peer appended, only where the operator wants that; else it is the client alone.
+
+        What came goes on as X-Original-Forwarded-For in any case.
+        """
+        for is_full, listed in (
+            (False, b"203.0.113.8"),
+            (True, b"203.0.113.9, 203.0.113.8, 198.51.100.7"),
+        ):
+            origin, sent = self.sent(self.trusted(ForwardedHeaders.ALL, is_full=is_full))
+            self.assertEqual(
+                (origin.address, origin.scheme, origin.host), (b"203.0.113.8", b"https", b"b.test")
+            )
+            self.assertIn(b"\r\nX-Forwarded-For: %b\r\n" % listed, sent)
+            self.assertIn(b"\r\nX-Original-Forwarded-For: 203.0.113.9, 203.0.113.8\r\n", sent)
+            self.assertIn(b"\r\nX-Forwarded-Prefix: /p\r\n", sent)
+
+    def test_address_alone(self) -> None:
+        """Who the client is may be believed, and nothing else."""
+        origin, sent = self.sent(self.trusted(ForwardedHeaders.ADDRESS))
+        self.assertEqual((origin.address, origin.scheme, origin.host), (b"203.0.113.8", b"http", b""))
+        self.assertIn(b"\r\nX-Real-IP: 203.0.113.8\r\n", sent)
+        self.assertIn(b"\r\nX-Forwarded-Host: a\r\n", sent)
+        self.assertNotIn(b"Prefix", sent)
+
+    def test_others_alone(self) -> None:
+        """Or everything but that, where a PROXY header has told it."""
+        origin, sent = self.sent(self.trusted(ForwardedHeaders.OTHERS))
+        self.assertEqual((origin.address, origin.scheme, origin.host), (b"198.51.100.7", b"https", b"b.test"))
+        self.assertIn(b"\r\nX-Forwarded-For: 198.51.100.7\r\n", sent)
+
+    def test_nothing(self) -> None:
+        """Or nothing at all: such a peer is trusted to send a PROXY header, and no more."""
+        trusted = self.trusted(ForwardedHeaders.NONE, is_full=True)
+        self.assertIn(b"198.51.100.7", trusted)
+        origin, sent = self.sent(trusted)
+        self.assertEqual((origin.address, origin.scheme), (b"198.51.100.7", b"http"))
+        self.assertIn(b"\r\nX-Forwarded-For: 198.51.100.7\r\n", sent)
+        # A connection that was believed when it began is not, once the operator has changed his mind.
+        head = parse_request_head(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 6.6.6.6")
+        self.assertEqual(trusted.origin(PEER, head), PEER)
+
+    def test_other_field(self) -> None:
+        """The client may stand in another field, in whatever case; a field whose name only ends like it is another one."""
+        for header, client in (
+            ("CF-Connecting-IP", b"203.0.113.6"),
+            ("X-Real-IP", b"203.0.113.7"),
+            ("True-Client-IP", b"198.51.100.7"),
+        ):
+            for believed in (ForwardedHeaders.ALL, ForwardedHeaders.ADDRESS):
+                origin, sent = self.sent(self.trusted(believed, header))
+                self.assertEqual(origin.address, client, header)
+                self.assertIn(b"\r\nX-Real-IP: %b\r\n" % client, sent)
+                self.assertEqual(sent.count(b"X-Real-IP"), 1)
+
+    def test_other_field_of_others(self) -> None:
+        """Whoever is not trusted says nothing by that field, which goes on as any other."""
+        trusted = TrustedProxies(["10.0.0.0/8"], ForwardedHeaders.ALL, "CF-Connecting-IP")
+        origin, sent = self.sent(trusted)
+        self.assertEqual(origin.address, b"198.51.100.7")
+        self.assertIn(b"\r\ncf-connecting-ip:  203.0.113.6 \r\n", sent)
+
+    def test_hostile_field(self) -> None:
+        """Nonsense, zones and lists of thousands in that field cost little and name nobody."""
+        trusted = self.trusted(ForwardedHeaders.ALL, "CF-Connecting-IP")
+        for value in (b"", b"x", b"fe80::1%x", b"6.6.6.6:80", b"," * 5000, b"a," * 3000, b"9" * 8000):
+            origin, _ = self.sent(trusted, b"CF-Connecting-IP: " + value)
+            self.assertEqual(origin.address, b"198.51.100.7", value[:20])

@@ -72,7 +72,8 @@ class HeadTests(SynchronousTestCase):
             head.forward,
             b"user-agent: Mozilla/5.0\r\naccept: */*\r\npriority: u=0, i\r\nauthorization: Bearer x\r\n",
         )
-        self.assertEqual(head.forwarded, {b"x-forwarded-for": b"192.0.2.1, 192.0.2.2"})
+        said = {b"x-forwarded-for": b"192.0.2.1, 192.0.2.2", b"x-real-ip": b"192.0.2.3"}
+        self.assertEqual(head.forwarded, said)
 
     def test_pseudo_fields(self) -> None:
         """Their order does not matter; method, target and authority are taken as they are."""

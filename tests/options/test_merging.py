@@ -183,7 +183,7 @@ class MergeTests(SynchronousTestCase):
     @settings(derandomize=True, deadline=None, max_examples=200)
     def test_total(self, texts: dict[str, str]) -> None:
         """Whatever is said, there is a result: an option is decided, a problem, or left alone; those of the start stay."""
-        found = merge(DEFAULTS, (), OptionTexts(texts))
+        found = merge(DEFAULTS, (), OptionTexts(texts), DEFAULTS)
         self.assertLessEqual(len(found.problems) + len(found.in_force), len(texts))
         for option in OPTIONS.values():
             if not option.running:
@@ -227,7 +227,8 @@ class RunningRowTests(SynchronousTestCase):
     def test_each(self) -> None:
         """Every option that may change is taken from a second source as from the command line."""
         values: dict[str, Any] = {
-            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null"
+            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null",
+            "WHICH": "none", "NAME": "CF-Connecting-IP", "BOOLEAN": "false",
         }  # fmt: skip
         for option in OPTIONS.values():
             if not option.running:

@@ -15,6 +15,7 @@ from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
+from ingress.model.serving import ForwardedHeaders
 from ingress.options.option import DEFAULTS, settings_with
 from ingress.options.table import GROUPS, OPTIONS, SPELLINGS
 from ingress.settings import Settings
@@ -34,6 +35,9 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "probes": ("tcp:2", "probes", "tcp:2"),
     "admin-host": ("Admin.test", "admin_hosts", ("admin.test",)),
     "trusted-proxies": ("10.0.0.1/8", "serving.trusted_proxies", ("10.0.0.0/8",)),
+    "forwarded-headers": ("address", "serving.forwarded_headers", ForwardedHeaders.ADDRESS),
+    "forwarded-for-header": ("CF-Connecting-IP", "serving.forwarded_for_header", "CF-Connecting-IP"),
+    "compute-full-forwarded-for": ("false", "serving.full_forwarded_for", False),
     "use-proxy-protocol": (None, "use_proxy_protocol", True),
     "enable-ssl-passthrough": (None, "translate.ssl_passthrough", True),
     "kubeconfig": (FILE, "kubeconfig", FILE),

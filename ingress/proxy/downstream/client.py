@@ -8,4 +8,4 @@ def client_of(transport: Transport, secure: bool, trusted: TrustedProxies) -> tu
     """Return where requests come from, and whether that is a proxy of ours, which says who the client is."""
     peer = peer_address(transport.getPeer())
     origin = origin_of_peer(peer, b"https" if secure else b"http", port_of(transport.getHost()))
-    return origin, peer in trusted
+    return origin, trusted.believes(peer)

@@ -1,0 +1,167 @@
+"""A ConfigMap as ingress-nginx has it, read into texts of options.
+
+Pure.  Each key stands for itself: what is wrong with one is a problem of the ConfigMap that names key, value and
+reason, and costs that key alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from ingress.annotations.values import quoted
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey, boolean
+from ingress.options.merging import OptionTexts
+from ingress.options.table import SPELLINGS
+
+MOST_CHARACTERS: Final = 65_536
+"""Of a value, unless it is a whole page."""
+MOST_UNKNOWN: Final = 20
+"""How many keys that there are not are told by name."""
+
+_EVERYBODY: Final = "0.0.0.0/0,::/0"
+_CONFIG_MAP: Final = Kind("ConfigMap")
+_DATA: Final = "data"
+
+
+def read_config_map(key: ObjectKey, content: Mapping[str, str]) -> OptionTexts:
+    """Return what the ConfigMap *key* with this *content* says."""
+    return _Reading(key, content).texts()
+
+
+def nothing_said(key: ObjectKey, reason: Reason, message: str) -> OptionTexts:
+    """Return what a ConfigMap says that is not there, with the problem that tells why."""
+    problem = Problem(_CONFIG_MAP, key.namespace, key.name, reason, message)
+    return OptionTexts({}, _CONFIG_MAP, key.namespace, key.name, _DATA, problems=(problem,))
+
+
+class _Reading:
+    """Reads one ConfigMap, once."""
+
+    def __init__(self, key: ObjectKey, content: Mapping[str, str]) -> None:
+        self._key = key
+        self._content = content
+        self._texts: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
+        self._problems: list[Problem] = []
+
+    def texts(self) -> OptionTexts:
+        unknown: list[str] = []
+        for key in sorted(self._content):
+            text = self._content[key]
+            option = SPELLINGS.get(key)
+            row = KEYS.get(key)
+            if option is None and row is None:
+                unknown.append(key)
+            elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
+                self._tell(
+                    key,
+                    Reason.INVALID_OPTION,
+                    f"is longer than {MOST_CHARACTERS} characters; it has no effect",
+                )
+            elif option is not None:
+                # Where both stand there, an option's own name beats another name for it.
+                self._texts[option.name] = text
+                self._keys[option.name] = key
+            elif row is not None and key not in _TOGETHER:
+                self._read(key, row, text)
+        self._forwarding()
+        self._tell_unknown(unknown)
+        namespace, name = self._key
+        return OptionTexts(
+            self._texts, _CONFIG_MAP, namespace, name, _DATA, self._keys, tuple(self._problems)
+        )
+
+    def _read(self, key: str, row: ConfigMapKey, text: str) -> None:
+        if text.strip().lower() in row.silent:
+            return
+        if not row.option:
+            if row.told:
+                reason = Reason.OPTION_NOTE if row.is_note else Reason.UNSUPPORTED_OPTION
+                self._tell(key, reason, f"is not honored: {row.told}")
+            return
+        try:
+            read = row.read(text)
+        except ValueError as error:
+            self._tell(key, Reason.INVALID_OPTION, f"{quoted(text)} {error}; it has no effect")
+            return
+        if row.option not in self._content:
+            self._texts[row.option] = read
+            self._keys[row.option] = key
+
+    def _forwarding(self) -> None:
+        """Read who says where a request comes from: ingress-nginx has this in five keys, which mean something together."""
+        asked = {key: self._boolean(key) for key in _ASKING if key in self._content}
+        networks = self._content.get("proxy-real-ip-cidr", "").strip()
+        if not any(asked.values()):
+            if networks:
+                message = (
+                    "changes nothing without use-forwarded-headers, enable-real-ip or use-proxy-protocol"
+                )
+                self._tell("proxy-real-ip-cidr", Reason.OPTION_NOTE, message)
+            for name in ("forwarded-for-header", "compute-full-forwarded-for"):
+                if "trusted-proxies" not in self._content:
+                    self._texts.pop(name, None)
+            return
+        if "trusted-proxies" not in self._content:
+            self._texts["trusted-proxies"] = networks or _EVERYBODY
+            self._keys["trusted-proxies"] = "proxy-real-ip-cidr"
+            if not networks:
+                key = next(key for key, is_on in asked.items() if is_on)
+                message = (
+                    "without proxy-real-ip-cidr everybody is believed who says where a request comes from;"
+                    " name the networks of the load balancers there"
+                )
+                self._tell(key, Reason.OPTION_NOTE, message)
+        has_header, is_used = asked.get("use-proxy-protocol"), asked.get("use-forwarded-headers")
+        believed = ("others" if is_used else "none") if has_header else "all" if is_used else "address"
+        self._texts.setdefault("forwarded-headers", believed)
+        self._texts.setdefault("compute-full-forwarded-for", "false")
+
+    def _boolean(self, key: str) -> bool:
+        text = self._content[key]
+        try:
+            return boolean(text)
+        except ValueError as error:
+            if key not in SPELLINGS:
+                self._tell(key, Reason.INVALID_OPTION, f"{quoted(text)} {error}; it has no effect")
+            return False
+
+    def _tell_unknown(self, keys: list[str]) -> None:
+        for key in keys[:MOST_UNKNOWN]:
+            meant = _meant(key)
+            perhaps = f"; perhaps {meant} is meant" if meant else ""
+            self._tell(key, Reason.INVALID_OPTION, f"there is no such key{perhaps}")
+        more = len(keys) - MOST_UNKNOWN
+        if more > 0:
+            self._tell("", Reason.INVALID_OPTION, f"there are {more} more keys that mean nothing")
+
+    def _tell(self, key: str, reason: Reason, message: str) -> None:
+        field = f"{_DATA}.{quoted(key)[1:-1]}" if key else _DATA
+        namespace, name = self._key
+        self._problems.append(Problem(_CONFIG_MAP, namespace, name, reason, message, field))
+
+
+_ASKING: Final = ("use-forwarded-headers", "enable-real-ip", "use-proxy-protocol")
+_TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr"))
+
+
+def _meant(key: str) -> str:
+    """Return the key that is probably meant; empty where nobody can tell."""
+    written = key[:64].lower().replace("_", "-")
+    if written in NEVER_WERE:
+        return NEVER_WERE[written]
+    names = _names()
+    if written in names:
+        return written
+    return next(iter(get_close_matches(written, names, 1, 0.75)), "")
+
+
+def _names() -> list[str]:
+    return [*KEYS, *SPELLINGS]
+
+
+def honored_keys() -> Iterator[str]:
+    """Yield every key that may stand there, sorted."""
+    yield from sorted({*KEYS, *SPELLINGS})

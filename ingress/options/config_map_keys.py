@@ -1,0 +1,225 @@
+"""The keys of an ingress-nginx ConfigMap, and which options they are: one table.
+
+A key that is the name of an option is that option, and needs no row.  The others are here: those that mean an option
+of another name, those that change nothing, and those that cannot be honored.  Together these are all keys that ingress-nginx
+documents; a name that is none of them is told, with the one that is probably meant.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from attrs import frozen
+
+from ingress.annotations.values import ValueRefused, parse_boolean
+
+
+@frozen
+class ConfigMapKey:
+    """What becomes of one key."""
+
+    option: str = ""
+    """The option that it decides; empty for none."""
+    read: Callable[[str], str] = str.strip
+    """Returns the text of that option for the text of the key; raises ``ValueError`` with a reason."""
+    silent: tuple[str, ...] = ()
+    """Values, in lower case, of which nothing needs to be said: what they ask for is so in any case."""
+    told: str = ""
+    """Why it is not honored; empty: it changes nothing here, which needs no words."""
+    is_note: bool = False
+    """Whether that is for information: nothing is lost."""
+
+
+def boolean(text: str) -> bool:
+    """Read a boolean; raises ``ValueError``."""
+    try:
+        return parse_boolean(text.strip())
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
+
+
+def _opposite(text: str) -> str:
+    return "false" if boolean(text) else "true"
+
+
+def _plain_seconds(text: str) -> str:
+    """Read a number of seconds as nginx writes times: ``240s``, ``4m``, ``1h``, or without a unit."""
+    found = re.fullmatch(r"([0-9]{1,7})(ms|s|m|h|d)?", text.strip())
+    if found is None:
+        raise ValueError('is not a time; write "60" or "60s"')
+    units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
+    return f"{int(found[1]) * units[found[2]]:g}"
+
+
+def _keep_alive(text: str) -> str:
+    seconds = _plain_seconds(text)
+    if float(seconds) == 0:
+        raise ValueError('would end each connection after a request; write keep-alive-requests: "1" for that')
+    return seconds
+
+
+_VERSIONS: Final = {"tlsv1.2": "1.2", "tlsv1.3": "1.3"}
+_OLD_VERSIONS: Final = frozenset({"sslv2", "sslv3", "tlsv1", "tlsv1.0", "tlsv1.1"})
+
+
+def _least_version(text: str) -> str:
+    words = text.lower().split()
+    for word in words:
+        if word not in _VERSIONS and word not in _OLD_VERSIONS:
+            raise ValueError('is not a list of versions; write "TLSv1.2 TLSv1.3"')
+    found = sorted(_VERSIONS[word] for word in words if word in _VERSIONS)
+    if not found or len(found) < len(words):
+        raise ValueError("names versions that are not safe and not spoken; TLSv1.2 and TLSv1.3 are")
+    return found[0]
+
+
+_TRUE: Final = ("true", "1", "t")
+_FALSE: Final = ("false", "0", "f")
+_OFF: Final = ("", "off", *_FALSE)
+
+_NGINX: Final = ConfigMapKey()
+
+
+def _missing(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
+    return ConfigMapKey(told=told, silent=silent)
+
+
+def _note(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
+    return ConfigMapKey(told=told, silent=silent, is_note=True)
+
+
+_GUARD: Final = "there is no web application firewall here, and requests are not inspected by one"
+_TRACING: Final = "this controller makes no traces; it passes on the fields by which others do"
+_STREAM: Final = "TCP and UDP services are not proxied"
+
+KEYS: Final[dict[str, ConfigMapKey]] = {
+    # Options by another name.
+    "keep-alive": ConfigMapKey("keep-alive-timeout", _keep_alive),
+    "hsts": ConfigMapKey("no-hsts", _opposite),
+    "hsts-include-subdomains": ConfigMapKey("no-hsts-subdomains", _opposite),
+    "use-http2": ConfigMapKey("no-http2", _opposite),
+    "ssl-protocols": ConfigMapKey("tls-min-version", _least_version),
+    "ssl-ecdh-curve": ConfigMapKey("tls-groups", silent=("auto",)),
+    "ssl-reject-handshake": ConfigMapKey("strict-sni"),
+    "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
+    # What is meant together: see ``ingress.options.config_map``.
+    "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
+    "enable-real-ip": ConfigMapKey("forwarded-headers"),
+    "proxy-real-ip-cidr": ConfigMapKey("trusted-proxies"),
+    # What is done in any case.
+    "proxy-protocol-header-timeout": _note("a PROXY header has the time of a head, --client-header-timeout", ("5s",)),
+    "server-tokens": _note("no version is told to anybody"),
+    "generate-request-id": _note("every request gets an X-Request-ID", _TRUE),
+    "ignore-invalid-headers": _missing("a request with a field name that is none is refused with 400", _TRUE),
+    "allow-backend-server-header": _note("what an endpoint says in Server is passed on", _TRUE),
+    "no-tls-redirect-locations": _missing(
+        "/.well-known/acme-challenge/ alone is never redirected", ("", "/.well-known/acme-challenge")
+    ),
+    "ssl-session-tickets": _note("sessions are resumed by tickets, whose keys change every few hours", _TRUE),
+    "ssl-session-ticket-key": _missing("ticket keys are made anew every few hours, and never shared", ("",)),
+    "ssl-early-data": _missing("what comes as early data can be sent again by anybody"),
+    "ssl-dh-param": _missing("there is no key exchange over finite fields", ("",)),
+    "enable-ocsp": _missing("no certificate status is stapled"),
+    "retry-non-idempotent": _missing('is not honored; write proxy-next-upstream: "error timeout non_idempotent"'),
+    "http2-max-requests": _note("there is no such bound in HTTP/2", ("1000",)),
+    "access-log-path": _missing("--access-log names the file", ("", "/var/log/nginx/access.log")),
+    "http-access-log-path": _missing("--access-log names the file", ("",)),
+    "access-log-params": _missing("lines are written as they come", ("",)),
+    "error-log-path": _missing("twistd --logfile names the file", ("", "/var/log/nginx/error.log")),
+    "error-log-level": _note("the log says what happens once, without levels to choose from", ("notice", "error", "warn", "crit")),
+    "log-format-escape-none": _missing("what clients write is always escaped"),
+    "enable-syslog": _missing("the access log is standard output or a file"),
+    "bind-address": _missing("--http and --https say where to listen", ("",)),
+    "disable-ipv6": _note("--http and --https say where to listen"),
+    "max-worker-connections": _note("--max-connections bounds the connections of clients", ("16384",)),
+    "upstream-keepalive-connections": _note("idle connections to endpoints are bounded by themselves", ("320",)),
+    "upstream-keepalive-time": _note("connections to endpoints end when they rest too long", ("1h",)),
+    "upstream-keepalive-timeout": _note("connections to endpoints end when they rest too long", ("60",)),
+    "upstream-keepalive-requests": _note("there is no such bound", ("10000",)),
+    "default-type": _missing("an answer without Content-Type gets none", ("", "text/html")),
+    "use-port-in-redirects": _missing("redirects name a port only where HTTPS has another than 443"),
+    "disable-proxy-intercept-errors": _missing("nothing of the kind is there"),
+    "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
+    "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),
+    "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
+    # Guards that are believed in.
+    "enable-modsecurity": _missing(_GUARD),
+    "enable-owasp-modsecurity-crs": _missing(_GUARD),
+    "modsecurity-snippet": _missing(_GUARD, ("",)),
+    "global-auth-snippet": _missing("no text of nginx's is executed", ("",)),
+    # Text for nginx.
+    "main-snippet": _missing("no text of nginx's is executed", ("",)),
+    "stream-snippet": _missing(_STREAM, ("",)),
+    "plugins": _missing("there is no Lua; --filter has a filter of a package stand before all requests", ("",)),
+    "lua-shared-dicts": _NGINX,
+    "use-geoip": _note("nothing is looked up about addresses", _TRUE),
+    "use-geoip2": _missing("nothing is looked up about addresses"),
+    "geoip2-autoreload-in-minutes": _NGINX,
+}  # fmt: skip
+
+# What is about the insides of nginx and asks for nothing.
+_INSIDES: Final = """
+    client-header-buffer-size disable-ipv6-dns enable-aio-write enable-multi-accept http2-max-field-size
+    http2-max-header-size max-worker-open-files map-hash-bucket-size server-name-hash-max-size
+    server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
+    ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-processes worker-cpu-affinity
+    worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
+    nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only syslog-host syslog-port gzip-disable
+    grpc-buffer-size-kb proxy-stream-timeout proxy-stream-next-upstream proxy-stream-next-upstream-timeout
+    proxy-stream-next-upstream-tries proxy-stream-responses log-format-stream stream-access-log-path
+    opentelemetry-config otlp-collector-host otlp-collector-port otel-max-queuesize otel-schedule-delay-millis
+    otel-max-export-batch-size otel-service-name otel-sampler otel-sampler-ratio otel-sampler-parent-based
+    opentelemetry-operation-name opentelemetry-trust-incoming-span opentracing-operation-name
+    opentracing-location-operation-name opentracing-trust-incoming-span zipkin-collector-host zipkin-collector-port
+    zipkin-service-name zipkin-sample-rate jaeger-collector-host jaeger-collector-port jaeger-endpoint
+    jaeger-service-name jaeger-propagation-format jaeger-sampler-type jaeger-sampler-param jaeger-sampler-host
+    jaeger-sampler-port jaeger-trace-context-header-name jaeger-debug-header jaeger-baggage-header
+    jaeger-tracer-baggage-header-prefix jaeger-trace-baggage-header-prefix datadog-collector-host
+    datadog-collector-port datadog-service-name datadog-environment datadog-operation-name-override
+    datadog-priority-sampling datadog-sample-rate
+    global-rate-limit-memcached-port global-rate-limit-memcached-connect-timeout
+    global-rate-limit-memcached-max-idle-timeout global-rate-limit-memcached-pool-size global-rate-limit-status-code
+"""
+KEYS.update((name, _NGINX) for name in _INSIDES.split())
+KEYS.update(
+    {
+        "enable-opentelemetry": _missing(_TRACING),
+        "enable-opentracing": _missing(_TRACING),
+        "global-rate-limit-memcached-host": _missing("limits are counted by each replica for itself", ("",)),
+    }
+)
+
+# Keys of which there is nothing to be honored, unless an option of the name is there.
+_ABSENT: Final = """
+    add-headers allow-snippet-annotations annotation-value-word-blocklist annotations-risk-level block-cidrs
+    block-referers block-user-agents brotli-level brotli-min-length brotli-types client-body-buffer-size
+    custom-http-errors denylist-source-range disable-access-log enable-brotli enable-underscores-in-headers
+    global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
+    global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
+    global-auth-signin-redirect-param global-auth-url gzip-level gzip-min-length gzip-types hide-headers
+    http-redirect-code http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
+    limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
+    no-auth-locations proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
+    proxy-busy-buffers-size proxy-cookie-domain proxy-cookie-path proxy-http-version proxy-max-temp-file-size
+    proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-set-headers relative-redirects
+    server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range
+"""
+KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())
+
+NEVER_WERE: Final = {
+    "proxy-buffers": "proxy-buffers-number",
+    "client-max-body-size": "proxy-body-size",
+    "body-size": "proxy-body-size",
+    "max-body-size": "proxy-body-size",
+    "enable-gzip": "use-gzip",
+    "gzip": "use-gzip",
+    "use-brotli": "enable-brotli",
+    "http2": "use-http2",
+    "enable-http2": "use-http2",
+    "hsts-include-sub-domains": "hsts-include-subdomains",
+    "real-ip-header": "forwarded-for-header",
+    "set-real-ip-from": "proxy-real-ip-cidr",
+    "redirect-to-https": "ssl-redirect",
+    "custom-headers": "add-headers",
+}
+"""Names that ingress-nginx never had, or has no more, which are too far from the one that is meant."""

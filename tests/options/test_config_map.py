@@ -1,0 +1,251 @@
+"""A ConfigMap as ingress-nginx has it, as options."""
+
+import time
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.objects import ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.model.serving import ForwardedHeaders
+from ingress.model.strict_transport import StrictTransport
+from ingress.options.config_map import MOST_UNKNOWN, read_config_map
+from ingress.options.config_map_keys import KEYS
+from ingress.options.merging import Merged, merge
+from ingress.options.option import DEFAULTS
+from ingress.options.table import SPELLINGS
+from ingress.settings import Settings
+from ingress.tap import Options
+
+DOCUMENTED = Path(__file__).with_name("documented_keys.txt")
+KEY = ObjectKey("ingress", "nginx-configuration")
+
+
+def merged(content: dict[str, str], *arguments: str, started: Settings | None = None) -> Merged:
+    """What a ConfigMap and a command line come to."""
+    options = Options()
+    options.parseOptions(arguments)
+    return merge(options.settings(), options.given, read_config_map(KEY, content), started)
+
+
+class KeysTests(SynchronousTestCase):
+    """Single keys."""
+
+    def said(self, **content: str) -> Merged:
+        """What these keys come to, without any problem."""
+        found = merged({key.replace("_", "-"): text for key, text in content.items()})
+        self.assertEqual(found.problems, ())
+        return found
+
+    def told(self, **content: str) -> Problem:
+        """The one problem of these keys, which decide nothing."""
+        found = merged({key.replace("_", "-"): text for key, text in content.items()})
+        self.assertEqual(found.settings, DEFAULTS)
+        (problem,) = found.problems
+        self.assertEqual((problem.kind, problem.namespace, problem.name), ("ConfigMap", *KEY))
+        self.assertTrue(problem.is_the_operators)
+        return problem
+
+    def test_own_names(self) -> None:
+        """A key with the name of an option is that option, those of annotations included."""
+        found = self.said(
+            proxy_body_size="8m", proxy_read_timeout="120", ssl_redirect="false", load_balance="ewma"
+        )
+        self.assertEqual(found.settings.serving.limits.upstream.read_seconds, 120.0)
+        self.assertEqual(
+            found.in_force, ("load-balance", "proxy-body-size", "proxy-read-timeout", "ssl-redirect")
+        )
+
+    def test_other_names(self) -> None:
+        """Keys that are spelled otherwise here mean the same."""
+        found = self.said(keep_alive="30", worker_shutdown_timeout="2m", ssl_reject_handshake="true")
+        self.assertEqual(found.settings.serving.limits.keep_alive_seconds, 30.0)
+        self.assertEqual(found.settings.serving.shutdown_grace_seconds, 120.0)
+        self.assertTrue(found.settings.serving.strict_sni)
+
+    def test_strict_transport(self) -> None:
+        """The keys about Strict-Transport-Security turn it off, or say what it holds; on and with subdomains is usual."""
+        self.assertIsNone(self.said(hsts="false", hsts_max_age="7").settings.translate.strict_transport)
+        found = self.said(hsts="true", hsts_max_age="7", hsts_include_subdomains="false", hsts_preload="true")
+        self.assertEqual(found.settings.translate.strict_transport, StrictTransport(7, False, True))
+        self.assertEqual(self.said(hsts="true", hsts_include_subdomains="true").settings, DEFAULTS)
+
+    def test_wrong_values(self) -> None:
+        """A wrong value is told with key, value and reason, and costs that key alone."""
+        for key, text, reason in (
+            ("proxy-body-size", "huge", "is not a size"),
+            ("keep-alive", "0", "keep-alive-requests"),
+            ("hsts", "yes", "not a boolean"),
+            ("use-forwarded-headers", "on", "not a boolean"),
+            ("ssl-protocols", "TLSv1.2 TLSv4", "is not a list of versions"),
+            ("ssl-protocols", "TLSv1 TLSv1.2", "not safe"),
+        ):
+            problem = self.told(**{key: text})
+            self.assertEqual((problem.reason, problem.field), (Reason.INVALID_OPTION, f"data.{key}"))
+            self.assertIn(text, problem.message)
+            self.assertIn(reason, problem.message)
+
+    def test_misspelt(self) -> None:
+        """A key that there is not is told with the one that is meant."""
+        for written, meant in (
+            ("proxy_read_timeout", "proxy-read-timeout"),
+            ("use-forward-headers", "use-forwarded-headers"),
+            ("compute-full-forward-for", "compute-full-forwarded-for"),
+            ("proxy-buffers", "proxy-buffers-number"),
+            ("PROXY-BODY-SIZE", "proxy-body-size"),
+            ("client-max-body-size", "proxy-body-size"),
+            ("keep_alive", "keep-alive"),
+        ):
+            (problem,) = merged({written: "1"}).problems
+            self.assertEqual(problem.reason, Reason.INVALID_OPTION)
+            self.assertEqual(problem.field, f"data.{written}")
+            self.assertEqual(problem.message, f"there is no such key; perhaps {meant} is meant")
+        self.assertEqual(self.told(zzz="1").message, "there is no such key")
+
+    def test_not_honored(self) -> None:
+        """A key that cannot be honored says why, unless it asks for what is so in any case."""
+        for key in (
+            "enable-modsecurity",
+            "enable-owasp-modsecurity-crs",
+            "enable-opentelemetry",
+            "ssl-early-data",
+        ):
+            self.assertEqual(self.told(**{key: "true"}).reason, Reason.UNSUPPORTED_OPTION)
+            self.said(**{key: "false"})
+        self.assertIn("firewall", self.told(enable_modsecurity="true").message)
+
+    def test_nothing_lost(self) -> None:
+        """What changes nothing here is silent, or a note where somebody might wait for it."""
+        self.said(worker_processes="4", server_tokens="false", map_hash_bucket_size="128", reuse_port="true")
+        self.assertTrue(self.told(max_worker_connections="65536").is_note)
+
+    def test_every_documented_key(self) -> None:
+        """Each key that ingress-nginx documents is an option, or in the table."""
+        documented = DOCUMENTED.read_text("utf-8").split()
+        self.assertGreater(len(documented), 200)
+        self.assertEqual([key for key in documented if key not in KEYS and key not in SPELLINGS], [])
+
+    def test_table(self) -> None:
+        """What the table leads to is there: options, and keys that are meant."""
+        for key, row in KEYS.items():
+            if row.option:
+                self.assertIn(row.option, SPELLINGS, key)
+
+
+class ForwardingTests(SynchronousTestCase):
+    """Who says where a request comes from."""
+
+    def found(
+        self, content: dict[str, str], *arguments: str
+    ) -> tuple[tuple[str, ...], ForwardedHeaders, str, bool]:
+        """What these keys come to."""
+        serving = merged(content, *arguments).settings.serving
+        return (
+            serving.trusted_proxies,
+            serving.forwarded_headers,
+            serving.forwarded_for_header,
+            serving.full_forwarded_for,
+        )
+
+    def test_nothing(self) -> None:
+        """Without a word nobody is believed, whatever networks there are; that is a note."""
+        content = {"proxy-real-ip-cidr": "10.0.0.0/8", "forwarded-for-header": "X-Real-IP"}
+        self.assertEqual(self.found(content)[0], ())
+        self.assertEqual(self.found(content | {"use-forwarded-headers": "false"})[0], ())
+        (problem,) = merged(content).problems
+        self.assertTrue(problem.is_note)
+
+    def test_use_forwarded_headers(self) -> None:
+        """With use-forwarded-headers the networks are believed in all, and the list is replaced unless it is to be whole."""
+        content = {"use-forwarded-headers": "true", "proxy-real-ip-cidr": "10.0.0.0/8,192.0.2.0/24"}
+        networks = ("10.0.0.0/8", "192.0.2.0/24")
+        self.assertEqual(self.found(content), (networks, ForwardedHeaders.ALL, "X-Forwarded-For", False))
+        content |= {"compute-full-forwarded-for": "true", "forwarded-for-header": "CF-Connecting-IP"}
+        self.assertEqual(self.found(content), (networks, ForwardedHeaders.ALL, "CF-Connecting-IP", True))
+        self.assertEqual(merged(content).problems, ())
+
+    def test_everybody(self) -> None:
+        """Without networks everybody is believed, as in ingress-nginx, and a note says so."""
+        found = merged({"use-forwarded-headers": "true"})
+        self.assertEqual(found.settings.serving.trusted_proxies, ("0.0.0.0/0", "::/0"))
+        (problem,) = found.problems
+        self.assertTrue(problem.is_note)
+        self.assertIn("proxy-real-ip-cidr", problem.message)
+
+    def test_enable_real_ip(self) -> None:
+        """With enable-real-ip alone the address is believed, and nothing else."""
+        content = {"enable-real-ip": "true", "proxy-real-ip-cidr": "10.0.0.0/8"}
+        self.assertEqual(self.found(content)[1], ForwardedHeaders.ADDRESS)
+
+    def test_proxy_protocol(self) -> None:
+        """With the PROXY protocol the address is in its header, and the rest is believed only if that is wanted, too."""
+        content = {"use-proxy-protocol": "true", "proxy-real-ip-cidr": "10.0.0.0/8"}
+        self.assertEqual(self.found(content)[:2], (("10.0.0.0/8",), ForwardedHeaders.NONE))
+        self.assertTrue(merged(content).settings.use_proxy_protocol)
+        self.assertEqual(self.found(content | {"enable-real-ip": "true"})[1], ForwardedHeaders.NONE)
+        self.assertEqual(self.found(content | {"use-forwarded-headers": "true"})[1], ForwardedHeaders.OTHERS)
+
+    def test_command_line(self) -> None:
+        """What the command line trusts counts, and what a wrong network would widen is nothing."""
+        networks, *_ = self.found({"use-forwarded-headers": "true"}, "--trusted-proxies=10.0.0.0/8")
+        self.assertEqual(networks, ("10.0.0.0/8",))
+        found = merged({"use-forwarded-headers": "true", "proxy-real-ip-cidr": "10.0.0.0/8,10.0.0.0/99"})
+        self.assertEqual(found.settings.serving.trusted_proxies, ())
+        (problem,) = found.problems
+        self.assertEqual(problem.field, "data.proxy-real-ip-cidr")
+
+
+class AtStartTests(SynchronousTestCase):
+    """What is decided when the process starts."""
+
+    def test_first_word(self) -> None:
+        """Before anybody is served the ConfigMap decides it, later it stays, and another word is told."""
+        asking = {"use-proxy-protocol": "true"}
+        begun = merged(asking).settings
+        self.assertTrue(begun.use_proxy_protocol)
+        again = merged(asking, started=begun)
+        self.assertEqual([one for one in again.problems if not one.is_note], [])
+        for content, started in ((asking, DEFAULTS), ({"use-proxy-protocol": "false"}, begun)):
+            (problem,) = [one for one in merged(content, started=started).problems if not one.is_note]
+            self.assertEqual(
+                (problem.reason, problem.field), (Reason.OPTION_AT_START, "data.use-proxy-protocol")
+            )
+
+
+class HostileTests(SynchronousTestCase):
+    """Whatever the ConfigMap holds."""
+
+    def test_many_keys(self) -> None:
+        """Of ten thousand keys that mean nothing some are named, and the rest is counted."""
+        found = merged({f"proxy-bodysize{number}": "x" for number in range(10_000)})
+        self.assertEqual(len(found.problems), MOST_UNKNOWN + 1)
+        self.assertIn(f"{10_000 - MOST_UNKNOWN} more keys", " ".join(one.message for one in found.problems))
+
+    def test_long_values(self) -> None:
+        """A value of a megabyte is refused unread, for every key."""
+        names = {*KEYS, *SPELLINGS} - {"404-page"}
+        began = time.process_time()
+        found = merged(dict.fromkeys(sorted(names), "1," * 524_288))
+        self.assertLess(time.process_time() - began, 30)
+        self.assertEqual(found.settings, DEFAULTS)
+        self.assertTrue(all(len(one.message) < 500 for one in found.problems))
+
+    @given(
+        st.dictionaries(
+            st.sampled_from(sorted({*KEYS, *SPELLINGS})) | st.text(max_size=20),
+            st.sampled_from(
+                ["", "true", "false", "x", "1", "0", "\r\nX: y", "\0", "ä", "$host", "${", "{{", "a,b", "off"]
+            )
+            | st.text(max_size=9),
+            max_size=8,
+        )
+    )
+    @settings(derandomize=True, deadline=None, max_examples=200)
+    def test_total(self, content: dict[str, str]) -> None:
+        """There is always a result, and every problem is one line of ASCII that names the ConfigMap."""
+        found = merged(content)
+        for problem in found.problems:
+            self.assertEqual(problem.name, KEY.name)
+            self.assertTrue(str(problem).isprintable() and str(problem).isascii(), str(problem))
