@@ -23,6 +23,7 @@ from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SH
 from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.cors import CORS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.redirects import REDIRECTS
@@ -42,6 +43,7 @@ S = TypeVar("S")
 
 FAMILIES: tuple[Family[Any], ...] = (
     REDIRECTS,
+    CORS,
     BODIES,
     CIPHERS,
     UPSTREAMS,

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.address_ranges import AddressRanges
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
@@ -20,9 +21,11 @@ from tests.annotations.test_client_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
+SOME = Origins(exact=frozenset({b"https://a.test"}))
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
+    (CorsPreflight(SOME), Phase.PREFLIGHT, Hook.REQUEST),
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
     (HostClosed(), Phase.ACCESS, Hook.REQUEST),
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
@@ -31,6 +34,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
+    (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
 )
 """All that there are, each with its phase and the one hook of its filter."""
 
@@ -74,6 +78,8 @@ class SpecTests(SynchronousTestCase):
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
             (RequestBuffering(1), RequestBuffering(2)),
+            (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),
+            (CorsFields(SOME, ()), CorsFields(SOME, ((b"Access-Control-Max-Age", b"1"),))),
         ):
             self.assertNotEqual(one.describe(), another.describe())
 
@@ -91,6 +97,8 @@ class FilterTests(SynchronousTestCase):
             (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=shown())),
             (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=NO_EVIDENCE)),
             (HostClosed(), FakeFacts()),
+            (CorsPreflight(SOME), FakeFacts(method=b"OPTIONS", fields={b"origin": b"https://a.test"})),
+            (CorsPreflight(SOME), FakeFacts(fields={b"origin": b"https://a.test"})),
             (GuardMissing(), FakeFacts()),
             (RegexMissing(), FakeFacts()),
         ):
