@@ -27,6 +27,7 @@ from ingress.annotations.cors import CORS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.redirects import REDIRECTS
+from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
@@ -36,7 +37,7 @@ from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, 
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
-from ingress.model.objects import Owner
+from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 
 S = TypeVar("S")
@@ -152,10 +153,61 @@ class AnnotationReader:
             (family, family.guards) for family in all_families if family.guards is not None
         )
         self._by_path = tuple(family for family in all_families if family.by_path)
+        self._referring = tuple(
+            (family, family.references) for family in all_families if family.references is not None
+        )
+        self._refers_unasked = any(family.filters_unasked for family, _ in self._referring)
+        self._naming = frozenset(
+            self._below + name for family, _ in self._referring for name in family.annotations
+        )
 
     def field(self, name: str) -> str:
         """Return the field of the annotation *name*, for a problem."""
         return f"metadata.annotations[{self._below}{name}]"
+
+    def full_name(self, name: str) -> str:
+        """Return the annotation *name* with its prefix."""
+        return self._below + name
+
+    def names_objects(self, annotations: Mapping[str, str]) -> bool:
+        """Whether any of *annotations*, by full name, may name a Secret or a ConfigMap by its family's ``references``."""
+        return not self._naming.isdisjoint(annotations)
+
+    def references(self, settings: AnnotationSettings, asking: ObjectKey) -> tuple[Reference, ...]:
+        """Return what *settings* of the object *asking* refer to, in the order of families."""
+        if settings is DEFAULTS and not self._refers_unasked:
+            return ()
+        return tuple(
+            reference
+            for family, references in self._referring
+            if family.filters_unasked or settings.asks(family)
+            for reference in references(settings.of(family), asking)
+        )
+
+    @property
+    def references_of_operator(self) -> tuple[Reference, ...]:
+        """What the operator's own settings refer to."""
+        return tuple(
+            reference
+            for family, references in self._referring
+            for reference in references(self.usual.of(family), NOWHERE)
+            if reference.is_operators
+        )
+
+    def content_problems(
+        self, owner: Owner, settings: AnnotationSettings, found: Found
+    ) -> tuple[Problem, ...]:
+        """Return what families have to say of the content that *settings* of *owner* refer to, and that was *found*."""
+        return tuple(
+            owner.problem(
+                remark.reason, f"{remark.annotation}: {remark.message}", self.field(remark.annotation)
+            )
+            for family, references in self._referring
+            if family.contents is not None
+            and settings.asks(family)
+            and all(found.has(one) for one in references(settings.of(family), owner.key))
+            for remark in family.contents(settings.of(family), owner.key, found)
+        )
 
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""

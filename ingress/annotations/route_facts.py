@@ -5,6 +5,7 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.references import NOTHING_FOUND, Found
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Owner
 
@@ -24,6 +25,8 @@ class RouteFacts:
     """As it was written."""
     backend: BackendReference | None = None
     """Where the route leads."""
+    found: Found = NOTHING_FOUND
+    """What there is of the Secrets and ConfigMaps that whoever asks refers to."""
 
 
 NO_FACTS: Final = RouteFacts(HostFacts())

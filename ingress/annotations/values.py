@@ -12,8 +12,10 @@ from typing import Final, Generic, TypeVar
 
 from attrs import field, frozen
 
+from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
 S = TypeVar("S")
@@ -118,6 +120,16 @@ class Family(Generic[S]):
     """Says what is to be told of settings, and of the names of those of its annotations that stand there."""
     guards: Callable[[S], bool] | None = None
     """Whether settings keep anybody out, so that TLS which nobody reads here must not lead past them."""
+    references: Callable[[S, ObjectKey], Iterable[Reference]] | None = None
+    """Names the Secrets and ConfigMaps that settings of the object of that key need; *filters* gets their content.
+
+    With ``filters_unasked`` it is asked for everybody, too; for what only the operator can have named, the key is ``NOWHERE``.
+    """
+    contents: Callable[[S, ObjectKey, Found], Iterable[Remark]] | None = None
+    """Says what is to be told of that content, where all of it was found.
+
+    It may not close anything: *filters* do that, which see the same.
+    """
 
 
 def parse_boolean(text: str) -> bool:

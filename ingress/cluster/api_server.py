@@ -3,8 +3,9 @@
 The reactor thread only starts and stops threads here.  Loading the configuration may read
 files and run a plugin, so it has a thread too, as has waiting for the threads to end.
 
-Secrets come last: which of them are needed is known when all Ingresses and classes are, and
-no others are kept (``ingress.cluster.secrets.needed_secrets``).
+Secrets and ConfigMaps come last: which of them are needed is known when all Ingresses and classes are, and
+no others are kept (``ingress.cluster.secrets.needed_secrets``).  Secrets are watched, unless the operator does
+without; ConfigMaps are read by name, but for the one that the operator wants followed.
 """
 
 import os
@@ -24,12 +25,12 @@ from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.server_addresses import addresses_of, port_of
 from ingress.cluster.delta_queue import DeltaQueue
-from ingress.cluster.kinds import KINDS, SECRETS, SERVICES, ObjectKinds
-from ingress.cluster.secrets.needed_secrets import ReferencedSecrets
-from ingress.cluster.secrets.secret_reader import REFRESH_SECONDS, SecretReader
-from ingress.cluster.secrets.secret_references import SecretReferences
+from ingress.cluster.kinds import CONFIG_MAPS, KINDS, REFERRED_TO, SECRETS, SERVICES, ObjectKinds
+from ingress.cluster.secrets.needed_secrets import ReferencedObjects
+from ingress.cluster.secrets.secret_reader import CONFIG_MAP_REFRESH_SECONDS, REFRESH_SECONDS, ObjectReader
+from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.secret_rights import rights_awaited
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.cluster.watching.reflector import Reflector, reflector_name
 from ingress.metrics.watch import WatchMetrics
@@ -53,10 +54,10 @@ class ApiServerSource:
     *options* decide which route objects are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
     selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
-    is.  *reactor* has ``callFromThread`` and
+    is, and so is *single_config_map*, by a watch of its own, whoever refers to it.  *reactor* has ``callFromThread`` and
     ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
     are those of ``ingress.cluster.api.api_client.ApiAccess``, *backoff_seconds* is the wait after a
-    first error, *refresh_seconds* that of ``ingress.cluster.secrets.secret_reader``.
+    first error, *refresh_seconds* and *config_map_refresh_seconds* those of ``ingress.cluster.secrets.secret_reader``.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ApiServerSource:
         watch_secrets: bool = True,
         secret_selector: str = SECRETS.field_selector,
         single_service: ObjectKey | None = None,
+        single_config_map: ObjectKey | None = None,
         metrics: WatchMetrics | None = None,
         kinds: ObjectKinds = KINDS,
         environ: Mapping[str, str] = os.environ,
@@ -78,6 +80,7 @@ class ApiServerSource:
         read_seconds: float = 75.0,
         backoff_seconds: float = 0.8,
         refresh_seconds: float = REFRESH_SECONDS,
+        config_map_refresh_seconds: float = CONFIG_MAP_REFRESH_SECONDS,
         clock: Callable[[], float] = monotonic,
         random: Callable[[], float] = random_number,
     ) -> None:
@@ -88,34 +91,39 @@ class ApiServerSource:
             read_seconds=read_seconds,
             clock=clock,
         )
-        reads = {**kinds, Kind.SECRET: evolve(SECRETS, field_selector=secret_selector)}
         self._scopes: list[_Scope] = []
-        self._secret_scopes: list[_Scope] = []
-        for read in reads.values():
-            if read.kind is not Kind.SECRET:
+        for read in kinds.values():
+            if read not in REFERRED_TO:
                 self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
-            elif watch_secrets:
-                self._secret_scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
         if single_service is not None and namespaces and single_service.namespace not in namespaces:
-            named = f"metadata.name={single_service.name}"
-            read = evolve(SERVICES, field_selector=named, optional=True)
-            self._scopes.append((read, single_service.namespace))
+            self._scopes.append(_single(SERVICES, single_service))
+        self._config_map = single_config_map
+        if single_config_map is not None:
+            self._scopes.append(_single(CONFIG_MAPS, single_config_map))
+        secrets = evolve(SECRETS, field_selector=secret_selector)
+        self._secret_scopes: list[_Scope] = []
+        if watch_secrets:
+            self._secret_scopes += [(secrets, namespace) for namespace in secrets.scopes(namespaces)]
         self._namespaces = namespaces
         self._options = options
         self._kinds = kinds
         self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
-        self._refresh_seconds = refresh_seconds
+        self._refresh_seconds = {
+            Kind.SECRET: refresh_seconds,
+            Kind.CONFIG_MAP: config_map_refresh_seconds,
+        }
         self._clock = clock
         self._random = random
         self.outage = Outage(clock)
         """What all who ask this API server say together when it is away."""
         self.yielding = YieldToTraffic()
         """What the threads hold while they decode."""
-        self._watched = WatchedSecrets()
+        self._watched = {read.kind: WatchedObjects() for read in REFERRED_TO}
         self._delta_queue: DeltaQueue | None = None
-        self._secrets: ReferencedSecrets | None = None
-        self._reader: SecretReader | None = None
+        # What is referred to, each kind in front of the next; and what reads it by name.
+        self._referenced: tuple[ReferencedObjects, ...] = ()
+        self._readers: list[ObjectReader] = []
         self._reflectors: dict[str, Reflector] = {}
         self._addresses: frozenset[str] = frozenset()
         self._port = 0
@@ -128,12 +136,12 @@ class ApiServerSource:
         When ``stop`` comes before the configuration is loaded, it fires with None all the same.
         """
         started: Deferred[None] = Deferred()
-        references = SecretReferences(self._options, self._kinds.routes)
-        self._secrets = ReferencedSecrets(sink, references, self._watched, self._metrics)
-        self._reader = self._make_reader(self._secrets)
+        config_maps = self._make_referenced(sink, CONFIG_MAPS)
+        secrets = self._make_referenced(config_maps, SECRETS, counts=self._metrics.handed_over)
+        self._referenced = secrets, config_maps
         self._delta_queue = DeltaQueue(
             self._reactor.callFromThread,
-            self._secrets,
+            secrets,
             (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
             self._progressed,
             soon=lambda deliver: self._reactor.callLater(0, deliver),
@@ -150,8 +158,8 @@ class ApiServerSource:
         self._is_stopping = True
         if self._delta_queue is not None:
             self._delta_queue.stop()
-        if self._reader is not None:
-            self._reader.stop()
+        for reader in self._readers:
+            reader.stop()
         for reflector in self._reflectors.values():
             reflector.stop()
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
@@ -181,14 +189,14 @@ class ApiServerSource:
 
     def missing(self) -> tuple[str, ...]:
         """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""
-        if self._delta_queue is None or self._secrets is None:
+        if self._delta_queue is None:
             return tuple(reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes))
         lists = []
         for name in self._delta_queue.missing():
             reflector = self._reflectors.get(name)
             trouble = reflector.trouble if reflector is not None else ""
             lists.append(f"{name}: {trouble}" if trouble else name)
-        return (*lists, *self._secrets.missing())
+        return (*lists, *(one for some in self._referenced for one in some.missing()))
 
     def _load(self, started: Deferred[None]) -> None:
         """Thread: load the configuration, and let the reactor go on."""
@@ -209,18 +217,20 @@ class ApiServerSource:
         started.callback(None)
 
     def _progressed(self) -> None:
-        """See whether it is the turn of the Secrets: when all that decides about them is known."""
-        assert self._delta_queue is not None and self._secrets is not None
+        """See whether it is the turn of what is referred to: when all that decides about it is known."""
+        assert self._delta_queue is not None
+        secrets, config_maps = self._referenced
         if self._secrets_have_begun:
             # A list of Secrets that was refused may have come.
-            self._secrets.read_changed()
+            secrets.read_changed()
             return
         missing = self._delta_queue.missing()
         deciding = [scope for scope in self._scopes if scope[0].kind in self._kinds.deciding]
         if any(reflector_name(*scope) in missing for scope in deciding):
             return
         self._secrets_have_begun = True
-        self._secrets.begin(list_follows=bool(self._secret_scopes))
+        config_maps.begin(list_follows=False)
+        secrets.begin(list_follows=bool(self._secret_scopes))
         self._reflect(self._secret_scopes)
 
     def _reflect(self, scopes: "list[_Scope]") -> None:
@@ -237,7 +247,7 @@ class ApiServerSource:
                 clock=self._clock,
                 random=self._random,
                 backoff_seconds=self._backoff_seconds,
-                selection=self._watched if read.kind is Kind.SECRET else None,
+                selection=self._watched.get(read.kind),
                 counts=self._metrics.reflector(read.kind, namespace, self._clock),
                 regained=self.rouse,
                 outage=self.outage,
@@ -246,24 +256,33 @@ class ApiServerSource:
             )
             self._reflectors[name].start()
 
-    def _make_reader(self, secrets: ReferencedSecrets) -> SecretReader:
-        reader = SecretReader(
+    def _make_referenced(
+        self, sink: Sink, read: KindRead, counts: Callable[[int], None] | None = None
+    ) -> ReferencedObjects:
+        """Make what keeps the objects of the kind of *read* that are referred to, in front of *sink*."""
+        is_secret, watched = read is SECRETS, self._watched[read.kind]
+        always = () if is_secret or self._config_map is None else (self._config_map,)
+        references = ObjectReferences(self._options, self._kinds.routes, read.kind, always)
+        referenced = ReferencedObjects(sink, references, watched, self._metrics, counts)
+        reader = ObjectReader(
             self._reactor,
             lambda: ApiConnection(self._access),
-            SECRETS,
-            self._watched,
-            deliver=secrets.deliver,
-            changed=secrets.read_changed,
+            read,
+            watched,
+            deliver=referenced.deliver,
+            changed=referenced.read_changed,
             decoding=self.yielding,
             clock=self._clock,
             random=self._random,
             backoff_seconds=self._backoff_seconds,
-            refresh_seconds=self._refresh_seconds,
+            refresh_seconds=self._refresh_seconds[read.kind],
             metrics=self._metrics,
             outage=self.outage,
         )
-        secrets.attach(reader, self._rights_awaited)
-        return reader
+        # Without a ConfigMap fields are missing, and nobody sees what is not his: no replica waits for the right.
+        referenced.attach(reader, self._rights_awaited if is_secret else None)
+        self._readers.append(reader)
+        return referenced
 
     def _rights_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
         refused = {
@@ -288,8 +307,14 @@ class ApiServerSource:
             for name, reflector in self._reflectors.items()
             if not reflector.join(max(0.0, deadline - monotonic()))
         ]
-        if self._reader is not None and not self._reader.join(max(0.0, deadline - monotonic())):
-            late.append("single Secrets")
+        for reader in self._readers:
+            if not reader.join(max(0.0, deadline - monotonic())):
+                late.append(f"single {reader.kind}s")
         if late:
             log.info("not waiting for the threads of {names}", names=", ".join(late))
         self._reactor.callFromThread(stopped.callback, None)
+
+
+def _single(read: KindRead, key: ObjectKey) -> _Scope:
+    """Return the scope of one object, which is watched wherever it is."""
+    return evolve(read, field_selector=f"metadata.name={key.name}", optional=True), key.namespace

@@ -7,7 +7,12 @@ from them, and the access rights that ship with the program are compared with th
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ingress.cluster.projecting.project import project_endpoint_slice, project_secret, project_service
+from ingress.cluster.projecting.project import (
+    project_config_map,
+    project_endpoint_slice,
+    project_secret,
+    project_service,
+)
 from ingress.model.objects import Kind
 from ingress.model.writes import KindWrite
 from ingress.translate.options import SECRET_SELECTOR
@@ -36,6 +41,14 @@ SECRETS = KindRead(
 )
 
 
+# A ConfigMap is read by its name alone, where somebody refers to it: nobody lists them.
+CONFIG_MAPS = KindRead(
+    Kind.CONFIG_MAP, "", "v1", "configmaps", project_config_map, optional=True, verbs=("get",)
+)
+REFERRED_TO = (SECRETS, CONFIG_MAPS)
+"""The kinds of which only those objects are kept that somebody refers to."""
+
+
 class ObjectKinds(Mapping[Kind, KindRead]):
     """All kinds that are read: those of *routes* and what these are judged by, and what they refer to."""
 
@@ -45,7 +58,7 @@ class ObjectKinds(Mapping[Kind, KindRead]):
         deciding = [read for row in self.routes for read in (row.read, *row.judged_by)]
         self.deciding = frozenset(read.kind for read in deciding)
         """The kinds of which objects decide what else is needed."""
-        self._reads = {read.kind: read for read in (*deciding, SERVICES, ENDPOINT_SLICES, SECRETS)}
+        self._reads = {read.kind: read for read in (*deciding, SERVICES, ENDPOINT_SLICES, *REFERRED_TO)}
         self._written: dict[tuple[str, str], KindRead] = {
             (version, read.kind): read
             for read in self._reads.values()

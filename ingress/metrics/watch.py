@@ -19,6 +19,8 @@ RELIST_CAUSES = ("expired", "broken", "bug")
 """Why a kind was listed again: the resource version was gone, streams came to nothing, or a bug of ours."""
 
 READ_OUTCOMES = ("ok", "missing", "failed")
+READ_BY_NAME = {"Secret": "secret", "ConfigMap": "config_map"}
+"""The kinds that are read by name, each with what it is called in names of series."""
 """How reading a Secret by its name ended."""
 
 _LABELS = ("kind", "namespace")
@@ -63,8 +65,8 @@ class WatchMetrics:
         self.reflectors: list[ReflectorCounts] = []
         self._batches = 0
         self._changes = 0
-        self._reads = dict.fromkeys(READ_OUTCOMES, 0)
-        self._secrets_needed = 0
+        self._reads = {kind: dict.fromkeys(READ_OUTCOMES, 0) for kind in READ_BY_NAME}
+        self._needed = dict.fromkeys(READ_BY_NAME, 0)
 
     def reflector(self, kind: str, namespace: str, clock: Callable[[], float]) -> ReflectorCounts:
         """Make, and show from now on, the counts of one reflector."""
@@ -77,13 +79,13 @@ class WatchMetrics:
         self._batches += 1
         self._changes += changes
 
-    def secret_read(self, outcome: str) -> None:
-        """Count a Secret that was asked for by its name; *outcome* is one of ``READ_OUTCOMES``."""
-        self._reads[outcome] += 1
+    def read_by_name(self, kind: str, outcome: str) -> None:
+        """Count an object that was asked for by its name; *outcome* is one of ``READ_OUTCOMES``."""
+        self._reads[kind][outcome] += 1
 
-    def secrets_needed(self, count: int) -> None:
-        """Note how many Secrets are referred to."""
-        self._secrets_needed = count
+    def needed(self, kind: str, count: int) -> None:
+        """Note how many objects of *kind* are referred to."""
+        self._needed[kind] = count
 
     def families(self) -> Iterable[Metric]:
         """Yield the series; none when no API server is read."""
@@ -128,15 +130,16 @@ class WatchMetrics:
             count_value=self._batches,
             sum_value=self._changes,
         )
-        yield GaugeMetricFamily(
-            "ingress_secrets_needed", "Secrets that are referred to.", value=self._secrets_needed
-        )
-        reads = CounterMetricFamily(
-            "ingress_secret_reads", "Secrets asked for by name, by how that ended.", labels=("outcome",)
-        )
-        for outcome, count in self._reads.items():
-            reads.add_metric((outcome,), count)
-        yield reads
+        for kind, name in READ_BY_NAME.items():
+            yield GaugeMetricFamily(
+                f"ingress_{name}s_needed", f"{kind}s that are referred to.", value=self._needed[kind]
+            )
+            reads = CounterMetricFamily(
+                f"ingress_{name}_reads", f"{kind}s asked for by name, by how that ended.", labels=("outcome",)
+            )
+            for outcome, count in self._reads[kind].items():
+                reads.add_metric((outcome,), count)
+            yield reads
 
     def _relists(self) -> Iterable[Metric]:
         return in_parts(

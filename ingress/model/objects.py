@@ -8,7 +8,7 @@ whether they make sense is for ``ingress.translate`` to judge.
 Those of route objects, and of what these are judged by, are with their readers
 (``ingress.translate.readers``).
 
-Sources: core ``v1`` (Service, Secret), ``discovery.k8s.io/v1`` (EndpointSlice).
+Sources: core ``v1`` (Service, Secret, ConfigMap), ``discovery.k8s.io/v1`` (EndpointSlice).
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,7 @@ class Kind(str):
     SERVICE: ClassVar["Kind"]
     ENDPOINT_SLICE: ClassVar["Kind"]
     SECRET: ClassVar["Kind"]
+    CONFIG_MAP: ClassVar["Kind"]
     MANIFEST: ClassVar["Kind"]
     """A manifest file on disk; it carries problems only, never a value."""
     WATCH: ClassVar["Kind"]
@@ -53,6 +54,7 @@ Kind.INGRESS_CLASS = Kind("IngressClass")
 Kind.SERVICE = Kind("Service")
 Kind.ENDPOINT_SLICE = Kind("EndpointSlice")
 Kind.SECRET = Kind("Secret")
+Kind.CONFIG_MAP = Kind("ConfigMap")
 Kind.MANIFEST = Kind("Manifest")
 Kind.WATCH = Kind("Watch")
 
@@ -159,6 +161,15 @@ class Secret:
     """Decoded values of the keys that somebody may need, as far as the Secret has them."""
     asked: frozenset[str] = field(default=frozenset({"tls.crt", "tls.key"}), eq=False, repr=False)
     """The keys that are known to be needed: only their absence means anything."""
+
+
+@frozen(weakref_slot=False)
+class ConfigMap:
+    """A ConfigMap that somebody refers to."""
+
+    key: ObjectKey
+    content: Mapping[str, str] = field(repr=False)
+    """Its ``data``, all of it."""
 
 
 class ClusterObject(Protocol):

@@ -46,6 +46,9 @@ class Reason(StrEnum):
     SECRET_NOT_FOUND = "SecretNotFound"
     SECRET_FORBIDDEN = "SecretForbidden"
     """The controller has no right to read the Secret; a matter of the operator."""
+    CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
+    CONFIG_MAP_FORBIDDEN = "ConfigMapForbidden"
+    """The controller has no right to read the ConfigMap; a matter of the operator."""
     INVALID_CERTIFICATE = "InvalidCertificate"
     CERTIFICATE_EXPIRED = "CertificateExpired"
     """It is shown all the same."""
@@ -84,6 +87,14 @@ class Reason(StrEnum):
     """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
 
 
+_ABSENT = frozenset(
+    {
+        Reason.SECRET_FORBIDDEN,
+        Reason.SECRET_NOT_FOUND,
+        Reason.CONFIG_MAP_FORBIDDEN,
+        Reason.CONFIG_MAP_NOT_FOUND,
+    }
+)
 _OF_OPTIONS = frozenset(
     {
         Reason.INVALID_OPTION,
@@ -125,7 +136,7 @@ class Problem:
         return (
             self.kind in ("Manifest", "Watch")
             or self.reason in _OF_OPTIONS
-            or (self.reason is Reason.SECRET_FORBIDDEN and self.kind == "Secret")
+            or (self.reason in _ABSENT and self.kind in ("Secret", "ConfigMap"))
         )
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Which parts of which Secrets somebody needs.
+"""Which parts of which Secrets somebody needs, and which ConfigMaps.
 
 A Secret holds what its owner wants to keep from others, so only what a reference needs is
 read out of it and kept.  Who refers to Secrets is for the readers of objects to say (``ingress.translate.readers``).
@@ -9,8 +9,11 @@ from collections.abc import Mapping
 
 from ingress.model.objects import ObjectKey
 
-SecretNeeds = Mapping[ObjectKey, frozenset[str]]
-"""Secrets, each with the keys of its ``data`` that are needed."""
+Needs = Mapping[ObjectKey, frozenset[str]]
+"""Objects of one kind, each with the keys of its ``data`` that are needed."""
+
+ALL_KEYS = frozenset({"*"})
+"""Stands for all keys, beside whatever others; no key has this name."""
 
 TLS_KEYS = frozenset({"tls.crt", "tls.key"})
 """What a certificate is made of."""
@@ -27,5 +30,5 @@ _SECRET_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a Secret can have this *name*; any other must not get into the path of a request."""
+    """Whether a Secret, or a ConfigMap, can have this *name*; any other must not get into the path of a request."""
     return len(name) <= _MAX_NAME_CHARACTERS and _SECRET_NAME.fullmatch(name) is not None

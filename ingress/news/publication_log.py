@@ -17,7 +17,7 @@ log = Logger()
 REPORT_SECONDS = 1.0
 """The least time between two lines."""
 
-_REFERRED_TO = (Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET, Kind.MANIFEST, Kind.WATCH)
+_REFERRED_TO = (Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET, Kind.CONFIG_MAP, Kind.MANIFEST, Kind.WATCH)
 
 NAMED = 3
 """How many objects a line names of each kind, and what became of them; the rest is counted."""

@@ -7,7 +7,8 @@ from ingress.model.objects import Kind, ObjectKey, Secret
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 
-_FORBIDDEN: Final = "the controller has no right to read it, which is for its operator to grant"
+_REASONS: Final = (Reason.SECRET_FORBIDDEN, Reason.CONFIG_MAP_FORBIDDEN)
+FORBIDDEN: Final = "the controller has no right to read it, which is for its operator to grant"
 
 
 def secret_in(state: ClusterState, key: ObjectKey) -> Secret | None:
@@ -16,11 +17,14 @@ def secret_in(state: ClusterState, key: ObjectKey) -> Secret | None:
     Raises ``CertificateError`` where that is not known, since we may not read it.
     """
     secret = state.secrets.get(key)
-    if secret is None and any(
-        problem.reason is Reason.SECRET_FORBIDDEN for problem in state.problems_of.get((Kind.SECRET, key), ())
-    ):
-        raise CertificateError(_FORBIDDEN, Reason.SECRET_FORBIDDEN)
+    if secret is None and forbidden_by(state, Kind.SECRET, key):
+        raise CertificateError(FORBIDDEN, Reason.SECRET_FORBIDDEN)
     return secret
+
+
+def forbidden_by(state: ClusterState, kind: Kind, key: ObjectKey) -> bool:
+    """Whether the object *key* of *kind*, a Secret or a ConfigMap, may not be read, as far as is known."""
+    return any(problem.reason in _REASONS for problem in state.problems_of.get((kind, key), ()))
 
 
 def hidden_by(selector: str) -> CertificateError:

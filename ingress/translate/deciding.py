@@ -17,7 +17,7 @@ from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.closing import HostClosing, close_host
 from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
-from ingress.translate.host_routes import host_routes
+from ingress.translate.host_routes import FoundFor, host_routes
 from ingress.translate.merging import ALL_HOSTS, HostMerge, block, merge_host
 from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
@@ -48,7 +48,8 @@ class HostDecision(NamedTuple):
 class HostRules:
     """Decides about hosts, one at a time.
 
-    *request_of* says what an object asks of clients, *redirects* what became of TLS of hosts.
+    *request_of* says what an object asks of clients, *redirects* what became of TLS of hosts, *found_for* what was found
+    of the Secrets and ConfigMaps that an object refers to.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class HostRules:
         annotations: AnnotationReader,
         request_of: Callable[[ParsedObject], ClientCertificateRequest | None],
         redirects: RedirectRule,
+        found_for: FoundFor,
     ) -> None:
         self._options = options
         self._annotations = annotations
         self._request_of = request_of
         self._redirects = redirects
+        self._found_for = found_for
 
     def decide(self, host: str, all_parsed: Sequence[ParsedObject], owner: Owner | None) -> HostDecision:
         """Decide about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is."""
@@ -103,6 +106,7 @@ class HostRules:
             default,
             self._annotations,
             self._redirects,
+            self._found_for,
             decision.guard,
             decision.passing,
             decision.closing,

@@ -4,7 +4,7 @@ The filters of a route are in order of phase, and within a phase in order of pla
 comes before what the route's own object asks for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
@@ -18,6 +18,7 @@ from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS
+from ingress.annotations.references import Found
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
@@ -36,6 +37,9 @@ from ingress.translate.merging import HostMerge
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
 
+FoundFor = Callable[[Owner | None], Found]
+"""Says what was found of what an owner refers to, or the operator (None)."""
+
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
@@ -49,6 +53,7 @@ def host_routes(
     default: BackendReference | None,
     annotations: AnnotationReader,
     redirects: RedirectRule,
+    found_for: FoundFor,
     guard: HostGuard,
     passing: Claim | None = None,
     closing: HostClosing = NOTHING_CLOSED,
@@ -56,10 +61,10 @@ def host_routes(
     """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
-    default backend, *guard* what stands before the host as a whole,
+    default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
-    filters = _HostFilters(host, annotations, redirects, guard, closing, passing)
+    filters = _HostFilters(host, annotations, redirects, found_for, guard, closing, passing)
     asked = {parsed.owner: parsed for parsed in all_parsed}
     routes = [
         _route(
@@ -86,11 +91,13 @@ class _HostFilters:
         host: str,
         annotations: AnnotationReader,
         redirects: RedirectRule,
+        found_for: FoundFor,
         guard: HostGuard,
         closing: HostClosing,
         passing: Claim | None,
     ) -> None:
         self._annotations = annotations
+        self._found_for = found_for
         self._guard = guard
         self._closing = closing
         self._passing = None if passing is None else passing.owner
@@ -118,7 +125,7 @@ class _HostFilters:
         usual = self._annotations.usual
         # It redirects only if that is forced on all hosts.
         settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
-        asked = self._annotations.filters(settings, RouteFacts(self._facts))
+        asked = self._annotations.filters(settings, RouteFacts(self._facts, found=self._found_for(None)))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
         return self._complete(self._guard.check_of(ROOT), (*asked, *missing))
 
@@ -140,7 +147,8 @@ class _HostFilters:
     def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         host = self._facts_of_passing if parsed.owner == self._passing else self._facts
         asked = self._annotations.filters(
-            parsed.settings, RouteFacts(host, parsed.owner, claim.path, claim.backend)
+            parsed.settings,
+            RouteFacts(host, parsed.owner, claim.path, claim.backend, self._found_for(parsed.owner)),
         )
         return (*asked, _GUARD_MISSING) if self._closing.lacks_guard(parsed) else asked
 

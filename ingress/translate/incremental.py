@@ -13,7 +13,8 @@ What a change concerns:
   certificates of its hosts, the backends that its routes name;
 - an IngressClass: every Ingress is judged anew, and those whose verdict is another are read;
 - a Service: the problems of the Ingresses that name it, and the backends of its ports;
-- a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for.  A host that
+- a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for; a ConfigMap: the
+  Ingresses that name it, and their hosts where anything that they need of it is another.  A host that
   begins or ceases to be secure has its routes made anew, since they may redirect;
 - the owner of a host: its TLS, and the TLS of hosts without rule below it, if it is a wildcard;
 - time: the Ingresses whose certificates begin or cease to be valid (``seconds_to_next`` says when);
@@ -58,6 +59,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.reference_cache import OPERATOR, ReferenceCache
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
@@ -91,6 +93,7 @@ class Translation:
         self._problems = ProblemList(self._problem_index.by_source())
         self._backends = BackendCache(options, self._problem_index)
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
+        self._references = ReferenceCache(self._annotations, self._problem_index)
         self._tables: dict[str, TableCache] = {}
         # How many objects ask for something in each of the other tables, and which ask for listeners.
         self._members: Counter[str] = Counter()
@@ -186,8 +189,14 @@ class Translation:
                 yield from self._parsed[object_id].read_expressions()
         for changed in self._clients.read(self._parsed, state):
             if changed in self._parsed:
-                for name in self._parsed[changed].tables:
-                    self._table_of(name).clients_changed(self._parsed[changed])
+                self._tell_tables(self._parsed[changed])
+            yield
+        for changed in self._references.read(self._parsed, state):
+            if changed == OPERATOR:
+                for table in self._tables.values():
+                    table.all_concerned()
+            elif changed in self._parsed:
+                self._tell_tables(self._parsed[changed])
             yield
         self._choose_listeners()
         for name, table in list(self._tables.items()):
@@ -244,6 +253,7 @@ class Translation:
                 self._annotations,
                 self._parsed,
                 self._clients,
+                self._references,
                 self._backends,
                 self._counts,
                 self._shown,
@@ -286,6 +296,10 @@ class Translation:
             if after is not None and after.listeners:
                 self._asking[object_id] = after
 
+    def _tell_tables(self, parsed: ParsedObject) -> None:
+        for name in parsed.tables:
+            self._table_of(name).concerned(parsed)
+
     def _take_mark(self, object_id: ObjectId, state: ClusterState) -> None:
         """Note what the change of one object concerns."""
         kind, key = object_id
@@ -298,7 +312,10 @@ class Translation:
             default = self._options.default_backend_service
             if default is not None and service_key(default) == key:
                 self._default_is_stale = True
+        elif kind is Kind.CONFIG_MAP:
+            self._references.target_changed(object_id)
         elif kind is Kind.SECRET:
+            self._references.target_changed(object_id)
             for table in self._tables.values():
                 table.secret_changed(key)
             self._clients.secret_changed(key)
@@ -339,6 +356,7 @@ class Translation:
                 self._backends.forget(secret)
         self._stale_backends[object_id] = None
         self._clients.object_changed(object_id, before, after)
+        self._references.object_changed(object_id, before, after)
         self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]

@@ -27,6 +27,7 @@ from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.redirects import RedirectRule
+from ingress.translate.reference_cache import ReferenceCache
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import ListenerTable
 
@@ -46,6 +47,7 @@ class TableCache:
         annotations: AnnotationReader,
         all_parsed: Mapping[ObjectId, ParsedObject],
         clients: ClientAuthenticationCache,
+        references: ReferenceCache,
         backends: BackendCache,
         counts: RouteCounts,
         shown: Counter[Certificate],
@@ -70,7 +72,9 @@ class TableCache:
         )
         self._certificates = CertificateCache(options, self._owners, problem_index, shown, name)
         self._redirects = RedirectRule(options)
-        self._rules = HostRules(options, annotations, clients.request_of, self._redirects)
+        self._rules = HostRules(
+            options, annotations, clients.request_of, self._redirects, references.found_for
+        )
         self._finished = ListenerTable()
         self._stale_owners: dict[str, None] = {}
         self._stale_hosts: dict[str, None] = {ALL_HOSTS: None}
@@ -89,9 +93,14 @@ class TableCache:
             stale.update(dict.fromkeys(hosts_after))
         self._certificates.object_changed(object_id, before, after)
 
-    def clients_changed(self, parsed: ParsedObject) -> None:
-        """Note that *parsed* asks something else of clients."""
+    def concerned(self, parsed: ParsedObject) -> None:
+        """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
         self._stale_hosts.update(dict.fromkeys(hosts_asked(parsed)))
+
+    def all_concerned(self) -> None:
+        """Note that something else was found of what the operator refers to."""
+        self._stale_hosts[ALL_HOSTS] = None
+        self._stale_hosts.update(dict.fromkeys(self._by_host))
 
     def secret_changed(self, secret: ObjectKey) -> None:
         """Note that *secret* has to be read again."""

@@ -37,6 +37,8 @@ from ingress.translate.backends import backend_problems, default_backend_problem
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
+from ingress.translate.finding import Finding, find_references, find_references_of_operator
+from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.listeners import choose_listeners
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
@@ -68,17 +70,26 @@ def translate(
     annotations = annotation_reader(options)
     secured = lookup_in(state)
     requests: dict[Owner, ClientCertificateRequest | None] = {}
+    findings: dict[Owner | None, Finding] = {None: find_references_of_operator(state, annotations)}
+    problems.update(findings[None].problems)
     for parsed in all_parsed:
         problems.update(parsed.problems)
         problems.update(backend_problems(parsed, state, options))
         problems.update(upstream_problems(parsed, secured, annotations))
         requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
+        findings[parsed.owner] = find_references(parsed, state, annotations)
+        problems.update(findings[parsed.owner].problems)
     problems.update(default_backend_problems(state, options))
 
     listeners, found = choose_listeners(options.listeners, all_parsed)
     problems.update(found)
-    rules = _TableRules(options, annotations, lambda parsed: requests[parsed.owner])
+    rules = _TableRules(
+        options,
+        annotations,
+        lambda parsed: requests[parsed.owner],
+        lambda owner: findings[owner].found,
+    )
     names = {MAIN, *(one.table for one in listeners), *(name for one in all_parsed for name in one.tables)}
     tables: dict[str, ListenerTable] = {}
     for name in names:
@@ -108,6 +119,7 @@ class _TableRules(NamedTuple):
     options: TranslateOptions
     annotations: AnnotationReader
     request_of: Callable[[ParsedObject], ClientCertificateRequest | None]
+    found_for: FoundFor
 
 
 def _table(
@@ -124,7 +136,7 @@ def _table(
     redirects = RedirectRule(by.options)
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
-    rules = HostRules(by.options, by.annotations, by.request_of, redirects)
+    rules = HostRules(by.options, by.annotations, by.request_of, redirects, by.found_for)
     decided = {host: rules.decide(host, some, owners.get(host)) for host, some in by_host.items()}
     served = {host for host, one in decided.items() if one.is_served}
     table: dict[str, HostRoutes] = {}

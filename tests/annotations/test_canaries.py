@@ -4,11 +4,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
 from ingress.annotations.canaries import CANARIES
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
-from ingress.translate.readers.ingress.secret_references import secret_needs
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -48,5 +49,5 @@ class CanaryTests(SynchronousTestCase):
     def test_canary_needs_no_secret(self) -> None:
         """The Secrets that a canary names are not read: none of them would be used."""
         options = TranslateOptions()
-        self.assertEqual(secret_needs(ingress(canary="true"), options), {})
-        self.assertEqual(len(secret_needs(ingress(canary="false"), options)), 1)
+        self.assertEqual(needs_of(ingress(canary="true"), Kind.SECRET, annotation_reader(options)), {})
+        self.assertEqual(len(needs_of(ingress(canary="false"), Kind.SECRET, annotation_reader(options))), 1)

@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 from twisted.internet.task import deferLater
 
+from ingress.annotations import annotations
+from ingress.annotations.annotations import FAMILIES
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
 from ingress.errors import StartError
@@ -18,6 +20,7 @@ from tests.cluster.api_server_case import in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, RawBody
+from tests.translate.badges import BADGES
 
 # What a credential plugin prints.
 STATUS = {
@@ -26,6 +29,9 @@ STATUS = {
     "status": {"token": "t"},
 }
 OTHER_KINDS = ("Ingress", "IngressClass", "EndpointSlice", "Secret")
+
+
+WATCHED = [read for read in KINDS.values() if "watch" in read.verbs]
 
 
 class SyncTests(SourceTestCase):
@@ -51,9 +57,12 @@ class SyncTests(SourceTestCase):
     async def test_what_is_called(self) -> None:
         """Nothing is called but what the table of kinds says, and all of that is."""
         self.server.streaming_list = False
-        self.server.create(ingress("web", "opaque"))
+        self.patch(annotations, "FAMILIES", (*FAMILIES, BADGES))
+        naming = ingress("web", "opaque")
+        naming["metadata"]["annotations"] = {"nginx.ingress.kubernetes.io/badge-config": "named"}
+        self.server.create(naming)
         await self.synced()
-        await self.server.when(lambda: len(self.server.watches) == len(KINDS))
+        await self.server.when(lambda: len(self.server.watches) == len(WATCHED))
         called = {(call.group, call.plural, call.verb) for call in self.server.requests}
         table = {(read.group, read.plural, verb) for read in KINDS.values() for verb in read.verbs}
         self.assertEqual(called, table)
@@ -112,7 +121,7 @@ class SyncTests(SourceTestCase):
         content = await self.synced(namespaces=("one", "two"))
         self.assertEqual(content.names(), {"a", "b"})
         scopes = {(call.plural, call.namespace) for call in self.server.requests}
-        names = {read.plural for read in KINDS.values() if read.namespaced}
+        names = {read.plural for read in KINDS.values() if read.namespaced and "list" in read.verbs}
         self.assertEqual(
             scopes, {(name, space) for name in names for space in ("one", "two")} | {("ingressclasses", "")}
         )
@@ -402,7 +411,7 @@ class StopTests(SourceTestCase):
     async def test_while_watching(self) -> None:
         """Quiet and busy watches end at once."""
         content = await self.synced()
-        await self.server.when(lambda: len(self.server.watches) == len(KINDS))
+        await self.server.when(lambda: len(self.server.watches) == len(WATCHED))
         for number in range(200):
             self.server.create(service(f"s{number}"))
         await self.assert_stops(content)
@@ -412,14 +421,14 @@ class StopTests(SourceTestCase):
         self.server.faults.add(Hang(), times=None)
         content = await self.start()
         # Secrets come last.
-        await self.server.when(lambda: len(self.server.requests) == len(KINDS) - 1)
+        await self.server.when(lambda: len(self.server.requests) == len(WATCHED) - 1)
         await self.assert_stops(content)
 
     async def test_frozen(self) -> None:
         """A server that accepts connections and says nothing does not hold the threads."""
         self.server.freeze()
         content = await self.start()
-        await self.until(lambda: self.server.connection_count == len(KINDS) - 1)
+        await self.until(lambda: self.server.connection_count == len(WATCHED) - 1)
         await self.assert_stops(content)
 
     async def test_while_waiting_after_an_error(self) -> None:

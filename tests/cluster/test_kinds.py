@@ -12,7 +12,15 @@ class KindsTests(SynchronousTestCase):
     def test_every_cluster_kind(self) -> None:
         """Every kind but manifest files is read from the API server."""
         self.assertEqual(
-            set(KINDS), {Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET}
+            set(KINDS),
+            {
+                Kind.INGRESS,
+                Kind.INGRESS_CLASS,
+                Kind.SERVICE,
+                Kind.ENDPOINT_SLICE,
+                Kind.SECRET,
+                Kind.CONFIG_MAP,
+            },
         )
 
     def test_paths(self) -> None:
@@ -29,9 +37,10 @@ class KindsTests(SynchronousTestCase):
         self.assertEqual(KINDS[Kind.INGRESS_CLASS].scopes(("a", "b")), ("",))
 
     def test_no_right_to_write(self) -> None:
-        """No other right is needed than to list and to watch, and to get single Secrets."""
+        """No other right is needed than to list and to watch, and to get single Secrets and ConfigMaps."""
         verbs = {kind: set(read.verbs) for kind, read in KINDS.items()}
         self.assertEqual(verbs.pop(Kind.SECRET), {"get", "list", "watch"})
+        self.assertEqual(verbs.pop(Kind.CONFIG_MAP), {"get"})
         for kind, others in verbs.items():
             self.assertEqual(others, {"list", "watch"}, kind)
 
@@ -42,4 +51,6 @@ class KindsTests(SynchronousTestCase):
 
     def test_optional(self) -> None:
         """Routes without certificates or classes are better than none."""
-        self.assertEqual({k for k, r in KINDS.items() if r.optional}, {Kind.INGRESS_CLASS, Kind.SECRET})
+        self.assertEqual(
+            {k for k, r in KINDS.items() if r.optional}, {Kind.INGRESS_CLASS, Kind.SECRET, Kind.CONFIG_MAP}
+        )

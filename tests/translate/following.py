@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from attrs import evolve
 from hypothesis import strategies as st
 
 from ingress.annotations.redirects import HttpsRedirect
@@ -12,6 +13,7 @@ from ingress.cluster.store import Store
 from ingress.model.objects import (
     Batch,
     ClusterObject,
+    ConfigMap,
     EndpointSlice,
     Kind,
     ObjectId,
@@ -37,8 +39,10 @@ from ingress.translate.translate import translate
 from tests.translate.golden import NOW as ISSUED
 from tests.translate.golden import generated
 from tests.translate.test_properties import (
+    PREFIX,
     classes,
     ingresses,
+    keys,
     secrets,
     services,
     slices,
@@ -106,12 +110,29 @@ def gone(value: ClusterObject) -> dict[ObjectId, Projection | None]:
     return {(Kind(type(value).__name__), value.key): None}
 
 
+config_maps = st.builds(
+    ConfigMap, keys, st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["", "x"]), max_size=2)
+)
+# Of the family of ``tests.translate.badges``, where it is there.
+references = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/{name}": st.sampled_from(["a", "web", "demo/a", "other/a"])
+        for name in ("badge-secret", "badge-config")
+    },
+)
+referring = st.builds(
+    lambda one, more: evolve(one, annotations={**one.annotations, **more}), ingresses, references
+)
+
+
 by_kind: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.INGRESS: ingresses,
+    Kind.INGRESS: referring,
     Kind.SERVICE: services,
     Kind.ENDPOINT_SLICE: slices,
     Kind.SECRET: secrets,
     Kind.INGRESS_CLASS: classes,
+    Kind.CONFIG_MAP: config_maps,
 }
 
 

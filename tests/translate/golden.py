@@ -36,10 +36,19 @@ from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Balancing
 from ingress.model.client_authentication import NO_EVIDENCE
-from ingress.model.objects import ClusterObject, EndpointSlice, Kind, ObjectId, ObjectKey, Secret, Service
+from ingress.model.objects import (
+    ClusterObject,
+    ConfigMap,
+    EndpointSlice,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Secret,
+    Service,
+)
 from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
+from ingress.model.secrets import ALL_KEYS
 from ingress.model.state import ClusterState
 from ingress.model.strict_transport import StrictTransport
 from ingress.model.upstream_tls import TlsSettings
@@ -56,7 +65,6 @@ from tests.fakes.certificates import KeyType, issue, make_authority
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-_SECRET_KEYS = TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 
@@ -103,7 +111,7 @@ def read_state(text: str) -> ClusterState:
             raw["stringData"] = {"tls.crt": chain, "tls.key": key}
         if "authority" in raw:
             raw.setdefault("stringData", {})["ca.crt"] = authority(raw.pop("authority"))
-        _, projection = project(read, raw, TranslateOptions().annotations_prefix, _SECRET_KEYS)
+        _, projection = project(read, raw, TranslateOptions().annotations_prefix, ALL_KEYS)
         problems += projection.problems
         if projection.value is not None:
             objects.append(projection.value)
@@ -124,6 +132,7 @@ def state_of(objects: list[ClusterObject], problems: tuple[Problem, ...] = ()) -
         {
             Kind.INGRESS: {one.key: one for one in objects if isinstance(one, Ingress)},
             Kind.INGRESS_CLASS: {one.key: one for one in objects if isinstance(one, IngressClass)},
+            Kind.CONFIG_MAP: {one.key: one for one in objects if isinstance(one, ConfigMap)},
         },
         services={one.key: one for one in objects if isinstance(one, Service)},
         slices=slices,

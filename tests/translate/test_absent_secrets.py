@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.kinds import SECRETS
 from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
@@ -53,12 +54,12 @@ class AbsentSecretTests(SynchronousTestCase):
             {},
             {"auth_tls_secret": "shop/tls"},
         ):
-            told = self.told(TranslateOptions(), forbidden_problem(KEY), **annotations)
+            told = self.told(TranslateOptions(), forbidden_problem(SECRETS, KEY), **annotations)
             self.assertIn("the controller has no right to read it", told[Reason.SECRET_FORBIDDEN])
             self.assertNotIn(Reason.SECRET_NOT_FOUND, told)
 
     def test_who_is_told(self) -> None:
         """The problem of the Secret is the operator's, that of the Ingress its owner's."""
-        problem = forbidden_problem(KEY)
+        problem = forbidden_problem(SECRETS, KEY)
         self.assertTrue(problem.is_the_operators)
         self.assertFalse(evolve(problem, kind="Ingress").is_the_operators)

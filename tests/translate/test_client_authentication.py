@@ -9,10 +9,12 @@ from ingress.admin.views import problems_as_json, routes_as_json
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
-from ingress.model.objects import ClusterObject, ObjectKey, Secret
+from ingress.model.objects import ClusterObject, Kind, ObjectKey, Secret
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
@@ -20,7 +22,6 @@ from ingress.translate.readers.ingress.objects import (
     IngressRule,
     ServicePortReference,
 )
-from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority, revoke
@@ -172,7 +173,9 @@ class NeedsTests(SynchronousTestCase):
     def test_keys(self) -> None:
         """Authorities and lists are needed, besides what else the Secret is for."""
         asks = ingress("a", "/", auth_tls_secret="demo/people")
-        self.assertEqual(secret_needs(asks, OPTIONS), {CA: CLIENT_AUTHENTICATION_KEYS})
+        self.assertEqual(
+            needs_of(asks, Kind.SECRET, annotation_reader(OPTIONS)), {CA: CLIENT_AUTHENTICATION_KEYS}
+        )
         both = evolve(
             ingress(
                 "a",
@@ -182,14 +185,24 @@ class NeedsTests(SynchronousTestCase):
                 backend_protocol="HTTPS",
             )
         )
-        self.assertEqual(secret_needs(both, OPTIONS), {CA: CLIENT_AUTHENTICATION_KEYS | TLS_KEYS})
+        self.assertEqual(
+            needs_of(both, Kind.SECRET, annotation_reader(OPTIONS)),
+            {CA: CLIENT_AUTHENTICATION_KEYS | TLS_KEYS},
+        )
 
     def test_out_of_reach(self) -> None:
         """Secrets of other namespaces, and what is no name, are not read; nor is one below another prefix."""
         for text in ("other/people", "../people", "demo/../people", "", "/people"):
-            self.assertEqual(secret_needs(ingress("a", "/", auth_tls_secret=text), OPTIONS), {})
+            self.assertEqual(
+                needs_of(ingress("a", "/", auth_tls_secret=text), Kind.SECRET, annotation_reader(OPTIONS)), {}
+            )
         asks = ingress("a", "/", auth_tls_secret="demo/people")
-        self.assertEqual(secret_needs(asks, TranslateOptions(annotations_prefix="example.com")), {})
+        self.assertEqual(
+            needs_of(
+                asks, Kind.SECRET, annotation_reader(TranslateOptions(annotations_prefix="example.com"))
+            ),
+            {},
+        )
 
     def test_certificates_of_servers_are_authorities_of_nobody(self) -> None:
         """A Secret with a server's certificate alone has no authority to judge by."""

@@ -3,12 +3,16 @@
 import math
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import Any
 
 from attrs import frozen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations import annotations
+from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.values import Family
 from ingress.model.objects import (
     ClusterObject,
     Kind,
@@ -28,6 +32,7 @@ from ingress.translate.readers.ingress.objects import (
 )
 from ingress.translate.self_check import differences
 from ingress.translate.translate import translate
+from tests.translate.badges import BADGES, OPERATORS_BADGES
 from tests.translate.following import (
     ENDED,
     NOW,
@@ -37,14 +42,15 @@ from tests.translate.following import (
     asking,
     batch,
     by_kind,
+    config_maps,
     gone,
+    referring,
     tls_secret,
 )
 from tests.translate.test_properties import (
     all_options,
     classes,
     clusters,
-    ingresses,
     secrets,
     services,
     slices,
@@ -87,7 +93,7 @@ def relisted(kind: Kind, values: list[ClusterObject]) -> dict[ObjectId, Projecti
     return {**{(kind, key): None for key in keys}, **batch(*values)}
 
 
-objects = st.one_of(ingresses, ingresses, services, slices, secrets, classes)
+objects = st.one_of(referring, referring, services, slices, secrets, classes, config_maps)
 
 
 batches = st.one_of(
@@ -115,6 +121,12 @@ histories = st.lists(
 
 class HistoryTests(SynchronousTestCase):
     """Whatever happens, the incremental result is that of a full translation."""
+
+    families: tuple[Family[Any], ...] = (*FAMILIES, BADGES)
+
+    def setUp(self) -> None:
+        """Have a family that refers to Secrets and ConfigMaps."""
+        self.patch(annotations, "FAMILIES", self.families)
 
     def check(self, follower: Follower) -> None:
         """Settle, and compare everything that is published or counted."""
@@ -206,6 +218,22 @@ class HistoryTests(SynchronousTestCase):
             kept.append((follower.settle(), follower.expected()))
         for snapshot, expected in kept:
             self.assertEqual(differences(snapshot, expected), ())
+
+
+class OperatorsHistoryTests(SynchronousTestCase):
+    """The same where the operator refers to a ConfigMap for everybody."""
+
+    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @given(clusters, all_options, histories)
+    def test_after_each_event(
+        self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
+    ) -> None:
+        """It is after each event of a history that is given the time to settle."""
+        self.patch(annotations, "FAMILIES", (*FAMILIES, OPERATORS_BADGES))
+        follower = Follower(options, first)
+        for event in history:
+            follower.change(event.batch)
+            self.assertEqual(differences(follower.settle(), follower.expected()), ())
 
 
 class StepTests(SynchronousTestCase):

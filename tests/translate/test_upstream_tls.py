@@ -18,7 +18,9 @@ from ingress.model.objects import (
 )
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.model.upstream_tls import UpstreamTls
+from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
@@ -26,7 +28,6 @@ from ingress.translate.readers.ingress.objects import (
     IngressRule,
     ServicePortReference,
 )
-from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.certificates import issue, make_authority
@@ -218,7 +219,7 @@ class NeedsTests(SynchronousTestCase):
     """Which keys of which Secrets are read for it."""
 
     def needs(self, **annotations: str) -> dict[ObjectKey, frozenset[str]]:
-        return dict(secret_needs(ingress("a", **annotations), TranslateOptions()))
+        return dict(needs_of(ingress("a", **annotations), Kind.SECRET, annotation_reader(TranslateOptions())))
 
     def test_over_tls(self) -> None:
         """The Secret is read where TLS is spoken, with the three keys that it may need."""

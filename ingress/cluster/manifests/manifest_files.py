@@ -13,7 +13,7 @@ from ingress.cluster.projecting.project import SERVICE_NAME_LABEL, project
 from ingress.fields import RawObject, is_object, shape_of
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.secrets import ALL_KEYS, TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 DEFAULT_NAMESPACE = "default"
@@ -21,8 +21,6 @@ DEFAULT_NAMESPACE = "default"
 
 MAX_LIST_DEPTH = 8
 """How deep lists of objects may stand in lists."""
-
-_SECRET_KEYS = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 
 
 @frozen
@@ -122,8 +120,8 @@ def _template_hint(text: str) -> str:
 
 
 def _project(read: KindRead, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:
-    """Project an object; of a Secret all keys that anybody might need, for nobody has said yet which."""
-    key, projection = project(read, raw, annotations_prefix, _SECRET_KEYS)
+    """Project an object; of a Secret all keys, for nobody has said yet which are needed."""
+    key, projection = project(read, raw, annotations_prefix, ALL_KEYS)
     if isinstance(projection.value, Secret):
         projection = evolve(projection, value=evolve(projection.value, asked=TLS_KEYS))
     return key, projection

@@ -21,6 +21,7 @@ from ingress.cluster.projecting.object_meta import meta_of
 from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.model.objects import (
     ClusterObject,
+    ConfigMap,
     EndpointSlice,
     Kind,
     ObjectKey,
@@ -31,7 +32,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.problems import Reason
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.secrets import ALL_KEYS, TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
@@ -45,6 +46,7 @@ MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 # What can stand in a key without ambiguity.  The API is stricter (lower case, no
 # underscores); a manifest that it would refuse can still be tried out.
 _MOST_CHARACTERS = 253
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OBJECT_NAME = re.compile(rf"[-A-Za-z0-9._]{{1,{_MOST_CHARACTERS}}}")
 
 
@@ -257,11 +259,11 @@ def project_secret(
     /,
     keys: frozenset[str] = TLS_KEYS,
 ) -> Secret:
-    """Project a Secret; of its content only *keys* are kept."""
+    """Project a Secret; of its content only *keys* are kept, which may be ``ALL_KEYS``."""
     content: dict[str, bytes] = {}
     encoded = reader.mapping(raw, "data", "") or {}
     plain = reader.mapping(raw, "stringData", "") or {}
-    for name in sorted(keys):
+    for name in sorted(_data_keys({**encoded, **plain}, reader) if keys >= ALL_KEYS else keys):
         # ``stringData`` wins, as when it is written to an API server.
         field, value = ("stringData", plain.get(name)) if name in plain else ("data", encoded.get(name))
         if value is None:
@@ -278,6 +280,35 @@ def project_secret(
                 what = "UTF-8" if field == "stringData" else "base64"
                 reader.report(f"{field}[{name}]", f"is not {what}")
     return Secret(reader.key, reader.word(raw, "type", "", "Opaque") or "Opaque", content, keys)
+
+
+def project_config_map(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> ConfigMap | None:
+    """Project a ConfigMap; ``binaryData`` is not looked at."""
+    data = reader.mapping(raw, "data", "")
+    if data is None:
+        return None
+    content: dict[str, str] = {}
+    for name in sorted(_data_keys(data, reader)):
+        value = data[name]
+        if not isinstance(value, str):
+            reader.wrong_shape(f"data[{name}]", "text", value)
+        elif len(value) > MAX_SECRET_CHARACTERS:
+            reader.report(f"data[{name}]", "is longer than a ConfigMap may be")
+        elif not value.isascii() and _SURROGATE.search(value):
+            reader.report(f"data[{name}]", "is not UTF-8")
+        else:
+            content[name] = value
+    return ConfigMap(reader.key, content)
+
+
+def _data_keys(data: RawObject, reader: FieldReader) -> list[str]:
+    """Return the keys of *data*, without those that the API would not take."""
+    keys = [name for name in data if len(name) <= _MOST_CHARACTERS and _OBJECT_NAME.fullmatch(name)]
+    if len(keys) < len(data):
+        reader.report("data", "has a key that Kubernetes does not allow; it is ignored")
+    return keys
 
 
 def _decoded(value: str) -> bytes:

@@ -1,6 +1,6 @@
-"""Keeps the Secrets that are referred to, and no others.
+"""Keeps the Secrets that are referred to, and no others; and the same of ConfigMaps.
 
-It stands between the delta queue and the sink, in the reactor thread: it learns from the Ingresses
+There is one for each of the two kinds.  It stands between the delta queue and the sink, in the reactor thread: it learns from the Ingresses
 that pass which Secrets are needed, has those read that no watch brings, and lets no other pass.
 The sink is synced when every Secret that is needed was asked for, so that the first snapshot
 has all its certificates, and when no right is missing that these cannot do without
@@ -10,19 +10,19 @@ yet is not there yet.
 Two ways lead here from ``begin``, which is called when all Ingresses and classes are known.
 Where Secrets are watched their list follows, and ``synced`` comes after it; what it did not
 bring is read by name: a Secret that the watch's selector hides, or all when lists are forbidden.
-Otherwise everything needed is read by name.
+Otherwise everything needed is read by name, as ConfigMaps always are.
 """
 
 from collections.abc import Callable, Iterable, Set
 
 from twisted.logger import Logger
 
-from ingress.cluster.secrets.secret_reader import SecretReader
-from ingress.cluster.secrets.secret_references import NeedChanges, SecretReferences
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.secret_reader import ObjectReader
+from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferences
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
+from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection
 
 log = Logger()
 
@@ -30,17 +30,27 @@ RightsAwaited = Callable[[Iterable[ObjectKey], Set[ObjectKey]], tuple[str, ...]]
 """Says, of the Secrets that are needed and those of them that are forbidden, which rights the sync waits for."""
 
 
-class ReferencedSecrets:
-    """A sink in front of *sink*; ``attach`` comes before everything else."""
+class ReferencedObjects:
+    """A sink in front of *sink*; ``attach`` comes before everything else.
+
+    *counts* is told how many changes come in each batch.
+    """
 
     def __init__(
-        self, sink: Sink, references: SecretReferences, watched: WatchedSecrets, metrics: WatchMetrics
+        self,
+        sink: Sink,
+        references: ObjectReferences,
+        watched: WatchedObjects,
+        metrics: WatchMetrics,
+        counts: Callable[[int], None] | None = None,
     ) -> None:
         self._sink = sink
         self._references = references
+        self._kind = references.kind
         self._watched = watched
         self._metrics = metrics
-        self._reader: SecretReader | None = None
+        self._counts = counts
+        self._reader: ObjectReader | None = None
         self._rights_awaited: RightsAwaited = lambda needed, forbidden: ()
         self._rights_told: tuple[str, ...] = ()
         self._has_begun = False
@@ -51,10 +61,11 @@ class ReferencedSecrets:
         # The Secrets that the sink has.
         self._given: set[ObjectKey] = set()
 
-    def attach(self, reader: SecretReader, rights_awaited: RightsAwaited) -> None:
-        """Have Secrets read by *reader*, which delivers here."""
+    def attach(self, reader: ObjectReader, rights_awaited: RightsAwaited | None) -> None:
+        """Have them read by *reader*, which delivers here; without *rights_awaited* no right is waited for."""
         self._reader = reader
-        self._rights_awaited = rights_awaited
+        if rights_awaited is not None:
+            self._rights_awaited = rights_awaited
 
     def begin(self, *, list_follows: bool) -> None:
         """Find out what is needed; *list_follows* says that a list of Secrets will come."""
@@ -64,19 +75,20 @@ class ReferencedSecrets:
 
     def changed(self, batch: Batch) -> None:
         """Take a batch of the delta queue."""
-        self._metrics.handed_over(len(batch))
+        if self._counts is not None:
+            self._counts(len(batch))
         changes = self._references.changed(batch)
         secrets: dict[ObjectId, Projection | None] = {}
         if changes.dropped:
-            secrets = {(Kind.SECRET, key): None for key in changes.dropped if key in self._given}
+            secrets = {(self._kind, key): None for key in changes.dropped if key in self._given}
             self._given -= changes.dropped
-        if secrets or any(kind is Kind.SECRET for kind, _ in batch):
+        if secrets or any(kind is self._kind for kind, _ in batch):
             batch = {**self._needed_part(batch, changes), **secrets}
         self._sink.changed(batch)
         if self._reader is not None:
             # Only now, for it may be what the first sync waits for.
             for (kind, key), projection in batch.items():
-                if kind is Kind.SECRET and projection is not None:
+                if kind is self._kind and projection is not None:
                     self._reader.seen(key)
         self._need(changes)
 
@@ -96,7 +108,7 @@ class ReferencedSecrets:
             self._given.discard(key)
         else:
             self._given.add(key)
-        self._sink.changed({(Kind.SECRET, key): projection})
+        self._sink.changed({(self._kind, key): projection})
 
     def read_changed(self) -> None:
         """Tell the sink that it is synced, when it is."""
@@ -125,7 +137,7 @@ class ReferencedSecrets:
     def _reads_awaited(self) -> tuple[str, ...]:
         if not self._unread:
             return ()
-        what = "1 referenced Secret" if self._unread == 1 else f"{self._unread} referenced Secrets"
+        what = f"{self._unread} referenced {self._kind}{'' if self._unread == 1 else 's'}"
         trouble = self._reader.trouble if self._reader is not None else ""
         return (f"{what}: {trouble}" if trouble else what,)
 
@@ -137,7 +149,7 @@ class ReferencedSecrets:
         """Leave out the Secrets of *batch* that nobody needs any more; note what becomes of the others."""
         part: dict[ObjectId, Projection | None] = {}
         for (kind, key), projection in batch.items():
-            if kind is Kind.SECRET:
+            if kind is self._kind:
                 if not self._references.keys_of(key):
                     continue
                 if projection is not None:
@@ -164,7 +176,7 @@ class ReferencedSecrets:
         for key in changes.touched:
             self._reader.touch(key)
         if changes.needed or changes.dropped:
-            self._metrics.secrets_needed(len(self._references))
+            self._metrics.needed(self._kind, len(self._references))
             self.read_changed()
 
     def _read(self, key: ObjectKey) -> None:

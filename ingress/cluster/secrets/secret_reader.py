@@ -1,4 +1,4 @@
-"""Reads Secrets by their names: a few threads that ask, and a schedule in the reactor thread.
+"""Reads Secrets, or ConfigMaps, by their names: a few threads that ask, and a schedule in the reactor thread.
 
 Each Secret is in one of three states:
 
@@ -36,16 +36,19 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.projecting.project import project
 from ingress.cluster.secrets.retry_line import RetryLine
 from ingress.cluster.secrets.secret_rights import forbidden_problem
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import ObjectKey, Projection
+from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()
 
 REFRESH_SECONDS = 300.0
 """Seconds after which a Secret that no watch sees is read again, times a factor between 0.8 and 1.2."""
+
+CONFIG_MAP_REFRESH_SECONDS = 30.0
+"""The same for ConfigMaps, which are edited by people who wait, and which few refer to."""
 
 _THREADS = 2
 # A Secret is not asked for more often, however often its Ingress changes.
@@ -96,7 +99,7 @@ class _Request:
 Deliver = Callable[[ObjectKey, Projection | None], None]
 
 
-class SecretReader:
+class ObjectReader:
     """Reads Secrets, and gives each to *deliver*, None for one that does not exist.
 
     *connections* makes the connection of a thread, *changed* is called when ``unread`` may
@@ -109,7 +112,7 @@ class SecretReader:
         reactor: Any,
         connections: Callable[[], ApiConnection],
         read: KindRead,
-        watched: WatchedSecrets,
+        watched: WatchedObjects,
         *,
         deliver: Deliver,
         changed: Callable[[], None],
@@ -133,7 +136,7 @@ class SecretReader:
         self._backoff_seconds = backoff_seconds
         self._refresh_seconds = refresh_seconds
         self._metrics = metrics or WatchMetrics()
-        self._contact = Contact("Secret by name", clock, outage=outage)
+        self._contact = Contact(f"{read.kind} by name", clock, outage=outage)
         self._readings: dict[ObjectKey, _Reading] = {}
         self._unread: set[ObjectKey] = set()
         self._forbidden: set[ObjectKey] = set()
@@ -142,6 +145,11 @@ class SecretReader:
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
         self._threads: list[tuple[Thread, ApiConnection]] = []
         self._is_stopping = False
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of what is read."""
+        return self._read.kind
 
     @property
     def unread(self) -> int:
@@ -269,8 +277,9 @@ class SecretReader:
         reading = request.reading
         if self._is_stopping or self._readings.get(reading.key) is not reading:
             return
-        self._metrics.secret_read(
-            "failed" if isinstance(outcome, KubernetesError) else "missing" if outcome is None else "ok"
+        self._metrics.read_by_name(
+            self._read.kind,
+            "failed" if isinstance(outcome, KubernetesError) else "missing" if outcome is None else "ok",
         )
         if isinstance(outcome, KubernetesError):
             self._failed(reading, outcome, is_overtaken=self._watched.stamp(reading.key) != request.stamp)
@@ -326,7 +335,7 @@ class SecretReader:
         key = reading.key
         if key not in self._forbidden:
             self._forbidden.add(key)
-            self._deliver(key, Projection(None, (forbidden_problem(key),)))
+            self._deliver(key, Projection(None, (forbidden_problem(self._read, key),)))
         self._read_once(reading)
 
     def _permitted(self, key: ObjectKey) -> None:
@@ -357,13 +366,16 @@ class SecretReader:
         for number in range(_THREADS):
             connection = self._connections()
             thread = Thread(
-                target=self._work, args=(connection,), name=f"reader of Secrets {number + 1}", daemon=True
+                target=self._work,
+                args=(connection,),
+                name=f"reader of {self._read.kind}s {number + 1}",
+                daemon=True,
             )
             self._threads.append((thread, connection))
             thread.start()
 
     def _work(self, connection: ApiConnection) -> None:
-        """Thread: ask for one Secret after the other."""
+        """Thread: ask for one after the other."""
         while (request := self._queue.get()) is not None and not self._is_stopping:
             outcome = self._get(connection, request)
             self._reactor.callFromThread(self.answered, request, outcome)
@@ -390,5 +402,5 @@ class SecretReader:
             # Not JSON, or a bug.  The message might quote the Secret.
             return KubernetesError(0, BROKEN, f"the answer cannot be read ({type(error).__name__})")
         if found != key:
-            return KubernetesError(0, BROKEN, "the answer is not the Secret that was asked for")
+            return KubernetesError(0, BROKEN, f"the answer is not the {self._read.kind} that was asked for")
         return projection

@@ -1,6 +1,6 @@
-"""Which Secrets are needed now, kept up to date change by change.  Pure.
+"""Which Secrets, or which ConfigMaps, are needed now, kept up to date change by change.  Pure.
 
-A Secret is needed when the operator refers to it, or a route object that is ours does.  Whether an
+One is needed when the operator refers to it, or a route object that is ours does.  Whether an
 object is ours depends on others (an Ingress on its IngressClass), too, so nothing is judged before all
 of these kinds were seen (``begin``): what another controller's Ingress refers to must not even be read.
 """
@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Set
 from attrs import frozen
 
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
-from ingress.model.secrets import SecretNeeds
+from ingress.model.secrets import ALL_KEYS, Needs
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
@@ -25,29 +25,40 @@ class NeedChanges:
     Touched are those needed as before, of which an object that refers to them changed.
     """
 
-    needed: SecretNeeds
+    needed: Needs
     dropped: Set[ObjectKey]
     touched: Set[ObjectKey]
 
 
-class SecretReferences:
-    """Follows the objects of *kinds*, and those that they are judged by."""
+class ObjectReferences:
+    """Follows the objects of *kinds*, and those that they are judged by.
 
-    def __init__(self, options: TranslateOptions, kinds: Iterable[RouteKind] = ROUTE_KINDS) -> None:
+    *kind* is that of what is needed; *always* are needed whoever refers to them.
+    """
+
+    def __init__(
+        self,
+        options: TranslateOptions,
+        kinds: Iterable[RouteKind] = ROUTE_KINDS,
+        kind: Kind = Kind.SECRET,
+        always: Iterable[ObjectKey] = (),
+    ) -> None:
         self._options = options
+        self.kind = kind
+        self._always = dict.fromkeys(always, ALL_KEYS)
         self._readers = Readers(kinds, options)
         self._has_begun = False
-        # Those that objects are judged by; and the route objects that refer to any Secret, ours or not.
+        # Those that objects are judged by; and the route objects that refer to anything, ours or not.
         self._judges: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
         self._objects: dict[ObjectId, ClusterObject] = {}
-        # What each needs that is ours, and the same by Secret; the operator has the id None.
-        self._needs: dict[ObjectId | None, SecretNeeds] = {}
+        # What each needs that is ours, and the same by what is needed; the operator has the id None.
+        self._needs: dict[ObjectId | None, Needs] = {}
         self._users: dict[ObjectKey, dict[ObjectId | None, frozenset[str]]] = {}
         # By kind and what of an object decides: whether such an object is ours.
         self._verdicts: dict[tuple[Kind, Hashable], bool] = {}
 
     def __len__(self) -> int:
-        """How many Secrets are needed."""
+        """How many are needed."""
         return len(self._users)
 
     def keys_of(self, secret: ObjectKey) -> frozenset[str]:
@@ -55,7 +66,7 @@ class SecretReferences:
         return frozenset().union(*self._users.get(secret, {}).values())
 
     def needed(self) -> tuple[ObjectKey, ...]:
-        """All Secrets that are needed."""
+        """All that are needed."""
         return tuple(self._users)
 
     def begin(self) -> NeedChanges:
@@ -86,7 +97,7 @@ class SecretReferences:
     def _put(self, object_id: ObjectId, value: ClusterObject | None, reader: Reader) -> bool:
         """Keep *value*; return whether anything about its references may be different."""
         before = self._objects.get(object_id)
-        if value is None or not reader.secret_needs(value):
+        if value is None or not reader.needs(value, self.kind):
             return self._objects.pop(object_id, None) is not None
         self._objects[object_id] = value
         return before != value
@@ -137,14 +148,14 @@ class SecretReferences:
                 touched.add(secret)
         return NeedChanges(needed, dropped, touched)
 
-    def _needs_of(self, user: ObjectId | None) -> SecretNeeds:
+    def _needs_of(self, user: ObjectId | None) -> Needs:
         if user is None:
-            return needs_of_options(self._options)
+            return {**needs_of_options(self._options, self.kind), **self._always}
         value = self._objects.get(user)
         if value is None:
             return {}
         reader = self._readers[user[0]]
-        return reader.secret_needs(value) if self._is_ours(user[0], value, reader) else {}
+        return reader.needs(value, self.kind) if self._is_ours(user[0], value, reader) else {}
 
     def _is_ours(self, kind: Kind, value: ClusterObject, reader: Reader) -> bool:
         judged_as = (kind, reader.class_of(value))

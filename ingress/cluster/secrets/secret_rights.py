@@ -16,8 +16,10 @@ from collections.abc import Collection, Iterable, Set
 
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.reader import KindRead
 
 _NAMED = 3
+_FORBIDDEN = {Kind.SECRET: Reason.SECRET_FORBIDDEN, Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN}
 
 
 def rights_awaited(
@@ -60,10 +62,12 @@ def rights_awaited(
     return tuple(lines)
 
 
-def forbidden_problem(key: ObjectKey) -> Problem:
-    """Return what the operator is told of a Secret that may not be read; what was read of it before counts on."""
-    message = f"no right to get secrets in namespace {key.namespace}, to which an Ingress or an option refers"
-    return Problem(Kind.SECRET, key.namespace, key.name, Reason.SECRET_FORBIDDEN, message)
+def forbidden_problem(read: KindRead, key: ObjectKey) -> Problem:
+    """Return what the operator is told of an object that may not be read; what was read of it before counts on."""
+    message = (
+        f"no right to get {read.plural} in namespace {key.namespace}, to which an Ingress or an option refers"
+    )
+    return Problem(read.kind, key.namespace, key.name, _FORBIDDEN[read.kind], message)
 
 
 def _secrets(keys: list[ObjectKey]) -> str:

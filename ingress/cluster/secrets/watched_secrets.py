@@ -24,7 +24,7 @@ class _Need:
         self.stamp = 0
 
 
-class WatchedSecrets:
+class WatchedObjects:
     """Chooses, for reflectors, what is kept of a Secret.  Every method may be called in any thread."""
 
     def __init__(self) -> None:

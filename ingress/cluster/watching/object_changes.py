@@ -22,7 +22,7 @@ Changes = dict[ObjectId, Projection | None]
 
 
 class Selection(Protocol):
-    """Chooses which objects are handed over: ``ingress.cluster.secrets.watched_secrets.WatchedSecrets``."""
+    """Chooses which objects are handed over: ``ingress.cluster.secrets.watched_secrets.WatchedObjects``."""
 
     def present(self, key: ObjectKey) -> frozenset[str] | None:
         """Note that the object exists; return what to keep of it, None when nobody needs it."""

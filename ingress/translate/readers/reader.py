@@ -13,7 +13,7 @@ from attrs import frozen
 from ingress.fields import FieldReader, RawObject
 from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.problems import Problem
-from ingress.model.secrets import SecretNeeds
+from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
@@ -96,8 +96,11 @@ class Reader(Protocol):
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what *value*, which is ours, asks for; *related* is that of the verdict."""
 
-    def secret_needs(self, value: ClusterObject, /) -> SecretNeeds:
-        """Return the Secrets that *value* refers to, should it be ours; asked before any Secret is read."""
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Return the objects of *kind* that *value* refers to, should it be ours; asked before any of these is read.
+
+        The kinds are ``Secret`` and ``ConfigMap``.
+        """
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """Say what kept all objects of the kind in *state* from having a route; the text goes on after a colon."""

@@ -153,13 +153,13 @@ class ObjectTests(SynchronousTestCase):
         self.assertEqual(found.projection.value.created, "2026-01-02T03:04:05Z")
 
     def test_secret_keys(self) -> None:
-        """Of a Secret all keys are kept that anybody may need, and no others; which are missed nobody knows yet."""
+        """Of a Secret all keys are kept, since anybody may need them; which are missed nobody knows yet."""
         keys = ("tls.crt", "tls.key", "ca.crt", "ca.crl", "password")
         text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: web}\nstringData: {"
         content = read(text + ", ".join(f"{key}: x" for key in keys) + "}\n")
         value = content.objects[0].projection.value
         assert isinstance(value, Secret)
-        self.assertEqual(set(value.content), set(keys) - {"password"})
+        self.assertEqual(set(value.content), set(keys))
         self.assertEqual(value.asked, {"tls.crt", "tls.key"})
 
     def test_secret_text(self) -> None:

@@ -92,6 +92,10 @@ GOOD: dict[Kind, dict[str, Any]] = {
             {"addresses": ["10.1.0.1"], "conditions": {"ready": True, "serving": True, "terminating": False}}
         ],
     },
+    Kind.CONFIG_MAP: {
+        "metadata": {"namespace": "shop", "name": "web"},
+        "data": {"X-Team": "blue", "empty": ""},
+    },
     Kind.SECRET: {
         "metadata": {"name": "shop-tls", "namespace": "web"},
         "type": "kubernetes.io/tls",

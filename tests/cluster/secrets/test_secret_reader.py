@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.kinds import KINDS
-from ingress.cluster.secrets.secret_reader import RETRIES_PER_SECOND, SecretReader, _Request
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.secret_reader import RETRIES_PER_SECOND, ObjectReader, _Request
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.model.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.problems import Reason
@@ -23,7 +23,7 @@ FORBIDDEN = KubernetesError(403, "Forbidden", "no")
 UNREACHABLE = KubernetesError(0, "Unreachable", "refused")
 
 
-class StillReader(SecretReader):
+class StillReader(ObjectReader):
     """A reader whose threads never start: the test takes requests from the queue and answers them."""
 
     def _start_threads(self) -> None:
@@ -43,12 +43,12 @@ class StillReader(SecretReader):
         return request
 
 
-class SecretReaderTests(SynchronousTestCase):
+class ObjectReaderTests(SynchronousTestCase):
     """When a Secret is asked for."""
 
     def setUp(self) -> None:
         self.clock = Clock()
-        self.watched = WatchedSecrets()
+        self.watched = WatchedObjects()
         self.delivered: list[Projection | None] = []
         self.changes: list[int] = []
         self.reader = StillReader(

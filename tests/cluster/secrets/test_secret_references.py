@@ -3,7 +3,7 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.secrets.secret_references import NeedChanges, SecretReferences
+from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferences
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
@@ -32,11 +32,11 @@ def without(name: str) -> dict[ObjectId, Projection | None]:
     return {(Kind.INGRESS, key(name)): None}
 
 
-class SecretReferencesTests(SynchronousTestCase):
+class ObjectReferencesTests(SynchronousTestCase):
     """Which Secrets are needed."""
 
     def setUp(self) -> None:
-        self.references = SecretReferences(TranslateOptions())
+        self.references = ObjectReferences(TranslateOptions())
 
     def names(self) -> set[str]:
         return {secret.name for secret in self.references.needed()}
@@ -125,7 +125,7 @@ class SecretReferencesTests(SynchronousTestCase):
     def test_operator(self) -> None:
         """What the operator refers to is needed always, in whatever namespace."""
         default = key("wildcard", "web")
-        self.references = SecretReferences(TranslateOptions(default_ssl_certificate=default))
+        self.references = ObjectReferences(TranslateOptions(default_ssl_certificate=default))
         self.assertEqual(self.references.begin(), NeedChanges({default: TLS_KEYS}, set(), set()))
 
     def test_impossible_names(self) -> None:

@@ -2,18 +2,18 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import TLS_KEYS
 
 KEY = ObjectKey("shop", "tls")
 
 
-class WatchedSecretsTests(SynchronousTestCase):
+class WatchedObjectsTests(SynchronousTestCase):
     """What reflectors and the reactor thread tell each other."""
 
     def setUp(self) -> None:
-        self.watched = WatchedSecrets()
+        self.watched = WatchedObjects()
 
     def test_unneeded(self) -> None:
         """Of a Secret that nobody needs only its presence is kept."""

@@ -6,7 +6,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
-from ingress.cluster.secrets.watched_secrets import WatchedSecrets
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.objects import Kind, ObjectKey, Secret
@@ -26,7 +26,7 @@ class SelectionTests(SynchronousTestCase):
     """Objects that somebody needs, and others."""
 
     def setUp(self) -> None:
-        self.watched = WatchedSecrets()
+        self.watched = WatchedObjects()
         self.noting = ObjectChanges("Secret", KINDS[Kind.SECRET], "x", self.watched)
         self.changes: Changes = {}
 

@@ -4,9 +4,9 @@ from collections.abc import Hashable
 
 from ingress.annotations.annotations import DEFAULTS
 from ingress.model.backends import BackendReference
-from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import TLS_KEYS, SecretNeeds
+from ingress.model.secrets import TLS_KEYS, Needs
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.route import Match
@@ -75,8 +75,10 @@ class ToyRouteReader:
             related=related,
         )
 
-    def secret_needs(self, value: ClusterObject, /) -> SecretNeeds:
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
         """The certificate."""
+        if kind is not Kind.SECRET:
+            return {}
         assert isinstance(value, ToyRoute)
         return {ObjectKey(value.key.namespace, value.secret): TLS_KEYS} if value.secret else {}
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Hashable
 
-from ingress.model.objects import ClusterObject
-from ingress.model.secrets import SecretNeeds
+from ingress.model.objects import ClusterObject, Kind
+from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_names, judge_class
+from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.ingress.rules import read_ingress
-from ingress.translate.readers.ingress.secret_references import secret_needs
 from ingress.translate.readers.reader import Verdict
 
 
@@ -39,10 +39,10 @@ class IngressReader:
         assert isinstance(value, Ingress)
         return read_ingress(value, self._annotations, has_global_default=self._has_default)
 
-    def secret_needs(self, value: ClusterObject, /) -> SecretNeeds:
-        """Return the Secrets that *value* refers to."""
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Return the Secrets or ConfigMaps that *value* refers to."""
         assert isinstance(value, Ingress)
-        return secret_needs(value, self._options)
+        return needs_of(value, kind, self._annotations)
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """Say what kept all Ingresses from having a route."""

@@ -1,0 +1,116 @@
+"""What objects refer to by annotations, looked up in the cluster state: Secrets and ConfigMaps.  Pure.
+
+What is missing, forbidden or in another namespace is a problem of whoever refers to it, and is not found; what becomes of
+his routes then is for the filters of the family that needs it.
+"""
+
+from typing import Final, NamedTuple
+
+from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
+from ingress.annotations.references import NOTHING_FOUND, Found, Reference, found_of
+from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
+from ingress.translate.claims import ParsedObject
+
+_MISSING: Final = {Kind.SECRET: Reason.SECRET_NOT_FOUND, Kind.CONFIG_MAP: Reason.CONFIG_MAP_NOT_FOUND}
+_FORBIDDEN: Final = {Kind.SECRET: Reason.SECRET_FORBIDDEN, Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN}
+
+
+class Finding(NamedTuple):
+    """What was found of all that one object refers to, and what is told of the rest."""
+
+    found: Found = NOTHING_FOUND
+    problems: tuple[Problem, ...] = ()
+
+
+NOTHING_NAMED: Final = Finding()
+
+
+def find_references(parsed: ParsedObject, state: ClusterState, annotations: AnnotationReader) -> Finding:
+    """Look up what *parsed* refers to, the operator's references included."""
+    references = annotations.references(parsed.settings, parsed.owner.key)
+    if not references:
+        return NOTHING_NAMED
+    return _find(parsed.owner, parsed.settings, references, state, annotations)
+
+
+def find_references_of_operator(state: ClusterState, annotations: AnnotationReader) -> Finding:
+    """Look up what the operator's own settings refer to, and tell of what is not there."""
+    references = annotations.references_of_operator
+    return _find(None, annotations.usual, references, state, annotations) if references else NOTHING_NAMED
+
+
+def named_by(
+    parsed: ParsedObject | None, annotations: AnnotationReader
+) -> tuple[tuple[Kind, ObjectKey], ...]:
+    """Return all objects within reach that *parsed* refers to."""
+    if parsed is None:
+        return ()
+    key = parsed.owner.key
+    references = annotations.references(parsed.settings, key)
+    return tuple((one.kind, one.key) for one in references if one.is_in_reach(key)) if references else ()
+
+
+def _find(
+    owner: Owner | None,
+    settings: AnnotationSettings,
+    references: tuple[Reference, ...],
+    state: ClusterState,
+    annotations: AnnotationReader,
+) -> Finding:
+    there: dict[Reference, Secret | ConfigMap] = {}
+    problems: list[Problem] = []
+    for reference in references:
+        one = None
+        if owner is None or reference.is_in_reach(owner.key):
+            one = _in_state(state, reference)
+        if one is not None:
+            there[reference] = one
+        elif reference.is_operators:
+            if owner is None:
+                problems.append(_operators_problem(reference, state))
+        elif owner is not None:
+            problems.append(_problem(owner, reference, state, annotations))
+    found = found_of(there)
+    if owner is not None:
+        problems += annotations.content_problems(owner, settings, found)
+    return Finding(found, tuple(problems))
+
+
+def _in_state(state: ClusterState, reference: Reference) -> Secret | ConfigMap | None:
+    if reference.kind is Kind.SECRET:
+        return state.secrets.get(reference.key)
+    one = state.of(reference.kind).get(reference.key)
+    return one if isinstance(one, ConfigMap) else None
+
+
+def _why_not(reference: Reference, state: ClusterState) -> tuple[Reason, str]:
+    kind = reference.kind
+    if forbidden_by(state, kind, reference.key):
+        return _FORBIDDEN[kind], FORBIDDEN
+    return _MISSING[kind], f"there is no such {kind}"
+
+
+def _problem(
+    owner: Owner, reference: Reference, state: ClusterState, annotations: AnnotationReader
+) -> Problem:
+    shown = f"{reference.kind} {reference.key}"
+    if not reference.is_in_reach(owner.key):
+        reason, message = (
+            Reason.INVALID_ANNOTATION,
+            f"{shown} is in another namespace and out of reach; {reference.without}",
+        )
+    else:
+        reason, why = _why_not(reference, state)
+        message = f"{shown}: {why}; {reference.without}"
+    return owner.problem(
+        reason, f"{reference.annotation}: {message}", annotations.field(reference.annotation)
+    )
+
+
+def _operators_problem(reference: Reference, state: ClusterState) -> Problem:
+    reason, why = _why_not(reference, state)
+    message = f"{reference.annotation} names it: {why}; {reference.without}"
+    return Problem(reference.kind, reference.key.namespace, reference.key.name, reason, message)

@@ -1,0 +1,70 @@
+"""Which Secrets and ConfigMaps an Ingress refers to, and which of their keys each reference needs.
+
+This is asked before any of them is read: what nobody refers to is not kept.  What annotations name is for their
+families to say (``Family.references``).
+"""
+
+from typing import Final
+
+from ingress.annotations import canaries
+from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
+from ingress.annotations.canaries import CANARIES
+from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION, secret_asked
+from ingress.annotations.upstreams import UPSTREAMS
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.secrets import (
+    CLIENT_AUTHENTICATION_KEYS,
+    TLS_KEYS,
+    UPSTREAM_TLS_KEYS,
+    Needs,
+    is_secret_name,
+)
+from ingress.translate.protocols import read_protocols
+from ingress.translate.readers.ingress.objects import Ingress
+
+_NAMING: Final = (SECRET_ANNOTATION, "proxy-ssl-secret", canaries.ANNOTATION)
+
+
+def needs_of(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Needs:
+    """Return the objects of *kind* that *ingress* refers to, should it be ours; those of its own namespace only.
+
+    A name that no object can have is left out; translation reports it.
+    """
+    if not ingress.annotations:
+        return _of_tls(ingress, kind)
+    if not annotations.names_objects(ingress.annotations) and not any(
+        annotations.full_name(name) in ingress.annotations for name in _NAMING
+    ):
+        return _of_tls(ingress, kind)
+    settings, _ = annotations.read(ingress)
+    if settings.of(CANARIES).is_canary:
+        # It claims nothing.
+        return {}
+    needs = {**_of_tls(ingress, kind)}
+    if kind is Kind.SECRET:
+        for secret, keys in _of_tls_settings(ingress, settings, annotations):
+            needs[secret] = needs.get(secret, frozenset()) | keys
+    for reference in annotations.references(settings, ingress.key):
+        if reference.kind is kind and reference.is_in_reach(ingress.key):
+            needs[reference.key] = needs.get(reference.key, frozenset()) | reference.keys
+    return needs
+
+
+def _of_tls(ingress: Ingress, kind: Kind) -> Needs:
+    if kind is not Kind.SECRET:
+        return {}
+    return {
+        ObjectKey(ingress.key.namespace, entry.secret_name): TLS_KEYS
+        for entry in ingress.tls
+        if is_secret_name(entry.secret_name)
+    }
+
+
+def _of_tls_settings(
+    ingress: Ingress, settings: AnnotationSettings, annotations: AnnotationReader
+) -> list[tuple[ObjectKey, frozenset[str]]]:
+    """Return the Secrets of TLS to endpoints and of client certificates."""
+    upstream = read_protocols(ingress.owner, settings.of(UPSTREAMS), annotations).secret
+    clients = secret_asked(ingress.key, settings.of(CLIENT_CERTIFICATES))
+    found = ((upstream, UPSTREAM_TLS_KEYS), (clients, CLIENT_AUTHENTICATION_KEYS))
+    return [(secret, keys) for secret, keys in found if secret is not None]
