@@ -22,7 +22,19 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
-from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, Phase, Reply, RequestEdit, Services
+from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
+from ingress.filters import (
+    AnswerEdit,
+    Facts,
+    FieldChanges,
+    Filter,
+    FilterSpec,
+    Phase,
+    Reply,
+    RequestEdit,
+    Services,
+)
 from ingress.options.installed_filters import GROUP
 
 REQUESTS = 500
@@ -35,6 +47,7 @@ _BODY = b"<h1>One of the pages that a shop has</h1>\n"
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 
 
+_RANGES = ("127.0.0.0/8", *(f"10.{number % 256}.{number // 256}.0/25" for number in range(999)))
 SEVEN = FieldChanges(put=tuple((b"X-Team-%d" % number, b"blue") for number in range(7)))
 
 
@@ -88,7 +101,7 @@ class PutsOnRequest(Filter):
         edit.put(b"X-Team", b"blue")
 
 
-FILTERS: dict[str, tuple[str, type[Filter] | None]] = {
+FILTERS: dict[str, tuple[str, type[Filter] | FilterSpec | None]] = {
     "none": ("no filter", None),
     "empty": ("an empty one: no hook", Filter),
     "passes": ("one that lets requests pass", Passes),
@@ -97,8 +110,12 @@ FILTERS: dict[str, tuple[str, type[Filter] | None]] = {
     "puts-on-answer": ("one that sets a header on answers", PutsOnAnswer),
     "changes-answers": ("seven headers on answers, always the same", ChangesAnswers),
     "changes-some": ("seven headers, and Vary, by the request", ChangesSome),
+    "limits-rate": ("a limit by the second", RequestLimit("bench", 1_000_000)),
+    "limits-rates": ("limits by the second and the minute", RequestLimit("bench", 1_000_000, 10_000_000)),
+    "limits-connections": ("a limit of connections", ConnectionLimit("bench", 1_000_000)),
+    "lets-in": ("a thousand address ranges", AddressRanges(_RANGES)),
 }
-"""By the arguments of the one filter that this module brings: what it is, and the class."""
+"""By the arguments of the one filter that this module brings: what it is, and the class, or the spec of ours."""
 
 
 @frozen
@@ -118,7 +135,7 @@ class BenchSpec:
         """Make it."""
         kind = FILTERS[self.which][1]
         assert kind is not None
-        return kind()
+        return kind() if isinstance(kind, type) else kind.make(services)
 
 
 @frozen

@@ -26,6 +26,7 @@ from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.cors import CORS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
+from ingress.annotations.rate_limits import RATE_LIMITS
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.regexes import REGEXES
@@ -59,6 +60,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     TRACING,
     CANARIES,
     REGEXES,
+    RATE_LIMITS,
     ADDRESS_RANGES,
 )
 

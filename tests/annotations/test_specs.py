@@ -11,6 +11,7 @@ from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origi
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
@@ -31,6 +32,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
+    (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
@@ -76,6 +78,12 @@ class SpecTests(SynchronousTestCase):
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=1", hosts)),
             (ClientCertificateFields(), ClientCertificateFields(True)),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
+            (RequestLimit("", 5), RequestLimit("", 6)),
+            (RequestLimit("", 5), RequestLimit("", 5, 60)),
+            (RequestLimit("", 5), RequestLimit("", 5, multiplier=1)),
+            (RequestLimit("", 5), RequestLimit("", 5, status=429)),
+            (RequestLimit("", 5), RequestLimit("", 5, clients=Clients(exempt=("10.0.0.0/8",)))),
+            (ConnectionLimit("", 5), ConnectionLimit("", 6)),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
             (RequestBuffering(1), RequestBuffering(2)),
             (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),

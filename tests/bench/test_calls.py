@@ -38,6 +38,10 @@ class FilterCallTests(SynchronousTestCase):
         """Fields that depend on the request are twelve calls on the way out, those of the filter counted in."""
         self.check("changes-some", **{"in": 29, "out": 34, "others_out": 1})
 
+    def test_limit(self) -> None:
+        """A limit by the second is four calls more than letting a request pass, and none on the way out."""
+        self.check("limits-rate", **{"in": 44, "out": 24})
+
     def test_other_methods(self) -> None:
         """Whoever asks of OPTIONS alone costs a GET no call but the one that finds its chain."""
         self.check("asks-of-options", **{"in": 29, "out": 23, "others_in": 0, "others_out": 0})

@@ -67,10 +67,9 @@ class FilterClock:
     def __init__(self, clock: IReactorTime, now: Callable[[], datetime]) -> None:
         self._clock = clock
         self.now = now
-
-    def seconds(self) -> float:
-        """Return seconds since some moment."""
-        return self._clock.seconds()
+        # Asked for each request: the reactor's own, and no call around it.
+        self.seconds: Callable[[], float] = clock.seconds
+        """Returns seconds since some moment."""
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> ScheduledCall:
         """Have *call* called once *seconds* have passed."""

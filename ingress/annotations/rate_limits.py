@@ -1,0 +1,338 @@
+"""How much one client may ask for: ``limit-rps``, ``limit-rpm``, ``limit-connections`` and what goes with them.
+
+As in ingress-nginx, clients are told apart by address, and an Ingress counts on all of its paths and hosts together.
+Requests by the second and by the minute go by a leaky bucket without delay (``limit_req … nodelay``), whose burst is a
+multiple of the limit; connections are requests under way (``limit_conn``).  What is beyond a limit gets 503, unless the
+operator says otherwise.  Requests are counted before connections, so one that is refused for the latter counts for the former.
+
+Of an IPv6 address only the network counts, since whoever has one has all of it.
+
+What clients have used up outlives the filters: an edit of a limit goes on from where the clients are.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import ClassVar, Final
+from weakref import WeakValueDictionary
+
+from attrs import frozen
+
+from ingress.annotations.address_ranges import parse_ranges
+from ingress.annotations.judging import status_reply
+from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, Rate, Rates
+from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
+from ingress.model.networks import NetworkSet, client_address, read_network
+
+MOST: Final = 999_999_999
+USUAL_MULTIPLIER: Final = 5
+USUAL_STATUS: Final = 503
+IPV6_PREFIX: Final = 64
+"""What one customer of a provider has, at least."""
+MEMO_ADDRESSES: Final = 1024
+"""Addresses of which a filter remembers whose they are."""
+
+_match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
+_NO_LIMIT: Final = "there is no such limit"
+
+
+def parse_limit(text: str) -> int:
+    """Read a whole number of requests; 0 is no limit."""
+    if _match_number(text.strip()) is None:
+        raise ValueRefused(f'is not a whole number from 0 to {MOST}; write "10"')
+    return int(text)
+
+
+def parse_multiplier(text: str) -> int:
+    """Read how many times the limit may come at once; 0 is no burst."""
+    if _match_number(text.strip()) is None:
+        raise ValueRefused(f'is not a whole number from 0 to {MOST}; write "5"')
+    return int(text)
+
+
+def parse_status(text: str) -> int:
+    """Read the status of what is refused, from 400 to 599, as nginx does."""
+    if _match_number(text.strip()) is None or not 400 <= int(text) <= 599:
+        raise ValueRefused('is not a status from 400 to 599; write "429"')
+    return int(text)
+
+
+def parse_prefix(text: str) -> int:
+    """Read how many bits of an IPv6 address tell clients apart."""
+    if _match_number(text.strip()) is None or not 1 <= int(text) <= 128:
+        raise ValueRefused('is not a number of bits from 1 to 128; write "64"')
+    return int(text)
+
+
+@frozen
+class LimitSettings:
+    """What one Ingress, and the operator, say about limits; 0 is no limit."""
+
+    by_second: int = 0
+    by_minute: int = 0
+    connections: int = 0
+    multiplier: int = USUAL_MULTIPLIER
+    allowlist: tuple[str, ...] | None = None
+    whitelist: tuple[str, ...] | None = None
+    """The older name of the same."""
+    request_status: int = USUAL_STATUS
+    connection_status: int = USUAL_STATUS
+    ipv6_prefix: int = IPV6_PREFIX
+
+
+@frozen(cache_hash=True)
+class Clients:
+    """How clients are told apart, and who is not counted."""
+
+    ipv6_prefix: int = IPV6_PREFIX
+    exempt: tuple[str, ...] = ()
+
+    def naming(self) -> Callable[[bytes], bytes]:
+        """Return what says, of an address, the name by which the client is counted; empty for who is not.
+
+        The name of an IPv4 address is its text.
+        """
+        exempt = NetworkSet(map(read_network, self.exempt)) if self.exempt else None
+        return lru_cache(MEMO_ADDRESSES)(partial(_name, self.ipv6_prefix, exempt))
+
+    def describe(self) -> str:
+        """Say who is not counted, to go behind a sentence."""
+        return f", but for {len(self.exempt)} ranges of addresses" if self.exempt else ""
+
+
+def _name(prefix: int, exempt: NetworkSet | None, client: bytes) -> bytes:
+    address = client_address(client)
+    if address is None:
+        return client
+    if exempt is not None and exempt.has(address):
+        return b""
+    if address.version == 4:
+        return str(address).encode("ascii")
+    return (int(address) >> 128 - prefix).to_bytes(16, "big")
+
+
+@frozen(cache_hash=True)
+class RequestLimit:
+    """Refuses requests beyond a rate, for each client and all of *owner*; 0 is no limit."""
+
+    phase: ClassVar[Phase] = Phase.LIMITS
+    name: ClassVar[str] = "rate-limit"
+
+    owner: str
+    by_second: int = 0
+    by_minute: int = 0
+    multiplier: int = USUAL_MULTIPLIER
+    status: int = USUAL_STATUS
+    clients: Clients = Clients()
+
+    def describe(self) -> str:
+        """Say what the limits are."""
+        limits = [
+            f"{limit} a {time} and {limit * self.multiplier} at once"
+            for limit, time in ((self.by_second, "second"), (self.by_minute, "minute"))
+            if limit
+        ]
+        said = ", and to ".join(limits)
+        return f"answers {self.status} to requests of a client beyond {said}{self.clients.describe()}"
+
+    @property
+    def rates(self) -> Rates:
+        """The limits as nginx would have them: thousandths of requests, whole ones."""
+        return Rates(self._rate(self.by_second, 1), self._rate(self.by_minute, 60))
+
+    def _rate(self, limit: int, seconds: int) -> Rate | None:
+        if not limit:
+            return None
+        return Rate(limit * ONE // seconds, min(limit * self.multiplier * ONE, LARGEST - ONE))
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        buckets = services.state(Scope.PROCESS, "buckets", partial(Buckets, services.clock))
+        return _RequestLimiter(self, buckets, services)
+
+
+class _RequestLimiter(Filter):
+    def __init__(self, spec: RequestLimit, buckets: Buckets, services: Services) -> None:
+        self._name_of = spec.clients.naming()
+        self._exempts = bool(spec.clients.exempt)
+        self._rates = spec.rates
+        self._reply = status_reply(spec.status)
+        self._take = buckets.take
+        self._count = services.count
+        self._zone = buckets.zone(spec.owner, self._rates, self)
+
+    def on_request(self, facts: Facts) -> Reply | None:
+        """Count the request, and refuse it where it is one too many."""
+        client = facts.client
+        name = self._name_of(client) if self._exempts or b":" in client else client
+        if not name or self._take(self._zone, self._rates, name):
+            return None
+        self._count("refused")
+        return self._reply
+
+
+@frozen(cache_hash=True)
+class ConnectionLimit:
+    """Refuses requests of a client that has *most* under way, for all of *owner*."""
+
+    phase: ClassVar[Phase] = Phase.LIMITS
+    name: ClassVar[str] = "connection-limit"
+
+    owner: str
+    most: int
+    status: int = USUAL_STATUS
+    clients: Clients = Clients()
+
+    def describe(self) -> str:
+        """Say what the limit is."""
+        return f"answers {self.status} to requests of a client beyond {self.most} under way{self.clients.describe()}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        zones: WeakValueDictionary[str, UnderWay] = services.state(
+            Scope.PROCESS, "zones", WeakValueDictionary
+        )
+        # Whoever has requests under way holds the zone; without any it has nothing to say.
+        zone = zones.get(self.owner)
+        if zone is None:
+            zone = zones[self.owner] = UnderWay()
+        return _ConnectionLimiter(self, zone, services)
+
+
+class UnderWay:
+    """How many requests of each client are under way; of who has none nothing is kept."""
+
+    def __init__(self) -> None:
+        self.counts: dict[bytes, int] = {}
+
+
+class _ConnectionLimiter(Filter):
+    def __init__(self, spec: ConnectionLimit, zone: UnderWay, services: Services) -> None:
+        self._name_of = spec.clients.naming()
+        self._most = spec.most
+        self._reply = status_reply(spec.status)
+        self._count = services.count
+        self._zone = zone
+
+    def on_request(self, facts: Facts) -> Reply | None:
+        """Count the request as under way, or refuse it."""
+        name = self._name_of(facts.client)
+        if not name:
+            return None
+        counts = self._zone.counts
+        count = counts.get(name, 0)
+        if count >= self._most:
+            self._count("refused")
+            return self._reply
+        counts[name] = count + 1
+        facts.notes[self] = name
+        return None
+
+    def on_end(self, facts: Facts, record: Record) -> None:
+        """Count it no more, if it was."""
+        name = facts.notes.pop(self, None)
+        if name is None:
+            return
+        assert isinstance(name, bytes)
+        counts = self._zone.counts
+        left = counts[name] - 1
+        if left:
+            counts[name] = left
+        else:
+            del counts[name]
+
+
+def limit_filters(settings: LimitSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+    """Return what stands before the routes of an Ingress that asks for limits."""
+    if facts.owner is None or not (settings.by_second or settings.by_minute or settings.connections):
+        return ()
+    exempt = settings.whitelist if settings.allowlist is None else settings.allowlist
+    clients = Clients(settings.ipv6_prefix, exempt or ())
+    owner = str(facts.owner)
+    specs: list[FilterSpec] = []
+    if settings.by_second or settings.by_minute:
+        specs.append(
+            RequestLimit(
+                owner,
+                settings.by_second,
+                settings.by_minute,
+                settings.multiplier,
+                settings.request_status,
+                clients,
+            )
+        )
+    if settings.connections:
+        specs.append(ConnectionLimit(owner, settings.connections, settings.connection_status, clients))
+    return tuple(specs)
+
+
+_EXEMPT: Final = Annotation(
+    "allowlist",
+    parse_ranges,
+    instead="nobody is exempt",
+    values="addresses and networks, with commas between them; none by default",
+    meaning="clients whose requests are neither counted nor refused",
+)
+
+RATE_LIMITS: Final = Family(
+    name="rate_limits",
+    settings=LimitSettings(),
+    acts="how much a client may ask for",
+    phases=(Phase.LIMITS,),
+    filters=limit_filters,
+    annotations={
+        "limit-rps": Annotation(
+            "by_second",
+            parse_limit,
+            instead=_NO_LIMIT,
+            values="a whole number; none by default",
+            meaning="requests of a client by the second, on all paths of the Ingress; more at once by limit-burst-multiplier",
+        ),
+        "limit-rpm": Annotation(
+            "by_minute",
+            parse_limit,
+            instead=_NO_LIMIT,
+            values="a whole number; none by default",
+            meaning="the same by the minute; both may stand together",
+        ),
+        "limit-connections": Annotation(
+            "connections",
+            parse_limit,
+            instead=_NO_LIMIT,
+            values="a whole number; none by default",
+            meaning="requests of a client that may be under way, WebSockets included",
+        ),
+        "limit-burst-multiplier": Annotation(
+            "multiplier",
+            parse_multiplier,
+            values="a whole number; 5 by default",
+            meaning="how many times limit-rps and limit-rpm may come at once",
+        ),
+        "limit-allowlist": _EXEMPT,
+        "limit-whitelist": Annotation(
+            "whitelist", parse_ranges, instead=_EXEMPT.instead, values=_EXEMPT.values, meaning="the same"
+        ),
+    },
+    options={
+        "limit-req-status-code": Annotation(
+            "request_status",
+            parse_status,
+            values="400 to 599; 503 by default",
+            meaning="the status of requests beyond limit-rps and limit-rpm",
+        ),
+        "limit-conn-status-code": Annotation(
+            "connection_status",
+            parse_status,
+            values="400 to 599; 503 by default",
+            meaning="the status of requests beyond limit-connections",
+        ),
+        "limit-ipv6-prefix": Annotation(
+            "ipv6_prefix",
+            parse_prefix,
+            values="1 to 128; 64 by default",
+            meaning="how many bits of an IPv6 address tell clients apart where limits count",
+        ),
+    },
+)
