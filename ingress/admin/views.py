@@ -34,7 +34,8 @@ def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
     ``reason`` (why there are no endpoints, else empty), ``protocol`` (what is spoken to
     the endpoints, ``HTTP/1.1`` or ``HTTP/2``; empty without any), ``secureBackend`` (the backend
     of what came over TLS where that is another one, else null), ``passthrough`` (the backend that TLS
-    for the host goes to as it is, else null), ``filters`` (a list of
+    for the host goes to as it is, else null), ``standIn`` (the backend that gets the requests when there are no endpoints,
+    else null), ``filters`` (a list of
     ``{"filter": NAME, "phase": NAME, "does": SENTENCE, "settings": {...}}``, in the order in which requests meet them), ``weighted``
     (backends that share the requests, a list of ``{"backend", "weight", "filters"}``) and ``variants`` (a list of
     ``{"conditions": [SENTENCE], "weighted", "filters"}``); these two are empty for most.
@@ -60,6 +61,7 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "protocol": _protocol(state),
         "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
         "passthrough": None if route.passthrough is None else str(route.passthrough),
+        "standIn": None if route.stand_in is None else str(route.stand_in.backend),
         "filters": map(_filter, route.filters),
         "weighted": map(_weighted, route.weighted),
         "variants": map(_variant, route.variants),

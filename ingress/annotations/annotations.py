@@ -24,6 +24,7 @@ from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.cors import CORS
+from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.rate_limits import RATE_LIMITS
@@ -38,6 +39,7 @@ from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, 
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
+from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 
@@ -62,6 +64,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     REGEXES,
     RATE_LIMITS,
     ADDRESS_RANGES,
+    CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
 
 
@@ -150,6 +153,9 @@ class AnnotationReader:
         self._filtering = tuple(
             (family, family.filters) for family in all_families if family.filters is not None
         )
+        self._asking = tuple(
+            (family, family.backends) for family in all_families if family.backends is not None
+        )
         self._names = self._table.keys() | OF_INGRESS_NGINX
         self._guarding = tuple(
             (family, family.guards) for family in all_families if family.guards is not None
@@ -218,6 +224,28 @@ class AnnotationReader:
             for family, filters in self._filtering
             if family.filters_unasked or settings.asks(family)
             for spec in filters(settings.of(family), facts)
+        )
+
+    def unmatched_filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+        """Return those of them that stand before what no route of a host matches, too."""
+        return tuple(
+            spec
+            for family, filters in self._filtering
+            if family.holds_unmatched and settings.asks(family)
+            for spec in filters(settings.of(family), facts)
+        )
+
+    def backends(
+        self, settings: AnnotationSettings, facts: RouteFacts
+    ) -> tuple[tuple[str, BackendReference], ...]:
+        """Return the Services that these filters ask, each with the field that names it, empty for the operator's."""
+        if settings is DEFAULTS:
+            return ()
+        return tuple(
+            (self.field(named.annotation) if named.annotation else "", named.reference)
+            for family, backends in self._asking
+            if settings.asks(family)
+            for named in backends(settings.of(family), facts)
         )
 
     def differ_by_path(self, settings: AnnotationSettings) -> bool:

@@ -1,8 +1,10 @@
-"""What a family may know of a host when it makes filters of what was asked: what became of TLS."""
+"""What a family may know of a host when it makes filters of what was asked: what became of TLS, and who answers else."""
 
 from typing import Final
 
 from attrs import frozen
+
+from ingress.model.backends import BackendReference
 
 
 @frozen(cache_hash=True)
@@ -38,3 +40,5 @@ class HostFacts:
     """Which hosts of its routes have a certificate of their own, ``EVERY_HOST`` for all; None for none of them."""
     https_port: int = 443
     """Where browsers reach our HTTPS."""
+    default_backend: BackendReference | None = None
+    """The operator's own, who answers where nothing else does; None where there is none."""

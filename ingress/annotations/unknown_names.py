@@ -38,7 +38,7 @@ OF_INGRESS_NGINX: Final = frozenset({
     "cors-allow-credentials", "cors-allow-headers", "cors-allow-methods", "cors-allow-origin",
     "cors-expose-headers", "cors-max-age", "custom-headers", "custom-http-errors", "default-backend",
     "denylist-source-range", "disable-proxy-intercept-errors", "enable-access-log", "enable-cors",
-    "enable-global-auth", "enable-modsecurity", "enable-opentelemetry", "enable-owasp-core-rules",
+    "enable-custom-http-errors", "enable-global-auth", "enable-modsecurity", "enable-opentelemetry", "enable-owasp-core-rules",
     "enable-rewrite-log", "fastcgi-index", "fastcgi-params-configmap", "force-ssl-redirect",
     "from-to-www-redirect", "limit-allowlist", "limit-burst-multiplier", "limit-connections", "limit-rate",
     "limit-rate-after", "limit-rpm", "limit-rps", "limit-whitelist", "load-balance", "mirror-host",

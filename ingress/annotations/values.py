@@ -8,13 +8,14 @@ never raises anything else, and it bounds what it does by the length of the text
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from attrs import field, frozen
 
 from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
+from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
@@ -89,6 +90,14 @@ class Place(Enum):
     BACKEND = "weighted backend"
 
 
+class NamedBackend(NamedTuple):
+    """A Service that filters ask, besides the one that a route leads to."""
+
+    annotation: str
+    """The name of the annotation that names it; empty where the operator does."""
+    reference: BackendReference
+
+
 @frozen(eq=False)
 class Family(Generic[S]):
     """The annotations, by name without prefix, that fill one settings class together.
@@ -116,6 +125,10 @@ class Family(Generic[S]):
     """Whether *filters* is to be called where nobody asks for anything, too."""
     by_path: bool = False
     """Whether what *filters* makes goes by the path or the backend of the route, and not by host and owner alone."""
+    holds_unmatched: bool = False
+    """Whether *filters* stand before requests that no route of a host matches, too, as the owner of the host asks."""
+    backends: Callable[[S, RouteFacts], Iterable[NamedBackend]] | None = None
+    """Names the Services that filters of the settings ask.  They are found as any backend is, and missed as any is."""
     remarks: Callable[[S, frozenset[str]], Iterable[Remark]] | None = None
     """Says what is to be told of settings, and of the names of those of its annotations that stand there."""
     guards: Callable[[S], bool] | None = None

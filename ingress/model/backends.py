@@ -16,7 +16,7 @@ class BackendReference(NamedTuple):
     """What an Ingress names as its backend; the key under which endpoints are found.
 
     *port* is a Service port: its number, its name, or empty for "the first one"
-    (only ``--default-backend-service`` may leave it out).  *kind* is ``Service``,
+    (only default backends may leave it out).  *kind* is ``Service``,
     or ``KIND.APIGROUP`` of a resource backend, for which *port* is empty.  *protocol* is how
     its endpoints are to be spoken to, so the same Service may be several backends; *by_cluster_ip* says whether
     the Service is asked as a whole, None that the operator decides.

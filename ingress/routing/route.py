@@ -51,6 +51,10 @@ class Route:
     """How long endpoints may take; None where nothing is asked and what holds for all does."""
     is_logged: bool = True
     """Whether its requests have lines in the access log."""
+    stand_in: WeightedBackend | None = None
+    """What requests get in place of a backend without endpoints; None where they get 503."""
+    beside: tuple[BackendReference, ...] = ()
+    """Backends that its filters ask."""
     beginnings: Beginnings | None = None
     """What is closed, of a route that is matched by that."""
     filters: tuple[FilterSpec, ...] = ()
@@ -62,15 +66,17 @@ class Route:
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:
-        """All that it may lead to."""
+        """All that it may lead to, and that its filters ask; a stand-in is among the latter."""
         if (
             self.secure_backend is None
             and self.passthrough is None
             and not self.weighted
             and not self.variants
+            and not self.beside
         ):
             return (self.backend,)
         own = [one for one in (self.backend, self.secure_backend, self.passthrough) if one is not None]
+        own += self.beside
         own += backends_of(self.weighted)
         for variant in self.variants:
             own += backends_of(variant.weighted)

@@ -39,6 +39,8 @@ def _chains_of(
     for route in routes:
         if route.filters:
             found.append(route.filters)
+        if route.stand_in is not None and route.stand_in.filters:
+            found.append(route.stand_in.filters)
         if route.weighted or route.variants:
             found += _chains_beside(route)
     return tuple(found)

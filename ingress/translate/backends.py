@@ -42,6 +42,7 @@ _EXTERNAL_HTTP2 = LinkSettings(is_external=True, is_http2=True)
 
 
 _SERVICE_AT = "service."
+_ANNOTATIONS_AT = "metadata."
 
 
 @frozen
@@ -75,7 +76,7 @@ def backend_problems(
             part = fault.field
             if part.startswith(_SERVICE_AT):
                 part = parsed.service_at + part.removeprefix(_SERVICE_AT)
-            at = f"{field}.{part}" if part else field
+            at = f"{field}.{part}" if part and not field.startswith(_ANNOTATIONS_AT) else field
             problems.append(parsed.owner.problem(fault.reason, fault.message, at))
     return tuple(problems)
 

@@ -102,6 +102,8 @@ class ParsedObject:
     service_at: str = "service."
     """Where a backend names its Service: what stands before ``name`` and ``port``."""
     protocols: ProtocolReading = NOTHING_ASKED
+    beside: tuple[tuple[str, BackendReference], ...] = ()
+    """Backends that its filters ask, with the fields that name them."""
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
     tables: tuple[str, ...] = IN_MAIN
@@ -127,6 +129,7 @@ class ParsedObject:
             yield claim.backend_field, claim.backend
         if self.default_backend is not None:
             yield DEFAULT_BACKEND_FIELD, self.default_backend
+        yield from self.beside
 
 
 def claims_to(parsed: ParsedObject, host: str) -> Iterator[Claim]:

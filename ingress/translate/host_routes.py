@@ -15,6 +15,13 @@ from ingress.annotations.annotations import DEFAULTS, AnnotationReader, Annotati
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
 from ingress.annotations.buffers import BUFFERS
+from ingress.annotations.custom_errors import (
+    CUSTOM_ERRORS,
+    CustomErrorSettings,
+    StandingIn,
+    about_route,
+    own_default_backend,
+)
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS
@@ -30,10 +37,12 @@ from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
+from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ROOT, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
+from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
 
@@ -64,14 +73,21 @@ def host_routes(
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
     """
-    filters = _HostFilters(host, annotations, redirects, found_for, guard, closing, passing)
     asked = {parsed.owner: parsed for parsed in all_parsed}
+    owner = owner_of(host, all_parsed)
+    speaker = None if owner is None else asked[owner]
+    filters = _HostFilters(host, annotations, redirects, found_for, guard, closing, passing, speaker)
     routes = [
-        _route(
-            claim,
+        _asking_beside(
+            _route(
+                claim,
+                asked[claim.owner],
+                filters.of_claim(claim, asked[claim.owner]),
+                passed_backend(claim) if claim is passing else None,
+            ),
             asked[claim.owner],
-            filters.of_claim(claim, asked[claim.owner]),
-            passed_backend(claim) if claim is passing else None,
+            filters.facts_of(claim, asked[claim.owner]),
+            annotations,
         )
         for claim in merged.claims
     ]
@@ -95,7 +111,9 @@ class _HostFilters:
         guard: HostGuard,
         closing: HostClosing,
         passing: Claim | None,
+        speaker: ParsedObject | None,
     ) -> None:
+        """*speaker* is the object by which the host belongs to its namespace, if it does to any."""
         self._annotations = annotations
         self._found_for = found_for
         self._guard = guard
@@ -107,6 +125,11 @@ class _HostFilters:
         hsts = redirects.transport_security(host)
         self._answers: tuple[FilterSpec, ...] = () if hsts is None else (hsts,)
         self._edits: tuple[FilterSpec, ...] = () if guard.fields is None else (guard.fields,)
+        self._unmatched: tuple[FilterSpec, ...] = ()
+        """What stands before requests that no path takes."""
+        if speaker is not None and speaker.settings is not DEFAULTS:
+            facts = RouteFacts(self._facts, speaker.owner, found=found_for(speaker.owner))
+            self._unmatched = annotations.unmatched_filters(speaker.settings, facts)
         # Nearly all routes of an owner have the same.
         self._usual: dict[Owner, tuple[FilterSpec, ...]] = {}
 
@@ -114,10 +137,10 @@ class _HostFilters:
     def of_host(self) -> tuple[FilterSpec, ...]:
         """What stands before the host where no route matches."""
         if self._guard is OPEN and self._closing is NOTHING_CLOSED and not self._marks:
-            return self._answers
+            return self._answers if not self._unmatched else _in_order((*self._answers, *self._unmatched))
         check = () if self._guard.check is None else (self._guard.check,)
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
-        return _in_order((*self._marks, *check, *missing, *self._answers))
+        return _in_order((*self._marks, *check, *missing, *self._answers, *self._unmatched))
 
     @property
     def of_default(self) -> tuple[FilterSpec, ...]:
@@ -127,7 +150,7 @@ class _HostFilters:
         settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
         asked = self._annotations.filters(settings, RouteFacts(self._facts, found=self._found_for(None)))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
-        return self._complete(self._guard.check_of(ROOT), (*asked, *missing))
+        return self._complete(self._guard.check_of(ROOT), (*asked, *missing, *self._unmatched))
 
     def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         """What stands before the route of *claim*, which *parsed* asks for."""
@@ -144,12 +167,13 @@ class _HostFilters:
         regex = (_REGEX_MISSING,) if claim.match is Match.BEGINNING else ()
         return self._complete(check, (*self._asked(claim, parsed), *regex))
 
-    def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
+    def facts_of(self, claim: Claim, parsed: ParsedObject) -> RouteFacts:
+        """What families may know of the route of *claim*, which *parsed* asks for."""
         host = self._facts_of_passing if parsed.owner == self._passing else self._facts
-        asked = self._annotations.filters(
-            parsed.settings,
-            RouteFacts(host, parsed.owner, claim.path, claim.backend, self._found_for(parsed.owner)),
-        )
+        return RouteFacts(host, parsed.owner, claim.path, claim.backend, self._found_for(parsed.owner))
+
+    def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
+        asked = self._annotations.filters(parsed.settings, self.facts_of(claim, parsed))
         return (*asked, _GUARD_MISSING) if self._closing.lacks_guard(parsed) else asked
 
     def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
@@ -205,6 +229,24 @@ def _route(
         beginnings=claim.beginnings,
         filters=filters,
     )
+
+
+def _asking_beside(
+    route: Route, parsed: ParsedObject, facts: RouteFacts, annotations: AnnotationReader
+) -> Route:
+    """Return *route* with the backends that its filters ask, and with the one that stands in for its own."""
+    found = annotations.backends(parsed.settings, facts)
+    if not found:
+        return route
+    beside = tuple(dict.fromkeys(reference for _, reference in found))
+    return evolve(route, beside=beside, stand_in=_stand_in(route, parsed.settings.of(CUSTOM_ERRORS), facts))
+
+
+def _stand_in(route: Route, settings: CustomErrorSettings, facts: RouteFacts) -> WeightedBackend | None:
+    backend = own_default_backend(settings, facts)
+    if backend is None or route.backend.kind != SERVICE_KIND:
+        return None
+    return WeightedBackend(backend, filters=(StandingIn(about_route(facts)),))
 
 
 def _timeouts(settings: AnnotationSettings) -> AskedTimeouts | None:

@@ -113,6 +113,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "protocol": "HTTP/1.1",
                 "secureBackend": None,
                 "passthrough": None,
+                "standIn": None,
                 "filters": [],
                 "weighted": [],
                 "variants": [],

@@ -8,6 +8,7 @@ from ingress.annotations.address_ranges import AddressRanges
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
+from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
@@ -16,6 +17,7 @@ from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
+from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
 from ingress.model.objects import ObjectKey
 from tests.annotations.test_client_check import shown
@@ -35,6 +37,8 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
+    (StandingIn(), Phase.EDITS, Hook.UPSTREAM),
+    (CustomErrors((404,)), Phase.ANSWER, Hook.ANSWER),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
 )
@@ -88,6 +92,9 @@ class SpecTests(SynchronousTestCase):
             (RequestBuffering(1), RequestBuffering(2)),
             (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),
             (CorsFields(SOME, ()), CorsFields(SOME, ((b"Access-Control-Max-Age", b"1"),))),
+            (CustomErrors((404,)), CustomErrors((404, 503))),
+            (CustomErrors((404,)), CustomErrors((404,), (BackendReference("demo", "errors"),))),
+            (CustomErrors((404,)), CustomErrors((404,), keeps_answers=True)),
         ):
             self.assertNotEqual(one.describe(), another.describe())
 

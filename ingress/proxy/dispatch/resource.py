@@ -110,7 +110,7 @@ class IngressProxyResource(ReverseProxyResource):
         """
         if decided is None:
             route = self._table.find(exchange.host, exchange.path)
-            if route is None or route.variants or route.weighted:
+            if route is None or route.variants or route.weighted or route.stand_in is not None:
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
@@ -153,11 +153,18 @@ class IngressProxyResource(ReverseProxyResource):
                 backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
             else:
                 backend, filters = self._backend_of(exchange, route), route.filters
+            if route.stand_in is not None and not self._has_endpoint(backend):
+                other = route.stand_in
+                if self._has_endpoint(other.backend):
+                    backend, backend_filters = other.backend, other.filters
             go_on = partial(self.render, exchange, (route, backend))
         if filters or backend_filters or self._chains.everything:
             exchange.ask(self._chains.chain(filters, backend_filters), route, go_on)
         else:
             go_on()
+
+    def _has_endpoint(self, backend: BackendReference) -> bool:
+        return bool((self._rotations.get(backend) or self._new_rotation(backend)).endpoints)
 
     def _new_rotation(self, reference: BackendReference) -> Rotation:
         """Make the rotation of a backend when it is first asked for: many never are."""

@@ -22,6 +22,8 @@ from ingress.annotations.annotations import DEFAULTS, AnnotationReader, Annotati
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.model.backends import BackendReference
@@ -89,6 +91,7 @@ def read_ingress(
         bool(ingress.rules),
         tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
         protocols=protocols,
+        beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
