@@ -142,6 +142,7 @@ class Controller:
         self._option_problems: tuple[Problem, ...] = ()
         self._translation = self._new_translation()
         self._round: Iterator[None] | None = None
+        self._configuring: tuple[TranslateOptions, ServingSettings, tuple[Problem, ...]] | None = None
         self._round_seconds = 0.0
         self._collector = CollectorTurns(STEPS_COLLECTED)
         self._rested_at = 0.0
@@ -190,13 +191,16 @@ class Controller:
 
         Where translation goes by others, everything is translated anew, in slices as ever.
         """
+        if self._round is not None:
+            # The round that goes on is finished first, or options that change all the time would let none come to its end.
+            self._configuring = options, serving, problems
+            return
         self._proxy_settings, self._option_problems = serving, problems
         if options == self._options:
             self._translation.configure(serving, problems)
         else:
             self._options = options
             self._readers = Readers(self._kinds, options)
-            self._round = None
             self._coming = {**self._taken, **self._coming}
             self._translation = self._new_translation()
         self._changed_since = True
@@ -263,12 +267,20 @@ class Controller:
             self._taken = {}
         except Exception:
             self._failed()
+            self._configure_later()
             return
         self._round_seconds += max(self._clock.seconds() - started, 0)
         self._rested_at = self._clock.seconds() + REST_FACTOR * self._round_seconds
+        self._configure_later()
         if self._changed_since:
             self._schedule_round()
         self._await_moment()
+
+    def _configure_later(self) -> None:
+        """Go by the options that came while a round went on."""
+        if self._configuring is not None:
+            configuration, self._configuring = self._configuring, None
+            self.configure(*configuration)
 
     def _new_translation(self) -> Translation:
         translation = Translation(self._options, self._kinds)

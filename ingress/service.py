@@ -27,7 +27,7 @@ from ingress.admin.site import admin_site
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifests import ManifestSource
-from ingress.cluster.source import Source
+from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.errors import StartError
@@ -36,7 +36,9 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
 from ingress.model.listeners import MAIN, Listener
+from ingress.model.objects import Kind
 from ingress.model.serving import ForwardedHeaders, ServingSettings
+from ingress.options.config_map_source import ConfigMapSource
 from ingress.options.merging import OptionSource, OptionTexts, merge
 from ingress.process.access_output import AccessOutput
 from ingress.process.descriptors import connections_allowed
@@ -98,6 +100,7 @@ def source_of(
             reactor.callFromThread,
             reactor,
             kinds=objects,
+            besides=() if settings.config_map is None else ((Kind.CONFIG_MAP, settings.config_map),),
         )
     return ApiServerSource(
         reactor,
@@ -109,6 +112,7 @@ def source_of(
         watch_secrets=settings.secret_mode == "watch",
         secret_selector=settings.secret_field_selector,
         single_service=settings.reporting.publish_service,
+        single_config_map=settings.config_map,
         metrics=metrics.watch,
         kinds=objects,
     )
@@ -162,6 +166,10 @@ def translate_options(settings: Settings) -> TranslateOptions:
     )
 
 
+def _sessions(settings: Settings) -> SessionRules:
+    return SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge)
+
+
 @lru_cache(maxsize=2)
 def _proxies(
     networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool
@@ -208,9 +216,12 @@ class IngressService(Service):
         *given* on the command line.
         """
         self._given = given
-        self._options = options
         self._settled = settled
         self._settings = settings
+        self._beginning = settings
+        """What is decided at the start: these, or what a second source says before anybody is served."""
+        self._started_with: Settings | None = None
+        """That, once the listeners open."""
         self._reactor = reactor
         self._source = source
         self._failed = failed
@@ -286,7 +297,7 @@ class IngressService(Service):
             trusted_proxies=_trusted(serving),
             limits=limits,
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
-            sessions=SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge),
+            sessions=_sessions(settings),
         )
         self._groups = groups
         self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
@@ -305,15 +316,20 @@ class IngressService(Service):
             listen=self._follow,
         )
 
+        self._options = options
+        self._sink: Sink = self._controller
+        if settings.config_map is not None:
+            self._options = self._sink = ConfigMapSource(settings.config_map, self._controller, reactor)
+
         self._expiry = ExpiryWatch(self._current, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
 
     def _new_contexts(self) -> ServerContexts:
         return ServerContexts(
             generate_certificate(_now()),
-            least_version=VERSIONS[self._settings.tls_min_version],
+            least_version=VERSIONS[self._beginning.tls_min_version],
             strict_sni=self._serving.strict_sni,
-            http2=self._settings.http2,
+            http2=self._beginning.http2,
             groups=self._groups,
             seconds=self._reactor.seconds,
         )
@@ -348,7 +364,7 @@ class IngressService(Service):
             self._admin_ports.append(await listen(self._reactor, settings.probes, site))
         if self._options is not None:
             self._options.start(self._options_changed)
-        await self._source.start(self._controller)
+        await self._source.start(self._sink)
 
     def _start_failed(self, failure: Failure) -> None:
         if self._is_stopping:
@@ -406,7 +422,9 @@ class IngressService(Service):
     # Options that change
 
     def _options_changed(self, said: OptionTexts) -> None:
-        merged = merge(self._settings, self._given, said)
+        merged = merge(self._settings, self._given, said, self._started_with)
+        if self._started_with is None:
+            self._begin_with(merged.settings)
         self._controller.configure(
             self._translate_options(merged.settings), merged.settings.serving, merged.problems
         )
@@ -417,6 +435,12 @@ class IngressService(Service):
             object=said.name,
             options=", ".join(merged.in_force) or "no option",
         )
+
+    def _begin_with(self, settings: Settings) -> None:
+        """Have what is decided at the start as *settings* say; nobody is served yet."""
+        self._beginning = settings
+        self._site.sessions = _sessions(settings)
+        self._tables[MAIN].contexts.begin_with(VERSIONS[settings.tls_min_version], http2=settings.http2)
 
     def _translate_options(self, settings: Settings) -> TranslateOptions:
         """Return what translation goes by, with what this process knows of its surroundings."""
@@ -431,6 +455,7 @@ class IngressService(Service):
         return evolve(options, endpoint_rules=rules)
 
     async def _listen(self, listeners: Sequence[Listener]) -> None:
+        self._started_with = self._beginning
         self._settled()
         self._expiry.start()
         await self._listeners.follow(listeners)
@@ -449,7 +474,7 @@ class IngressService(Service):
         is_alone = not listener.is_required
         site = table.new_site(self._site) if is_alone else self._site
         rules = ConnectionStartRules(
-            load_balancers=site.trusted_proxies if self._settings.use_proxy_protocol else None,
+            load_balancers=site.trusted_proxies if self._beginning.use_proxy_protocol else None,
             passes_tls=self._settings.translate.ssl_passthrough,
         )
         contexts = table.contexts if listener.is_secure else None

@@ -7,6 +7,7 @@ values that it needs, never the whole.  What a room needs as a whole is a value 
 from attrs import Factory, frozen
 
 from ingress.annotations.operator_filters import OperatorFilter
+from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
 from ingress.translate.options import SECRET_SELECTOR, TranslateOptions
@@ -39,6 +40,9 @@ class Settings:
 
     manifests: tuple[str, ...] = ()
     """Files and directories to read instead of an API server."""
+
+    config_map: ObjectKey | None = None
+    """The ConfigMap that says options besides the command line, as ingress-nginx has them."""
 
     tls_min_version: str = "1.2"
     """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""

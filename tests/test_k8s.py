@@ -20,6 +20,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 from examples.whoami import whoami
 from ingress.cluster.kinds import EVENTS, KINDS, LEASES, STATUSES
 from ingress.model.objects import Kind, ObjectKey
+from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
 from ingress.tap import Options
 
@@ -240,12 +241,24 @@ class FileTests(PodTestCase):
             if role not in of_service:
                 self.assertEqual(rights(role), called_in_namespaces())
 
-    def test_rights_to_the_lease(self) -> None:
-        """The Role of the controller's own namespace grants one Lease, as far as a right can name it."""
+    def test_rights_in_our_namespace(self) -> None:
+        """The Role of the controller's own namespace grants one Lease, as far as a right can name it, and the ConfigMap."""
         (role,) = (one for path, one in raw() if one["kind"] == "Role" and path.parent.name == "base")
         name = Settings().reporting.election_id
         expected = {(LEASES.group, LEASES.resource, verb, name) for verb in LEASES.verbs if verb != "create"}
+        read = KINDS[Kind.CONFIG_MAP]
+        expected |= {(read.group, read.plural, verb, "txingress") for verb in (*read.verbs, "list", "watch")}
         self.assertEqual(rights(role), expected | {(LEASES.group, LEASES.resource, "create", "")})
+
+    def test_config_map(self) -> None:
+        """The ConfigMap that the option names is there, in every overlay, and says nothing that is wrong."""
+        (written,) = (one for path, one in raw() if one["kind"] == "ConfigMap" and path.parent.name == "base")
+        key = ObjectKey(written["metadata"]["namespace"], written["metadata"]["name"])
+        for path, one in raw():
+            if one["kind"] in WORKLOADS and one["metadata"]["name"] == "txingress":
+                (container,) = pod(one)["containers"]
+                self.assertEqual(options_of(container).settings().config_map, key, path)
+        self.assertEqual(read_config_map(key, written["data"]).problems, ())
 
     def test_rights_to_the_service(self) -> None:
         """Where other namespaces are read, the Service whose addresses are shown is granted by its name."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.options.table import OPTIONS
+from scripts.config_map_page import config_map_page
 from scripts.options_page import options_page
 
 PROJECT = Path(__file__).parent.parent
@@ -37,3 +38,18 @@ class OptionsPageTests(SynchronousTestCase):
         self.assertIn("| `--http=DESCRIPTION` | `tcp:80` |", page)
         self.assertIn("| `--service-upstream` |  |", page)
         self.assertIn(" Repeatable. |", page)
+
+
+class ConfigMapPageTests(SynchronousTestCase):
+    """``config_map_page``."""
+
+    def test_in_step(self) -> None:
+        """``docs/configmap.md`` is what ``python -m scripts.config_map_page`` prints."""
+        page = PROJECT / "docs" / "configmap.md"
+        self.assertEqual(page.read_text("utf-8"), config_map_page())
+
+    def test_every_key(self) -> None:
+        """Each key that ingress-nginx documents stands there."""
+        keys = (PROJECT / "tests" / "options" / "documented_keys.txt").read_text("utf-8").split()
+        page = config_map_page()
+        self.assertEqual([key for key in keys if f"`{key}`" not in page], [])

@@ -279,8 +279,7 @@ class ApiServerSource:
             metrics=self._metrics,
             outage=self.outage,
         )
-        # Without a ConfigMap fields are missing, and nobody sees what is not his: no replica waits for the right.
-        referenced.attach(reader, self._rights_awaited if is_secret else None)
+        referenced.attach(reader, self._rights_awaited if is_secret else self._config_map_awaited)
         self._readers.append(reader)
         return referenced
 
@@ -298,6 +297,13 @@ class ApiServerSource:
             namespaces=self._namespaces,
             refused_lists=refused if self._secret_scopes else None,
         )
+
+    def _config_map_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
+        """Without the operator's ConfigMap a guard may be missing; without any other, fields are, and nobody waits for these."""
+        key = self._config_map
+        if key is None or key not in forbidden:
+            return ()
+        return (f"ConfigMap: no right to get configmaps in namespace {key.namespace}: {key.name}",)
 
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""

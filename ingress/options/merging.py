@@ -118,8 +118,12 @@ def _known(name: str) -> Option:
 
 
 def _decided_at_start(option: Option) -> _Refused:
-    by = "" if option.at_start else f", by --{option.name} on its command line"
-    return _Refused(Reason.OPTION_AT_START, f"this is decided when the process starts{by}; it stays as it is")
+    by = f"by --{option.name} on its command line"
+    if option.at_start:
+        by += ", or by what stands here then"
+    return _Refused(
+        Reason.OPTION_AT_START, f"this is decided when the process starts, {by}; it stays as it is"
+    )
 
 
 def _stay(option: Option, values: list[Any], started: Settings) -> None:

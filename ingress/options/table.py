@@ -66,6 +66,10 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                to="translate.manual_endpoints", repeatable=True, needs="manifests",
                help="Where a Service of the manifests runs if no EndpointSlice says so; *=HOST:PORT is for any Service."),
     )),
+    ("Options from a ConfigMap", (
+        Option(name="configmap", value="NAMESPACE/NAME", read=v.read_key, to="config_map",
+               help="ConfigMap with options of running processes, by ingress-nginx's keys or by their names here; it is followed, and the command line beats it."),
+    )),
     ("Which Ingresses are served", (
         Option(name="ingress-class", value="NAME", read=v.read_word, to="translate.ingress_class",
                help="Class to serve where no IngressClass object of that name exists."),
@@ -86,7 +90,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Service for requests that no Ingress claims; without PORT, the first port of the Service."),
         Option(name="default-ssl-certificate", value="NAMESPACE/NAME", read=v.read_key, to="translate.default_ssl_certificate",
                help="Secret with the certificate for names that no other covers; without it, one is generated at start."),
-        Option(name="tls-min-version", value="VERSION", read=v.read_tls_version, to="tls_min_version",
+        Option(name="tls-min-version", value="VERSION", read=v.read_tls_version, to="tls_min_version", at_start=True,
                help="Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3."),
         Option(name="tls-groups", value="LIST", read=v.read_tls_groups, to="tls_groups",
                help="Groups of the key exchange, to clients and to endpoints, the first ones preferred."),
@@ -138,7 +142,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Filter of an installed package that Ingresses may ask for, with arguments of theirs, by the annotation filters."),
     )),
     ("HTTP/2", (
-        Option(name="no-http2", to="http2", sets=False, excludes=("http2-prior-knowledge",),
+        Option(name="no-http2", to="http2", sets=False, at_start=True, excludes=("http2-prior-knowledge",),
                help="Speak HTTP/1.1 alone to clients; without this, those over TLS may agree on HTTP/2."),
         Option(name="http2-prior-knowledge", to="http2_prior_knowledge",
                help="Speak HTTP/2 without TLS, too, to clients that begin with it."),

@@ -65,6 +65,22 @@ class ConfigureTests(ControllerTestCase):
         self.assertEqual(self.addresses(), ["10.0.0.2"])
         self.assertEqual(self.controller.verify(), ())
 
+    def test_amid_a_round(self) -> None:
+        """Options that come again and again while a round goes on let it come to its end, and the last ones count."""
+        self.start_shop()
+        self.controller.changed(batch(ingress("other", "other.test")))
+        published = len(self.published)
+        others = [evolve(self.options, operators=FORCING), evolve(self.options, shared_hosts=True)]
+        for number in range(200):
+            self.controller.configure(others[number % 2], ServingSettings(), ())
+            self.clock.advance(0.001)
+        self.assertGreater(len(self.published), published)
+        self.clock.pump([0.01] * 50)
+        self.assertEqual(
+            self.published[-1].table.routes, translate(self.store.state(), others[1], NOW).table.routes
+        )
+        self.assertEqual(self.controller.verify(), ())
+
     def test_before_the_first(self) -> None:
         """What is configured before the first snapshot is in it, and brings none forth by itself."""
         serving = ServingSettings(slow_start_seconds=5.0)

@@ -30,10 +30,10 @@ def said(**texts: str) -> OptionTexts:
 
 
 def merged(*arguments: str, **texts: str) -> Merged:
-    """What a command line and a ConfigMap come to."""
+    """What a command line and a ConfigMap come to, in a process that runs."""
     options = Options()
     options.parseOptions(arguments)
-    return merge(options.settings(), options.given, said(**texts))
+    return merge(options.settings(), options.given, said(**texts), options.settings())
 
 
 class MergeTests(SynchronousTestCase):

@@ -9,7 +9,16 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, Service, ServicePort, SlicePort
+from ingress.model.objects import (
+    EndpointSlice,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Projection,
+    Service,
+    ServicePort,
+    SlicePort,
+)
 from ingress.options.merging import OptionSource, OptionTexts
 from ingress.service import IngressService
 from ingress.tap import Options
@@ -66,6 +75,8 @@ class RunningOptionsCase(SynchronousTestCase):
         self.reactor = MemoryReactorClock()
         self.objects = ScriptedSource()
         self.said = ScriptedOptions()
+        self.first: dict[ObjectId, Projection | None] = {}
+        """Objects that are there besides from the start."""
 
     def start(
         self,
@@ -97,7 +108,7 @@ class RunningOptionsCase(SynchronousTestCase):
             (Kind.SERVICE, shop): Projection(Service(shop, ports=(ServicePort("http", 80, 8080),))),
         }
         assert self.objects.sink is not None
-        self.objects.sink.changed(batch)
+        self.objects.sink.changed({**batch, **self.first})
         self.place(*addresses)
         self.objects.sink.synced()
         self.addCleanup(self.stop)

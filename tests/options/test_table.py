@@ -43,6 +43,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "kubeconfig": (FILE, "kubeconfig", FILE),
     "context": ("kind", "context", "kind"),
     "server": ("https://a.test", "server", "https://a.test"),
+    "configmap": ("a/b", "config_map", ObjectKey("a", "b")),
     "namespace": ("shop", "namespaces", ("shop",)),
     "secret-mode": ("get", "secret_mode", "get"),
     "secret-field-selector": ("", "secret_field_selector", ""),

@@ -79,10 +79,11 @@ def scan(
     namespaces: Collection[str] = (),
     is_wanted: Callable[[], bool] = lambda: True,
     kinds: ObjectKinds = KINDS,
+    besides: Collection[ObjectId] = (),
 ) -> ManifestScan:
     """Look at *paths*, files and directories, and return what is known now.
 
-    *namespaces* limits the objects kept; none given means all.  When *is_wanted* turns
+    *namespaces* limits the objects kept, but for those *besides*; none given means all.  When *is_wanted* turns
     false no further file is read, and the result is of no use.
     """
     listing = Listing()
@@ -108,7 +109,7 @@ def scan(
         if same:
             return previous
     return ManifestScan(
-        files, listing.problems, _objects(_in_order(files, paths), listing.problems, namespaces)
+        files, listing.problems, _objects(_in_order(files, paths), listing.problems, namespaces, besides)
     )
 
 
@@ -200,6 +201,7 @@ def _objects(
     files: Collection[tuple[str, ManifestFile]],
     path_problems: Mapping[str, Problem],
     namespaces: Collection[str],
+    besides: Collection[ObjectId],
 ) -> dict[ObjectId, Projection]:
     """Put the files together: the first of equal objects counts, and is told of the others."""
     objects: dict[ObjectId, Projection] = {}
@@ -213,7 +215,8 @@ def _objects(
             of_manifests[name] = of_manifests.get(name, ()) + file.problems
         for found in file.objects:
             kind, key = found.id
-            if namespaces and key.namespace and key.namespace not in namespaces:
+            is_other = bool(namespaces and key.namespace) and key.namespace not in namespaces
+            if is_other and found.id not in besides:
                 continue
             place = f"{name} line {found.line}"
             if found.id not in places:

@@ -26,6 +26,7 @@ from ingress.cluster.manifests.manifest_listing import SUFFIXES, display_name, u
 from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
+from ingress.model.objects import ObjectId
 
 SCAN_INTERVAL_SECONDS = 0.5
 SETTLE_SECONDS = 0.1
@@ -47,7 +48,7 @@ _EMPTY = (
 class ManifestSource:
     """Follows the manifests in *paths*, files and directories; a ``Source``.
 
-    *namespaces* limits the objects kept; none given means all.  *call_from_thread* and
+    *namespaces* limits the objects kept, but for those *besides*; none given means all.  *call_from_thread* and
     *clock* are the reactor's.  *kinds* are those that are read.
     """
 
@@ -62,6 +63,7 @@ class ManifestSource:
         clock: IReactorTime,
         *,
         kinds: ObjectKinds = KINDS,
+        besides: Collection[ObjectId] = (),
         scan_interval_seconds: float = SCAN_INTERVAL_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
@@ -71,6 +73,7 @@ class ManifestSource:
         self._annotations_prefix = annotations_prefix
         self._kinds = kinds
         self._namespaces = frozenset(namespaces)
+        self._besides = frozenset(besides)
         self._call_from_thread = call_from_thread
         self._clock = clock
         self._scan_interval_seconds = scan_interval_seconds
@@ -132,6 +135,7 @@ class ManifestSource:
                     self._namespaces,
                     self._is_wanted,
                     self._kinds,
+                    self._besides,
                 )
             except Exception:
                 self._tell_fault(Failure())

@@ -1,5 +1,6 @@
 """ConfigMaps that are referred to: which come, by which way, and when."""
 
+from functools import partial
 from typing import Any
 
 from ingress.annotations import annotations
@@ -8,6 +9,7 @@ from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Reason
 from tests.cluster.secrets.test_needed_secrets import OTHERS, SecretsTestCase
 from tests.cluster.source_case import Content, ingress
+from tests.fakes.apiserver.faults import Answer
 from tests.translate.badges import BADGES
 
 PREFIX = "nginx.ingress.kubernetes.io"
@@ -30,13 +32,8 @@ def naming(name: str, config: str) -> dict[str, Any]:
     return one
 
 
-class ConfigMapTests(SecretsTestCase):
-    """What a source hands over of ConfigMaps."""
-
-    def setUp(self) -> Any:
-        """Have a family that refers to them."""
-        self.patch(annotations, "FAMILIES", (*FAMILIES, BADGES))
-        return super().setUp()
+class ConfigMapCase(SecretsTestCase):
+    """A source whose ConfigMaps are of interest."""
 
     def data_of(self, content: Content, name: str = "c") -> dict[str, str] | None:
         """What was handed over of a ConfigMap; None when it was not, or is gone."""
@@ -45,6 +42,15 @@ class ConfigMapTests(SecretsTestCase):
             return None
         assert isinstance(projection.value, ConfigMap)
         return dict(projection.value.content)
+
+
+class ConfigMapTests(ConfigMapCase):
+    """What a source hands over of ConfigMaps."""
+
+    def setUp(self) -> Any:
+        """Have a family that refers to them."""
+        self.patch(annotations, "FAMILIES", (*FAMILIES, BADGES))
+        return super().setUp()
 
     def asked(self, verb: str = "get") -> list[str]:
         """The names of ConfigMaps that were asked for, with this verb."""
@@ -106,3 +112,64 @@ class ConfigMapTests(SecretsTestCase):
         self.assertEqual(content.names(Kind.CONFIG_MAP), set())
         for call in self.server.requests_of("watch", "configmaps"):
             self.assertEqual(call.rule_name, "options")
+
+
+class OperatorsConfigMapTests(ConfigMapCase):
+    """The one that the operator wants followed, and what an API server may do about it."""
+
+    KEY = ObjectKey("shop", "options")
+
+    def has(self, content: Content, text: str) -> bool:
+        """Whether it was handed over with this text."""
+        return self.data_of(content, "options") == {"k": text}
+
+    async def test_late_right(self) -> None:
+        """While the right to it is missing nobody is ready, and it is said which right that is."""
+        self.server.create(config_map("options", k="v"))
+        self.grant(OTHERS)
+        content = await self.start(
+            single_config_map=self.KEY, config_map_refresh_seconds=0.02, watch_secrets=False
+        )
+        await self.until(
+            lambda: any("configmaps in namespace shop: options" in one for one in self.running.missing())
+        )
+        self.assertEqual(content.synced_times, 0)
+        self.grant(OTHERS, ("configmaps", "get list watch", "options"))
+        await self.until(lambda: content.synced_times == 1)
+        self.assertEqual(self.data_of(content, "options"), {"k": "v"})
+
+    async def test_right_taken_away(self) -> None:
+        """A right that is taken away later takes nothing back."""
+        self.server.create(config_map("options", k="v"))
+        content = await self.synced(single_config_map=self.KEY)
+        self.grant(OTHERS)
+        self.server.close_watches("finish")
+        await self.until(lambda: len(self.server.requests_of("watch", "configmaps")) > 2)
+        self.assertEqual(self.data_of(content, "options"), {"k": "v"})
+
+    async def test_expired_and_reset(self) -> None:
+        """What changes while the watch is away, or its place in the stream is lost, is found."""
+        self.server.create(config_map("options", k="v"))
+        content = await self.synced(single_config_map=self.KEY)
+        endings: tuple[Any, ...] = ("finish", "cut", "reset")
+        for number, how in enumerate(endings):
+            self.server.close_watches(how)
+            self.server.replace(config_map("options", k=str(number)))
+            await self.until(partial(self.has, content, str(number)))
+        self.server.faults.add(Answer(410, reason="Expired"), verb="watch", resource="configmaps")
+        self.server.close_watches("cut")
+        self.server.delete("ConfigMap", "options", "shop")
+        await self.until(lambda: self.data_of(content, "options") is None)
+        self.server.create(config_map("options", k="again"))
+        await self.until(lambda: self.data_of(content, "options") == {"k": "again"})
+
+    async def test_other_namespace(self) -> None:
+        """It is read wherever it is, and one of its name elsewhere is another one."""
+        other = config_map("options", k="other")
+        other["metadata"]["namespace"] = "elsewhere"
+        self.server.create(other)
+        content = await self.synced(single_config_map=self.KEY)
+        self.assertEqual(content.names(Kind.CONFIG_MAP), set())
+        await self.running.stop()
+        content = await self.synced(single_config_map=ObjectKey("elsewhere", "options"), namespaces=("shop",))
+        self.assertEqual(content.names(Kind.CONFIG_MAP), {"options"})

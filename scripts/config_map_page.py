@@ -1,0 +1,131 @@
+"""Print ``docs/configmap.md``, made from the tables of keys and of options.
+
+``python -m scripts.config_map_page > docs/configmap.md`` brings the page into step after a change of either; a test
+says when that is due.
+"""
+
+import sys
+from collections.abc import Iterator
+
+from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey
+from ingress.options.option import Option
+from ingress.options.table import OPTIONS
+
+_HEAD = """\
+# The ConfigMap
+
+`--configmap=NAMESPACE/NAME` names a ConfigMap with options, in the words of ingress-nginx: a cluster that comes from there brings
+its own along. It is read from the API server, or from `--manifests`, and followed: what is written there is in force within a
+second, for all connections and requests to come, and nothing is restarted. What each option does, and its values, is in
+[options.md](options.md); what an annotation of the same name does, in [annotations.md](annotations.md). This page is made by
+`python -m scripts.config_map_page`; edit `ingress/options/config_map_keys.py` instead.
+
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: txingress, namespace: txingress}
+    data:
+      proxy-body-size: 8m
+      use-forwarded-headers: "true"
+      proxy-real-ip-cidr: 10.0.0.0/8
+      hsts-max-age: "31536000"
+
+Values are text, so numbers and booleans stand in quotes. A list has commas or blanks between its values.
+
+## Who has the last word
+
+The default, the ConfigMap, the command line, an annotation: each beats those before it. A key that the command line overrides is
+told, unless both say the same. Every key stands for itself: a value that cannot be read costs that key alone, which is then as if it
+were not there; where that would let somebody in, everything that it would guard is closed instead. Nothing is remembered of values that
+were good before, so a replica that starts anew goes by the same as all others.
+
+- **It is not there at the start**: the command line and the defaults count, and nobody waits. It counts as soon as it is there.
+- **It is deleted**: what it said goes on to count until it is there again, since one that is replaced is gone for a moment. A process
+  that starts meanwhile knows nothing of it.
+- **It must not be read**: no replica is ready before it may; `/readyz` and the log say which right is missing. A right
+  that is taken away later changes nothing.
+- **It changes all the time**: options are put in force at most once a second, the last word in any case.
+
+All of this is shown at `/api/problems` and in the log, with ConfigMap, key, value and reason; there are no Events, for these are read by
+tenants. The reasons are `InvalidOption`, `OptionOverridden`, `OptionAtStart`, `UnsupportedOption`, `OptionNote` and
+`ConfigMapNotFound` ([problems.md](problems.md)). A key that there is not is told with the one that is probably meant.
+
+The right to it is `get`, `list` and `watch` of this ConfigMap alone; the Role in `k8s/base/rbac.yaml` has it.
+
+## Where a request comes from
+
+In ingress-nginx five keys say who is believed, and they mean something together; so they do here.
+
+| Said | Believed of the networks in `proxy-real-ip-cidr` |
+|---|---|
+| nothing | nothing: `X-Forwarded-*` of anybody is replaced |
+| `use-forwarded-headers: "true"` | client, scheme, host and port |
+| `enable-real-ip: "true"` | who the client is, and nothing else |
+| `use-proxy-protocol: "true"` | the PROXY header, which is then required of every connection |
+| that, and `use-forwarded-headers: "true"` | the PROXY header, and scheme, host and port |
+
+The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
+client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in
+`X-Original-Forwarded-For`. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
+balancers. The same by options is `--trusted-proxies`, `--forwarded-headers`, `--forwarded-for-header` and
+`--compute-full-forwarded-for`, where the list goes on unless told otherwise.
+"""
+
+_HONORED = """
+## Keys that are honored
+
+By ingress-nginx's name, or by that of any option that may change while the process runs. *At the start* means that it is decided by
+what the ConfigMap says before the first connection.
+
+| Key | Option | Remark |
+|---|---|---|
+"""
+
+_OTHERS = """
+## Keys that are not
+
+Those on the left are told, as a problem or, where nothing is lost, as a note. Values by which nothing is asked for that is not so in any case are silent.
+
+| Key | What is said | Silent |
+|---|---|---|
+"""
+
+_SILENT = """
+These are about the insides of nginx, or of what is told already, and change nothing here, in silence: {names}.
+
+Names that never were are told with the one that is meant: {never}.
+"""
+
+
+def config_map_page() -> str:
+    """Return the whole page."""
+    return "".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    yield _HEAD
+    yield _HONORED
+    rows = {option.name: _own_row(option) for option in OPTIONS.values() if option.running or option.at_start}
+    others = {key: row for key, row in KEYS.items() if key not in OPTIONS}
+    rows |= {key: _other_row(key, row) for key, row in others.items() if row.option}
+    yield from (rows[key] for key in sorted(rows))
+    yield _OTHERS
+    for key in sorted(others):
+        row = others[key]
+        if row.told:
+            silent = ", ".join(f"`{value}`" for value in row.silent if value)
+            yield f"| `{key}` | {row.told}{' (a note)' if row.is_note else ''} | {silent} |\n"
+    names = ", ".join(f"`{key}`" for key in sorted(others) if not others[key].told and not others[key].option)
+    never = ", ".join(f"`{key}` (`{meant}`)" for key, meant in sorted(NEVER_WERE.items()))
+    yield _SILENT.format(names=names, never=never)
+
+
+def _own_row(option: Option) -> str:
+    return f"| `{option.name}` | `--{option.name}` | {'' if option.running else 'at the start'} |\n"
+
+
+def _other_row(key: str, row: ConfigMapKey) -> str:
+    return f"| `{key}` | `--{row.option}` | {'' if OPTIONS[row.option].running else 'at the start'} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(config_map_page())
