@@ -209,7 +209,8 @@ class AnswerHead(Protocol):
 class BodyStage(Protocol):
     """Changes, counts or copies a body while it passes.  Where there is one, the body has no ``Content-Length``.
 
-    It is called in order, and not at all any more once the exchange is over, which may be amid the body.
+    It is called in order, and not at all any more once the exchange is over, which may be amid the body.  An answer comes in
+    slices of 16 KiB at most.
     """
 
     def feed(self, piece: bytes) -> bytes:
@@ -223,7 +224,7 @@ class BodyFlow(Protocol):
     """Sets the pace of a body: what a stage was fed too fast."""
 
     def pause(self) -> None:
-        """Have whoever sends the body wait."""
+        """Have whoever sends the body wait.  Of an answer nothing is fed until it goes on, and its end waits, too."""
 
     def resume(self) -> None:
         """Have the body go on."""

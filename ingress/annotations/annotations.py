@@ -16,6 +16,7 @@ from attrs import Factory, evolve, field, frozen
 from ingress.annotations import canaries, passthrough
 from ingress.annotations.access_logs import ACCESS_LOGS
 from ingress.annotations.address_ranges import ADDRESS_RANGES
+from ingress.annotations.answer_rates import ANSWER_RATES
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES
 from ingress.annotations.buffers import BUFFERS
@@ -63,6 +64,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     CANARIES,
     REGEXES,
     RATE_LIMITS,
+    ANSWER_RATES,
     ADDRESS_RANGES,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )

@@ -5,6 +5,7 @@ from copy import copy
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
@@ -35,6 +36,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
+    (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
     (StandingIn(), Phase.EDITS, Hook.UPSTREAM),
@@ -88,6 +90,8 @@ class SpecTests(SynchronousTestCase):
             (RequestLimit("", 5), RequestLimit("", 5, status=429)),
             (RequestLimit("", 5), RequestLimit("", 5, clients=Clients(exempt=("10.0.0.0/8",)))),
             (ConnectionLimit("", 5), ConnectionLimit("", 6)),
+            (AnswerRate(1024), AnswerRate(1025)),
+            (AnswerRate(1024), AnswerRate(1024, 1)),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
             (RequestBuffering(1), RequestBuffering(2)),
             (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),

@@ -80,8 +80,9 @@ class BodyStages:
         return rest
 
     def close(self) -> None:
-        """The exchange is over: nobody's pace matters any more."""
+        """The exchange is over: nobody's pace matters any more, and nothing is kept of what stages hold."""
         self._is_over = True
+        self._stages = []
 
     def paused_by_one_more(self) -> None:
         """A stage has the body wait."""

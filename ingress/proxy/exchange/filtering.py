@@ -24,6 +24,7 @@ from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.records import Record
 from ingress.proxy.contract.limits import DECISION_SECONDS
+from ingress.proxy.exchange.answer_passage import AnswerPassage
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.chain import Chain, LiveFilter
 from ingress.proxy.exchange.decisions import Decision
@@ -142,7 +143,7 @@ class Filtering:
     _is_switch = False
     _is_paused = False
     """Whether its endpoint waits for us."""
-    _answer_stages: BodyStages | None = None
+    _answer_passage: AnswerPassage | None = None
 
     def __init__(
         self,
@@ -404,41 +405,46 @@ class Filtering:
             self._sends(None)
             exchange.deliver_switch(head, body)
         else:
-            stages = None
+            passage, is_whole = None, self._is_whole
             if self._chain.answer_bodies:
                 try:
-                    stages = self._stage_answer(head)
-                    if stages is not None:
+                    passage = self._stage_answer(head)
+                    if passage is not None:
                         head = without_length(head)
-                        body = stages.feed(body)
-                        if self._is_whole:
-                            body += stages.finish()
+                        body, is_whole = passage.begin(body, is_whole, self._trailers)
                 except StageFailed as failed:
                     self.stage_failed(failed)
                     return
-            self._sends(stages)
+            self._sends(passage)
             status = self._logged if head.status == self._came else head.status
-            exchange.deliver(status, head, body, self._is_whole, self._trailers)
+            exchange.deliver(status, head, body, is_whole, self._trailers)
         if self._is_paused:
             self._is_paused = False
             exchange.downstream_drained()
 
-    def _sends(self, stages: BodyStages | None) -> None:
-        """From now on the answer goes on, through *stages* if there are any."""
+    def _sends(self, passage: AnswerPassage | None) -> None:
+        """From now on the answer goes on, by *passage* if it has stages to pass."""
         self._change = None
         self._pieces = []
-        self._answer_stages = stages
-        self._exchange.is_answer_filtered = stages is not None
+        self._answer_passage = passage
+        self._exchange.is_answer_filtered = passage is not None
 
-    def _stage_answer(self, head: ResponseHead) -> BodyStages | None:
+    def _stage_answer(self, head: ResponseHead) -> AnswerPassage | None:
         if not head.has_body or self._facts.method == b"HEAD":
             return None
-        stages = BodyStages(self._exchange.downstream_full, self._exchange.downstream_drained)
+        exchange = self._exchange
+        passage = AnswerPassage(
+            exchange.downstream_full,
+            exchange.downstream_drained,
+            exchange.deliver_body,
+            self.stage_failed,
+            self._contain,
+        )
         shown = _SentHead(head)
         for live, hook in self._chain.answer_bodies:
             if live not in self._silenced:
-                stages.add(live, partial(hook, self._facts, shown))
-        return stages if stages else None
+                passage.stages.add(live, partial(hook, self._facts, shown))
+        return passage if passage.stages else None
 
     def answer_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Take more of an answer whose head waits, or whose body has stages."""
@@ -446,22 +452,13 @@ class Filtering:
             self._pieces.append(piece)
             self._is_whole, self._trailers = ended, trailers
             return
-        stages = self._answer_stages
-        assert stages is not None
-        try:
-            changed = stages.feed(piece)
-            if ended:
-                changed += stages.finish()
-        except StageFailed as failed:
-            self.stage_failed(failed)
-            return
-        if changed or ended:
-            self._exchange.deliver_body(changed, ended, trailers)
+        assert self._answer_passage is not None
+        self._answer_passage.take(piece, ended, trailers)
 
     @property
     def holds_answer(self) -> bool:
         """Whether the endpoint is to wait with the rest of the answer."""
-        return self._is_paused or (self._answer_stages is not None and self._answer_stages.is_paused)
+        return self._is_paused or (self._answer_passage is not None and self._answer_passage.holds)
 
     # The end
 
@@ -469,9 +466,9 @@ class Filtering:
         """The exchange is over: nothing is awaited any more, and whatever comes late changes nothing."""
         if self._decision is not None:
             self._stop_waiting()
-        for stages in (self._request_stages, self._answer_stages):
-            if stages is not None:
-                stages.close()
+        for open_one in (self._request_stages, self._answer_passage):
+            if open_one is not None:
+                open_one.close()
 
     def tell_end(self, record: Record) -> None:
         """Tell the filters what became of the exchange."""
