@@ -207,10 +207,10 @@ class AnswerHead(Protocol):
 
 
 class BodyStage(Protocol):
-    """Changes, counts or copies a body while it passes.  Where there is one, the body has no ``Content-Length``.
+    """Changes, counts or copies a body while it passes.  Where there is one that may change it, the body has no ``Content-Length``.
 
     It is called in order, and not at all any more once the exchange is over, which may be amid the body.  An answer comes in
-    slices of 16 KiB at most.
+    slices of 16 KiB at most.  That of a filter that ``watches_bodies`` is only shown what passes.
     """
 
     def feed(self, piece: bytes) -> bytes:
@@ -244,6 +244,9 @@ class Filter:
 
     holds_body: int = 0
     """How many bytes of the request body have to be there, or else all of it, before ``on_request`` is called."""
+
+    watches_bodies: bool = False
+    """Whether its stages only look at bodies: what they return is not used, and a body keeps its ``Content-Length``."""
 
     asked_methods: frozenset[bytes] | None = None
     """The methods of those requests about which ``on_request`` is called, and for which the body is held; None for all.

@@ -62,21 +62,29 @@ class BodyStages:
         if stage is not None:
             self._stages.append((live, stage))
 
+    @property
+    def may_change(self) -> bool:
+        """Whether what goes on may be another body than what came."""
+        return not all(live.filter.watches_bodies for live, _ in self._stages)
+
     def feed(self, piece: bytes) -> bytes:
         """Return what goes on in place of *piece*; raises ``StageFailed``."""
         for live, stage in self._stages:
             if not piece:
                 break
-            piece = _octets_of(live, stage.feed, piece)
+            octets = _octets_of(live, stage.feed, piece)
+            if not live.filter.watches_bodies:
+                piece = octets
         return piece
 
     def finish(self) -> bytes:
         """Return what goes on before the end of the body, which has come; raises ``StageFailed``."""
         rest = b""
         for live, stage in self._stages:
-            if rest:
-                rest = _octets_of(live, stage.feed, rest)
-            rest += _octets_of(live, stage.finish)
+            changed = _octets_of(live, stage.feed, rest) if rest else rest
+            end = _octets_of(live, stage.finish)
+            if not live.filter.watches_bodies:
+                rest = changed + end
         return rest
 
     def close(self) -> None:

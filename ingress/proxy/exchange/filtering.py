@@ -288,7 +288,7 @@ class Filtering:
         passage = self._exchange.passage
         is_continued = passage is not None and passage.is_continued
         change = RequestChange(head, fields)
-        change.is_unframed = self._request_stages is not None
+        change.is_unframed = self._request_stages is not None and self._request_stages.may_change
         change.is_expected = head.expect_continue and not is_continued
         for live, hook in self._chain.upstreams:
             try:
@@ -410,7 +410,7 @@ class Filtering:
                 try:
                     passage = self._stage_answer(head)
                     if passage is not None:
-                        head = without_length(head)
+                        head = without_length(head) if passage.stages.may_change else head
                         body, is_whole = passage.begin(body, is_whole, self._trailers)
                 except StageFailed as failed:
                     self.stage_failed(failed)

@@ -68,7 +68,7 @@ class RequestPassage:
     @property
     def is_changed(self) -> bool:
         """Whether what arrives at the endpoint is framed, or announced, otherwise than it came."""
-        return self._stages is not None or self.is_continued
+        return (self._stages is not None and self._stages.may_change) or self.is_continued
 
     # From downstream
 

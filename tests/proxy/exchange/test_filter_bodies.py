@@ -71,6 +71,12 @@ class Doubles(Filter):
         return self.Stage()
 
 
+class Watches(Loud):
+    """Is shown bodies, and shouts in vain."""
+
+    watches_bodies = True
+
+
 def unchunked(octets: bytes) -> bytes:
     """Return what a chunked body, or the beginning of one, holds."""
     body = b""
@@ -98,6 +104,33 @@ class RequestBodyTests(FilterCase):
         self.assertTrue(filter_.stages[0].is_finished)
         self.upstream().say(OK)
         self.assertEqual(client.heard().status, 200)
+
+    def test_watched(self) -> None:
+        """A body that is only looked at arrives as it came, with its length, however it came."""
+        for length in (6, -1):
+            filter_ = Watches(requests=True)
+            self.filter_by(filter_)
+            client = self.client()
+            client.ask(b"POST", length=length)
+            client.send(b"abc")
+            client.send(b"def", ended=True)
+            got = self.upstream().take()
+            framing = b"content-length" if length > 0 else b"transfer-encoding"
+            self.assertIn(framing, fields_of(got))
+            self.assertEqual(body_of(got) if length > 0 else unchunked(body_of(got)), b"abcdef")
+            self.assertEqual((filter_.stages[0].fed, filter_.stages[0].is_finished), ([b"abc", b"def"], True))
+            self.upstream().say(OK)
+            self.assertEqual(client.heard().status, 200)
+
+    def test_watched_and_changed(self) -> None:
+        """Who only looks sees what those before it made of the body, and what it says itself goes nowhere."""
+        inner = Watches(requests=True)
+        self.filter_by(Loud(requests=True), inner, Doubles())
+        client = self.client()
+        client.ask(b"POST", length=2)
+        client.send(b"ab", ended=True)
+        self.assertEqual(unchunked(body_of(self.upstream().received)), b"ABAB!!.")
+        self.assertEqual(inner.stages[0].fed, [b"AB", b"!"])
 
     def test_order(self) -> None:
         """A body passes the outermost filter first."""
@@ -214,6 +247,19 @@ class AnswerBodyTests(FilterCase):
         client = self.get()
         self.upstream().say(OK)
         self.assertEqual((client.heard().body, client.heard().is_whole), (b"OK!", True))
+
+    def test_watched(self) -> None:
+        """An answer that is only looked at arrives as it came, with its length."""
+        filter_ = Watches(answers=True)
+        self.filter_by(filter_)
+        client = self.get()
+        self.upstream().say(BEGUN)
+        self.upstream().say(b"cdef")
+        heard = client.heard()
+        self.assertEqual(
+            (heard.body, heard.is_whole, heard.all(b"content-length")), (b"abcdef", True, [b"6"])
+        )
+        self.assertEqual(filter_.stages[0].fed, [b"ab", b"cdef"])
 
     def test_order(self) -> None:
         """An answer passes the innermost filter first."""
