@@ -38,6 +38,7 @@ from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
 from ingress.annotations.upstreams import UPSTREAMS
+from ingress.annotations.url_redirects import URL_REDIRECTS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -47,6 +48,7 @@ from ingress.model.problems import Problem, Reason
 S = TypeVar("S")
 
 FAMILIES: tuple[Family[Any], ...] = (
+    URL_REDIRECTS,
     REDIRECTS,
     CORS,
     BODIES,
@@ -162,6 +164,9 @@ class AnnotationReader:
         self._guarding = tuple(
             (family, family.guards) for family in all_families if family.guards is not None
         )
+        self._answering = tuple(
+            (family, family.answers) for family in all_families if family.answers is not None
+        )
         self._by_path = tuple(family for family in all_families if family.by_path)
         self._referring = tuple(
             (family, family.references) for family in all_families if family.references is not None
@@ -253,6 +258,10 @@ class AnnotationReader:
     def differ_by_path(self, settings: AnnotationSettings) -> bool:
         """Whether the filters of *settings* may be others for another path or backend of the same owner and host."""
         return settings is not DEFAULTS and any(settings.asks(family) for family in self._by_path)
+
+    def answers(self, settings: AnnotationSettings) -> bool:
+        """Whether filters that *settings* ask for answer each request, so that a route needs nothing behind it."""
+        return any(answers(settings.of(family)) for family, answers in self._answering)
 
     def guards(self, settings: AnnotationSettings) -> bool:
         """Whether *settings* keep anybody out whom TLS that is not terminated here would let in."""

@@ -22,11 +22,14 @@ from attrs import frozen
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
 from ingress.annotations.judging import Judging
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Risk, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.requested import RequestedUri
 
 HTTPS_PORT: Final = 443
+PERMANENT: Final = 308
+STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+"""Those that nginx sends a location with."""
 ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"
 
 _BODY: Final = b"This site is served over HTTPS.\n"
@@ -40,11 +43,13 @@ class RedirectSettings:
     ssl_redirect: bool = True
     force_ssl_redirect: bool = False
     preserve_trailing_slash: bool = False
+    status: int = PERMANENT
+    """That of the redirect, for the operator to say."""
 
 
 @frozen
 class HttpsRedirect:
-    """Answers plain HTTP with 308 to the same host and target over HTTPS.
+    """Answers plain HTTP with *status* and the same host and target over HTTPS.
 
     308 keeps method and body (RFC 9110 section 15.4.9).  *port* is where browsers
     reach our HTTPS; *hosts* None means every host of the route.
@@ -56,12 +61,14 @@ class HttpsRedirect:
     port: int = HTTPS_PORT
     hosts: CertifiedHosts | None = None
     keeps_slash: bool = False
+    status: int = PERMANENT
 
     def describe(self) -> str:
         """Say where plain HTTP is sent."""
         hosts = "all hosts" if self.hosts is None else "the hosts that have certificates"
         port = "" if self.port == HTTPS_PORT else f" on port {self.port}"
-        return f"sends plain HTTP for {hosts} to HTTPS{port}"
+        status = "" if self.status == PERMANENT else f" with {self.status}"
+        return f"sends plain HTTP for {hosts} to HTTPS{port}{status}"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that redirects."""
@@ -90,13 +97,22 @@ class HttpsRedirect:
             host = b"[%b]" % host
         port = b"" if self.port == HTTPS_PORT else b":%d" % self.port
         location = b"https://%b%b%b" % (host, port, target)
-        return Reply(308, ((b"Location", location), (b"Content-Type", b"text/plain")), _BODY)
+        return Reply(self.status, ((b"Location", location), (b"Content-Type", b"text/plain")), _BODY)
+
+
+def parse_status(text: str) -> int:
+    """Read the status of a redirect; raises ``ValueRefused`` for what is none."""
+    if text.strip() not in map(str, STATUSES):
+        raise ValueRefused(
+            f"is no status of a redirect; write one of {', '.join(map(str, sorted(STATUSES)))}"
+        )
+    return int(text)
 
 
 @lru_cache(maxsize=64)
-def _everywhere(port: int, keeps_slash: bool) -> tuple[FilterSpec, ...]:
+def _everywhere(port: int, keeps_slash: bool, status: int) -> tuple[FilterSpec, ...]:
     """Return the one value for all routes that redirect on every host, which are nearly all."""
-    return (HttpsRedirect(port, None, keeps_slash),)
+    return (HttpsRedirect(port, None, keeps_slash, status),)
 
 
 def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
@@ -111,8 +127,8 @@ def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[Fil
     if hosts is None:
         return ()
     if hosts is EVERY_HOST:
-        return _everywhere(host.https_port, keeps_slash)
-    return (HttpsRedirect(host.https_port, hosts, keeps_slash),)
+        return _everywhere(host.https_port, keeps_slash, settings.status)
+    return (HttpsRedirect(host.https_port, hosts, keeps_slash, settings.status),)
 
 
 REDIRECTS: Final = Family(
@@ -122,6 +138,14 @@ REDIRECTS: Final = Family(
     phases=(Phase.REDIRECT,),
     filters=redirect_filters,
     filters_unasked=True,
+    options={
+        "http-redirect-code": Annotation(
+            "status",
+            parse_status,
+            values="301, 302, 303, 307 or 308; 308",
+            meaning="the status of redirects to HTTPS, and of those between a host and its www. one",
+        ),
+    },
     annotations={
         "ssl-redirect": Annotation(
             "ssl_redirect",

@@ -131,6 +131,8 @@ class Family(Generic[S]):
     """Names the Services that filters of the settings ask.  They are found as any backend is, and missed as any is."""
     remarks: Callable[[S, frozenset[str]], Iterable[Remark]] | None = None
     """Says what is to be told of settings, and of the names of those of its annotations that stand there."""
+    answers: Callable[[S], bool] | None = None
+    """Whether each request of a route with these settings is answered by its filters, so that nothing behind it is needed."""
     guards: Callable[[S], bool] | None = None
     """Whether settings keep anybody out, so that TLS which nobody reads here must not lead past them."""
     references: Callable[[S, ObjectKey], Iterable[Reference]] | None = None

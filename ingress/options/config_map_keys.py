@@ -197,11 +197,11 @@ _ABSENT: Final = """
     global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
     global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
     global-auth-signin-redirect-param global-auth-url gzip-level gzip-min-length gzip-types hide-headers
-    http-redirect-code http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
+    http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
     limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
     no-auth-locations proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
     proxy-busy-buffers-size proxy-cookie-domain proxy-cookie-path proxy-http-version proxy-max-temp-file-size
-    proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-set-headers relative-redirects
+    proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-set-headers
     server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range
 """
 KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())

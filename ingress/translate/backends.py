@@ -65,7 +65,9 @@ def resolve_backends(
 def backend_problems(
     parsed: ParsedObject, state: ClusterState, options: TranslateOptions
 ) -> tuple[Problem, ...]:
-    """Tell an object what is wrong with the backends that it names, be they used or not."""
+    """Tell an object what is wrong with the backends that it names, be they used or not, if requests could get there."""
+    if not parsed.needs_backends:
+        return ()
     problems: list[Problem] = []
     last: BackendReference | None = None
     fault: BackendFault | None = None

@@ -104,6 +104,10 @@ class ParsedObject:
     protocols: ProtocolReading = NOTHING_ASKED
     beside: tuple[tuple[str, BackendReference], ...] = ()
     """Backends that its filters ask, with the fields that name them."""
+    answered: tuple[str, ...] = ()
+    """Those of *hosts* whose requests its annotations answer by themselves where no rule has a path for them."""
+    needs_backends: bool = True
+    """Whether requests ever get to the backends that it names."""
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
     tables: tuple[str, ...] = IN_MAIN

@@ -10,6 +10,8 @@ A path of a rule (``Claim``) always comes before a default backend.  Then:
    the default backend of the first of these Ingresses that has one, else to the
    controller's own default backend, else it is 404.  It goes neither to wildcard or
    host-less rules, nor to default backends of Ingresses that do not name the host.
+   Where the annotations of an Ingress answer all requests by themselves, its rules without ``http`` are
+   such a default backend, of their hosts alone.
 2. What no rule's host takes goes to the host-less rules, then to the default backend of
    the first Ingress that has one, with or without rules ("requests that don't match any
    rule", ``IngressSpec.defaultBackend``), else to the controller's own, else it is 404.
@@ -25,8 +27,6 @@ from collections.abc import Container, Sequence
 from attrs import frozen
 
 from ingress.annotations.values import quoted
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
@@ -83,18 +83,19 @@ def merge_host(
                 problems.append(_path_conflict(claim, winner))
     rule = won.get(_ROOT_KEY)
     for parsed in all_parsed:
-        if parsed.default_backend is None:
+        wanted = _default_claim(parsed, host)
+        if wanted is None:
             continue
-        claim = _default_claim(parsed.owner, host, parsed.default_backend)
+        is_answered = parsed.default_backend is None
         if rule is not None:
             # Rules took every path, so no request is left, which is as it should be:
             # only an Ingress that has nothing but a default backend gets nothing at all.
-            if not parsed.has_rules:
-                problems.append(_default_conflict(claim, rule, has_rules=False))
+            if not parsed.has_rules or (is_answered and rule.owner != parsed.owner):
+                problems.append(_default_conflict(wanted, rule, has_rules=False))
             continue
-        winner = won.setdefault(_ROOT_KEY, claim)
-        if winner is not claim:
-            problems.append(_default_conflict(claim, winner, has_rules=parsed.has_rules))
+        winner = won.setdefault(_ROOT_KEY, wanted)
+        if winner is not wanted:
+            problems.append(_default_conflict(wanted, winner, has_rules=parsed.has_rules))
     return HostMerge(tuple(won.values()), _ROOT_KEY not in won, tuple(problems))
 
 
@@ -118,8 +119,13 @@ def _key(claim: Claim) -> _ClaimKey:
     return claim.match, rule_path(claim.path)
 
 
-def _default_claim(owner: Owner, host: str, backend: BackendReference) -> Claim:
-    field = DEFAULT_BACKEND_FIELD
+def _default_claim(parsed: ParsedObject, host: str) -> Claim | None:
+    """Return the claim to what no rule of *host* takes, None where *parsed* does not want it."""
+    owner, backend, field = parsed.owner, parsed.default_backend, DEFAULT_BACKEND_FIELD
+    if backend is None:
+        if host not in parsed.answered:
+            return None
+        backend, field = invalid_reference(owner), parsed.rules_field
     return Claim(owner, host, ROOT, Match.PREFIX, backend, field, field)
 
 

@@ -17,10 +17,12 @@ from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLim
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
 from ingress.model.objects import ObjectKey
+from ingress.model.templates import read_template
 from tests.annotations.test_client_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
@@ -28,6 +30,8 @@ AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
 SOME = Origins(exact=frozenset({b"https://a.test"}))
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
+    (UrlRedirect(read_template("https://b.test")), Phase.REDIRECT, Hook.REQUEST),
+    (AppRoot(b"/app"), Phase.REDIRECT, Hook.REQUEST),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
     (CorsPreflight(SOME), Phase.PREFLIGHT, Hook.REQUEST),
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
@@ -79,6 +83,10 @@ class SpecTests(SynchronousTestCase):
         hosts = CertifiedHosts(frozenset({b"a.test"}))
         for one, another in (
             (HttpsRedirect(), HttpsRedirect(8443)),
+            (HttpsRedirect(), HttpsRedirect(status=302)),
+            (UrlRedirect(read_template("/a$uri")), UrlRedirect(read_template("/b$uri"))),
+            (UrlRedirect(read_template("/a")), UrlRedirect(read_template("/a"), 302)),
+            (AppRoot(b"/a"), AppRoot(b"/b")),
             (HttpsRedirect(), HttpsRedirect(hosts=hosts)),
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=2")),
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=1", hosts)),
@@ -110,6 +118,10 @@ class FilterTests(SynchronousTestCase):
         """A filter of a verdict answers what the spec's judgment answers, and lets pass what that lets pass."""
         for spec, facts in (
             (HttpsRedirect(), FakeFacts()),
+            (UrlRedirect(read_template("https://b.test")), FakeFacts()),
+            (UrlRedirect(read_template("/a$uri")), FakeFacts()),
+            (AppRoot(b"/app"), FakeFacts()),
+            (AppRoot(b"/app"), FakeFacts(path=b"/app")),
             (HttpsRedirect(), FakeFacts(scheme=b"https")),
             (NotTerminatedHere(), FakeFacts()),
             (NotTerminatedHere(), FakeFacts(client_evidence=NO_EVIDENCE)),

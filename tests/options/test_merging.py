@@ -192,7 +192,22 @@ class MergeTests(SynchronousTestCase):
 
 
 # For each option of the families of annotations, one of these is a value that is not its default.
-SOME_VALUES = ("true", "false", "on", "off", "3", "5", "429", "10.0.0.0/8", "http_502", "$request_uri", "404")
+SOME_VALUES = (
+    "true",
+    "false",
+    "on",
+    "off",
+    "3",
+    "5",
+    "429",
+    "307",
+    "10.0.0.0/8",
+    "http_502",
+    "$request_uri",
+    "404",
+    "/a /b",
+    "/a",
+)
 
 
 class RunningRowTests(SynchronousTestCase):

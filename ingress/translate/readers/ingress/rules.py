@@ -11,7 +11,8 @@ What cannot be used costs as little as possible, and never widens what is left:
   for ``ingress.translate.closing`` to say;
 - a path that can be matched, but whose type or backend makes no sense, keeps its
   place and answers 503, so that no shorter path serves in its stead;
-- a rule without ``http`` claims its host and leaves every path to the default backend;
+- a rule without ``http`` claims its host and leaves every path to the default backend, or to annotations that
+  answer by themselves;
 - a canary claims nothing.
 """
 
@@ -23,8 +24,10 @@ from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.upstreams import UPSTREAMS
+from ingress.annotations.url_redirects import APP_ROOT, URL_REDIRECTS, leads_to_itself
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey, Owner
@@ -70,7 +73,9 @@ def read_ingress(
     settings = settings if settings is DEFAULTS else _shared(settings)
     owner = ingress.owner
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
-    reader = _RulesReader(owner, protocols.usual, settings.of(CLUSTER_IPS).by_cluster_ip)
+    redirect = settings.of(URL_REDIRECTS)
+    is_answered = annotations.answers(settings)
+    reader = _RulesReader(owner, protocols.usual, settings.of(CLUSTER_IPS).by_cluster_ip, is_answered)
     reader.problems += problems
     reader.problems += protocols.problems
     default: BackendReference | None = None
@@ -78,6 +83,12 @@ def read_ingress(
         default = reader.backend(ingress.default_backend, DEFAULT_BACKEND_FIELD)
     for index, rule in enumerate(ingress.rules):
         reader.rule(rule, index, has_default=default is not None or has_global_default)
+        if redirect.app_root and reader.hosts:
+            reader.root(reader.hosts[-1], annotations.field(APP_ROOT))
+    looped = leads_to_itself(redirect, reader.hosts)
+    if looped is not None:
+        name, message = looped
+        reader.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
     return ParsedObject(
@@ -92,6 +103,8 @@ def read_ingress(
         tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
         protocols=protocols,
         beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
+        answered=tuple(dict.fromkeys(reader.answered)),
+        needs_backends=not is_answered or reader.solves_challenges,
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
@@ -140,8 +153,16 @@ def _tls_fields(index: int) -> tuple[str, str, str]:
 class _RulesReader:
     """Collects claims, hosts and problems of one Ingress."""
 
-    def __init__(self, owner: Owner, protocol: UpstreamProtocol, by_cluster_ip: bool | None) -> None:
+    def __init__(
+        self, owner: Owner, protocol: UpstreamProtocol, by_cluster_ip: bool | None, is_answered: bool
+    ) -> None:
+        """With *is_answered*, annotations answer all requests by themselves."""
         self.owner = owner
+        self.is_answered = is_answered
+        self.answered: list[str] = []
+        """Hosts of rules whose paths annotations answer."""
+        self.solves_challenges = False
+        """Whether a path is one of ACME challenges, which annotations do not answer."""
         self.protocol = protocol
         self.by_cluster_ip = by_cluster_ip
         self.claims: list[Claim] = []
@@ -160,12 +181,22 @@ class _RulesReader:
         host = rule.host if rule.host.islower() else rule.host.lower()
         self.hosts.append(host)
         if rule.paths is None:
-            if not has_default:
+            if self.is_answered:
+                self.answered.append(host)
+            elif not has_default:
                 message = "the rule has no http, and there is no default backend to serve its host"
                 self.report(f"spec.rules[{number}]", Reason.INVALID_RULE, message)
             return
         for index, path in enumerate(rule.paths):
             self._path(path, host, *_path_fields(number, index))
+
+    def root(self, host: str, field: str) -> None:
+        """Claim ``/`` itself of *host* for what *field* asks, unless a path of the Ingress takes it."""
+        own = [claim for claim in self.claims if claim.host == host]
+        if not any(claim.path == ROOT for claim in own):
+            backend = own[0].backend if own else invalid_reference(self.owner)
+            at = own[0].backend_field if own else ""
+            self.claims.append(Claim(self.owner, host, ROOT, Match.EXACT, backend, field, at))
 
     def _path(self, path: IngressPath, host: str, at: str, backend_at: str) -> None:
         match = _MATCHES.get(path.path_type)
@@ -196,6 +227,7 @@ class _RulesReader:
             message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
         match = match or Match.PREFIX
+        self.solves_challenges = self.solves_challenges or text.startswith(ACME_CHALLENGES.decode())
         self.claims.append(Claim(self.owner, host, text, match, backend, at, backend_at, regex))
 
     def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
@@ -235,5 +267,6 @@ class _RulesReader:
         )
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
-        self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")
+        if not self.is_answered:
+            self.report(field, Reason.INVALID_BACKEND, f"{message}; requests for it are answered 503")
         return invalid_reference(self.owner, name)
