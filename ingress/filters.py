@@ -175,6 +175,9 @@ class AnswerEdit(Protocol):
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
 
+    def values(self, name: bytes) -> tuple[bytes, ...]:
+        """Return the values of all fields called *name*, in lower case, as they stand now."""
+
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
 

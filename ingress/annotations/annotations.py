@@ -17,6 +17,7 @@ from ingress.annotations import canaries, passthrough
 from ingress.annotations.access_logs import ACCESS_LOGS
 from ingress.annotations.address_ranges import ADDRESS_RANGES
 from ingress.annotations.answer_rates import ANSWER_RATES
+from ingress.annotations.answer_rewrites import ANSWER_REWRITES
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES
 from ingress.annotations.buffers import BUFFERS
@@ -37,6 +38,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
+from ingress.annotations.upstream_requests import UPSTREAM_REQUESTS
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.url_redirects import URL_REDIRECTS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
@@ -49,6 +51,8 @@ S = TypeVar("S")
 
 FAMILIES: tuple[Family[Any], ...] = (
     URL_REDIRECTS,
+    UPSTREAM_REQUESTS,
+    ANSWER_REWRITES,
     REDIRECTS,
     CORS,
     BODIES,

@@ -13,7 +13,7 @@ from typing import Final
 
 from ingress.filters import FieldChanges
 from ingress.http.field_values import first_value
-from ingress.http.grammar import CONTROLS, is_token
+from ingress.http.grammar import CONTROLS, is_token, name_of
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
 
@@ -231,6 +231,11 @@ class AnswerChange:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
         start = self.head.start if self._changes else self._head.start
         return first_value(start[start.index(b"\r\n") + 2 :], name)
+
+    def values(self, name: bytes) -> tuple[bytes, ...]:
+        """Return the values of all fields called *name*, in lower case, as they stand now."""
+        lines = self.head.start.split(b"\r\n")[1:-1]
+        return tuple(line.partition(b":")[2].strip(b" \t") for line in lines if name_of(line) == name)
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""

@@ -200,8 +200,8 @@ _ABSENT: Final = """
     http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
     limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
     no-auth-locations proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
-    proxy-busy-buffers-size proxy-cookie-domain proxy-cookie-path proxy-http-version proxy-max-temp-file-size
-    proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-set-headers
+    proxy-busy-buffers-size proxy-http-version proxy-max-temp-file-size
+    proxy-request-buffering proxy-set-headers
     server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range
 """
 KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())

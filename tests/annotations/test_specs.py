@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges
 from ingress.annotations.answer_rates import AnswerRate
+from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
@@ -17,6 +18,7 @@ from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLim
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.model.backends import BackendReference
@@ -28,10 +30,15 @@ from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
 SOME = Origins(exact=frozenset({b"https://a.test"}))
+REPLACING = Replacing(Original(read_template("/a")), read_template("/$host"))
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
     (UrlRedirect(read_template("https://b.test")), Phase.REDIRECT, Hook.REQUEST),
     (AppRoot(b"/app"), Phase.REDIRECT, Hook.REQUEST),
+    (UpstreamHost(read_template("b.test")), Phase.EDITS, Hook.UPSTREAM),
+    (ForwardedPrefix(b"/app"), Phase.EDITS, Hook.UPSTREAM),
+    (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
+    (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
     (CorsPreflight(SOME), Phase.PREFLIGHT, Hook.REQUEST),
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
@@ -83,6 +90,9 @@ class SpecTests(SynchronousTestCase):
         hosts = CertifiedHosts(frozenset({b"a.test"}))
         for one, another in (
             (HttpsRedirect(), HttpsRedirect(8443)),
+            (UpstreamHost(read_template("a")), UpstreamHost(read_template("b"))),
+            (ForwardedPrefix(b"/a"), ForwardedPrefix(b"/b")),
+            (CookieRewrite(None, REPLACING), CookieRewrite(REPLACING)),
             (HttpsRedirect(), HttpsRedirect(status=302)),
             (UrlRedirect(read_template("/a$uri")), UrlRedirect(read_template("/b$uri"))),
             (UrlRedirect(read_template("/a")), UrlRedirect(read_template("/a"), 302)),

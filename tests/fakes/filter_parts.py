@@ -57,6 +57,10 @@ class FakeEdit:
         """Return the first value of a field."""
         return next((value for called, value in self.fields if called.lower() == name), b"")
 
+    def values(self, name: bytes) -> tuple[bytes, ...]:
+        """Return all values of a field."""
+        return tuple(value for called, value in self.fields if called.lower() == name)
+
     def put(self, name: bytes, value: bytes) -> None:
         """Have the field once."""
         self.drop(name)

@@ -183,6 +183,13 @@ class AnswerChangeTests(SynchronousTestCase):
         ):
             self.assertRaises(ValueError, AnswerChange(answer(), False).change, changes)
 
+    def test_values(self) -> None:
+        """All values of a name are there, in order and as they stand after what was changed."""
+        change = AnswerChange(answer(b"Set-Cookie: a\r\nX-Set-Cookie: c\r\nset-cookie:  b\r\n"), False)
+        change.add(b"Set-Cookie", b"d")
+        self.assertEqual(change.values(b"set-cookie"), (b"a", b"b", b"d"))
+        self.assertEqual(change.values(b"x"), ())
+
     def test_vary(self) -> None:
         """A field that the answer depends on is named in ``Vary``, unless it is there, or everything is."""
         for fields, count in (
