@@ -49,6 +49,7 @@ __all__ = [
     "FilterSpec",
     "Phase",
     "Record",
+    "Replicas",
     "Reply",
     "RequestEdit",
     "ScheduledCall",
@@ -359,8 +360,20 @@ class Scope(Enum):
     """All controllers of the cluster."""
 
 
+class Replicas(Protocol):
+    """How many replicas of the controller share the requests."""
+
+    @property
+    def count(self) -> int:
+        """How many are ready, as far as that is asked for and known; else 1.  It may be another one at any time."""
+
+
 class Services(Protocol):
     """What the proxy does for a filter."""
+
+    @property
+    def replicas(self) -> Replicas:
+        """Who else serves: what divides a limit that is to hold for all together."""
 
     @property
     def clock(self) -> Clock:

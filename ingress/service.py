@@ -49,7 +49,7 @@ from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.listeners import listen, port_of
@@ -160,6 +160,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
             *(Listener(description, is_required=True) for description in settings.http),
             *(Listener(description, is_secure=True, is_required=True) for description in settings.https),
         ),
+        own_service=settings.reporting.publish_service,
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
@@ -267,6 +268,7 @@ class IngressService(Service):
             serving.slow_start_seconds,
         )
         states = States()
+        self._replicas = ReplicaCount()
         self._sub_requests = SubRequests(
             self._pool,
             self._deadlines,
@@ -281,6 +283,7 @@ class IngressService(Service):
             metrics=self._metrics.filters,
             states=states,
             asker=self._sub_requests,
+            replicas=self._replicas,
         )
         chains = Chains(services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
@@ -378,6 +381,7 @@ class IngressService(Service):
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
         self._snapshot = snapshot
+        self._replicas.count = snapshot.replicas
         for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
             self._tables.pop(name).resource.forget()
         for name, table in snapshot.tables():

@@ -137,15 +137,15 @@ class RequestLimit:
         said = ", and to ".join(limits)
         return f"answers {self.status} to requests of a client beyond {said}{self.clients.describe()}"
 
-    @property
-    def rates(self) -> Rates:
-        """The limits as nginx would have them: thousandths of requests, whole ones."""
-        return Rates(self._rate(self.by_second, 1), self._rate(self.by_minute, 60))
+    def rates_of(self, replicas: int) -> Rates:
+        """Return what is one replica's of the limits, as nginx would have them: thousandths of requests, whole ones."""
+        return Rates(self._rate(self.by_second, 1, replicas), self._rate(self.by_minute, 60, replicas))
 
-    def _rate(self, limit: int, seconds: int) -> Rate | None:
+    def _rate(self, limit: int, seconds: int, replicas: int) -> Rate | None:
         if not limit:
             return None
-        return Rate(limit * ONE // seconds, min(limit * self.multiplier * ONE, LARGEST - ONE))
+        burst = limit * self.multiplier * ONE // replicas
+        return Rate(max(1, limit * ONE // seconds // replicas), min(burst, LARGEST - ONE))
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
@@ -157,20 +157,30 @@ class _RequestLimiter(Filter):
     def __init__(self, spec: RequestLimit, buckets: Buckets, services: Services) -> None:
         self._name_of = spec.clients.naming()
         self._exempts = bool(spec.clients.exempt)
-        self._rates = spec.rates
+        self._rates = spec.rates_of(1)
         self._reply = status_reply(spec.status)
         self._take = buckets.take
         self._count = services.count
         self._zone = buckets.zone(spec.owner, self._rates, self)
+        self._spec = spec
+        self._replicas = services.replicas
+        self._sharing = 1
+        """How many replicas the rates are divided among."""
 
     def on_request(self, facts: Facts) -> Reply | None:
         """Count the request, and refuse it where it is one too many."""
+        if self._replicas.count != self._sharing:
+            self._share(self._replicas.count)
         client = facts.client
         name = self._name_of(client) if self._exempts or b":" in client else client
         if not name or self._take(self._zone, self._rates, name):
             return None
         self._count("refused")
         return self._reply
+
+    def _share(self, count: int) -> None:
+        self._sharing = count
+        self._zone.rates = self._rates = self._spec.rates_of(count)
 
 
 @frozen(cache_hash=True)
@@ -212,6 +222,7 @@ class _ConnectionLimiter(Filter):
     def __init__(self, spec: ConnectionLimit, zone: UnderWay, services: Services) -> None:
         self._name_of = spec.clients.naming()
         self._most = spec.most
+        self._replicas = services.replicas
         self._reply = status_reply(spec.status)
         self._count = services.count
         self._zone = zone
@@ -223,7 +234,8 @@ class _ConnectionLimiter(Filter):
             return None
         counts = self._zone.counts
         count = counts.get(name, 0)
-        if count >= self._most:
+        # Rounded up: each replica lets at least one in.
+        if count >= -(-self._most // self._replicas.count):
             self._count("refused")
             return self._reply
         counts[name] = count + 1

@@ -114,6 +114,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="slow-start", value="SECONDS", read=v.read_seconds, to="serving.slow_start_seconds",
                running=True,
                help="Seconds in which the share of a new endpoint grows from nothing to that of the others."),
+        Option(name="limits-shared", to="translate.limits_shared", running=True,
+               help="Divide limits of clients (limit-rps, limit-rpm, limit-connections) by the number of ready endpoints of --publish-service, so that they hold for all replicas together."),
     )),
     ("Redirects to HTTPS", (
         Option(name="no-ssl-redirect", to="translate.operators.redirects.ssl_redirect", sets=False,

@@ -60,6 +60,7 @@ from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.reference_cache import OPERATOR, ReferenceCache
+from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
@@ -105,6 +106,7 @@ class Translation:
         self._stale_objects: dict[ObjectId, None] = {}
         self._stale_backends: dict[ObjectId, None] = {}
         self._default_is_stale = True
+        self._replicas = 1
 
     # What changed
 
@@ -128,10 +130,13 @@ class Translation:
         self._marked.update(dict.fromkeys(state.problems_of))
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
-        """Put the present endpoints of *services* into the snapshot; return how many backends they change."""
+        """Put the present endpoints of *services* into the snapshot; return how much of it they change."""
         changed = self._backends.refresh(services, state)
+        if self._options.own_service in services:
+            before, self._replicas = self._replicas, count_replicas(state, self._options)
+            changed += before != self._replicas
         if changed and self.snapshot is not None:
-            self.snapshot = evolve(self.snapshot, backends=self._backends.current)
+            self.snapshot = evolve(self.snapshot, backends=self._backends.current, replicas=self._replicas)
         return changed
 
     @property
@@ -214,6 +219,8 @@ class Translation:
             self._default_is_stale = False
             self._problem_index.put("default backend", default_backend_problems(state, self._options))
         yield from self._backends.resolve(state)
+        self._replicas = count_replicas(state, self._options)
+        self._problem_index.put("replicas", replica_problems(state, self._options))
         self._finish()
 
     def _finish(self) -> None:
@@ -237,6 +244,7 @@ class Translation:
             self._serving,
             self._listeners,
             known if list(known.items()) == others else dict(others),
+            self._replicas,
         )
         if before is None or not after.shares_all(before):
             self.snapshot = after

@@ -40,10 +40,15 @@ class TranslateOptions:
     allowed_filters: tuple[InstalledFilter, ...] = ()
     """Filters that Ingresses may ask for by annotation."""
 
+    limits_shared: bool = False
+    """Whether limits are divided by the number of our replicas."""
+
     # What follows from other settings, and from where the process runs; ``ingress.service`` adds it.
     endpoint_rules: EndpointRules = Factory(EndpointRules)
     listeners: tuple[Listener, ...] = ()
     """Those of the command line."""
+    own_service: ObjectKey | None = None
+    """The Service that leads to this controller."""
     https_port: int = 443
     """The port that a redirect to HTTPS sends browsers to."""
     secret_selector: str = ""

@@ -19,6 +19,8 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
     lines += _of_sets("listener", found.listeners, expected.listeners)
     if not lines and found.listeners != expected.listeners:
         lines.append("the listeners are the same, in another order")
+    if found.replicas != expected.replicas:
+        lines.append(f"there are {found.replicas} replicas, not {expected.replicas}")
     tables, wanted = dict(found.tables()), dict(expected.tables())
     lines += _of_sets("table", tables, wanted)
     for name in tables.keys() & wanted.keys():

@@ -77,6 +77,8 @@ class Snapshot:
     """Where requests are to be accepted; those of the command line first."""
     others: Mapping[str, ListenerTable] = NO_TABLES
     """By name: the tables of other listeners.  Hardly ever are there any."""
+    replicas: int = 1
+    """How many replicas of this controller share what limits allow."""
 
     def tables(self) -> Iterator[tuple[str, ListenerTable]]:
         """Yield all tables by name, that of the command line first."""
@@ -127,4 +129,5 @@ class Snapshot:
             and self.serving is other.serving
             and self.listeners is other.listeners
             and self.others is other.others
+            and self.replicas == other.replicas
         )

@@ -72,6 +72,7 @@ class _Content:
     problems: tuple[Problem, ...]
     serving: ServingSettings
     listeners: tuple[Listener, ...]
+    replicas: int
 
 
 def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
@@ -82,6 +83,7 @@ def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
         snapshot.problems,
         snapshot.serving,
         snapshot.listeners,
+        snapshot.replicas,
     )
     written = io.BytesIO()
     written.write(FORMAT)
@@ -136,6 +138,7 @@ def _rebuilt(content: _Content) -> Snapshot:
         serving=content.serving,
         listeners=content.listeners,
         others=tables,
+        replicas=content.replicas,
     )
 
 

@@ -47,6 +47,7 @@ from ingress.translate.ownership import owner_of
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
+from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
@@ -81,6 +82,7 @@ def translate(
         findings[parsed.owner] = find_references(parsed, state, annotations)
         problems.update(findings[parsed.owner].problems)
     problems.update(default_backend_problems(state, options))
+    problems.update(replica_problems(state, options))
 
     listeners, found = choose_listeners(options.listeners, all_parsed)
     problems.update(found)
@@ -110,6 +112,7 @@ def translate(
         problems=tuple(sorted(problems)),
         listeners=listeners,
         others=tables,
+        replicas=count_replicas(state, options),
     )
 
 

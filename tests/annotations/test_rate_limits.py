@@ -160,11 +160,11 @@ class SpecTests(SynchronousTestCase):
 
     def test_rates(self) -> None:
         """By the minute, nginx leaves out what is less than a thousandth of a request a second."""
-        rates = RequestLimit(OWNER, 10, 100, 2).rates
+        rates = RequestLimit(OWNER, 10, 100, 2).rates_of(1)
         assert rates.by_second is not None and rates.by_minute is not None
         self.assertEqual((rates.by_second.per_second, rates.by_second.burst), (10_000, 20_000))
         self.assertEqual((rates.by_minute.per_second, rates.by_minute.burst), (1666, 200_000))
-        largest = RequestLimit(OWNER, 999_999_999, 0, 999_999_999).rates.by_second
+        largest = RequestLimit(OWNER, 999_999_999, 0, 999_999_999).rates_of(1).by_second
         assert largest is not None
         self.assertLess(largest.burst, 1 << 48)
 
@@ -208,6 +208,40 @@ class ClientTests(SynchronousTestCase):
         self.assertEqual(taken(live, b"2001:db8:0:1::1") + taken(live, b"2001:db8:0:2::1"), 3)
         live = RequestLimit(OWNER, 1, multiplier=2, clients=Clients(128)).make(FakeServices())
         self.assertEqual(taken(live, b"2001:db8::1") + taken(live, b"2001:db8::2"), 6)
+
+
+class ReplicaTests(SynchronousTestCase):
+    """Limits that replicas share."""
+
+    def test_rates(self) -> None:
+        """Each replica has its part of rate and burst; when others come or go, counts stay and the part is another one."""
+        services = FakeServices()
+        live = RequestLimit(OWNER, 12, multiplier=2).make(services)
+        services.replicas.count = 3
+        self.assertEqual(taken(live, b"192.0.2.1"), 9)
+        services.clock.clock.advance(0.25)
+        self.assertEqual(taken(live, b"192.0.2.1"), 1)
+        services.replicas.count = 1
+        self.assertEqual(taken(live, b"192.0.2.1"), 16)
+        services.replicas.count = 3
+        self.assertEqual(taken(live, b"192.0.2.1"), 0)
+
+    def test_connections(self) -> None:
+        """Of connections each has its part, rounded up."""
+        services = FakeServices()
+        live = ConnectionLimit(OWNER, 4).make(services)
+        services.replicas.count = 3
+        self.assertEqual(taken(live, b"192.0.2.1"), 2)
+        services.replicas.count = 1
+        self.assertEqual(taken(live, b"192.0.2.1"), 2)
+        services.replicas.count = 1000
+        self.assertEqual(taken(live, b"192.0.2.2"), 1)
+
+    def test_many(self) -> None:
+        """However many share a small limit, a bucket drains."""
+        rates = RequestLimit(OWNER, 0, 1).rates_of(1000)
+        assert rates.by_minute is not None
+        self.assertEqual(rates.by_minute.per_second, 1)
 
 
 class ConnectionTests(SynchronousTestCase):

@@ -9,6 +9,7 @@ from twisted.internet.task import Clock as TwistedClock
 
 from ingress.filters import FieldChanges, ScheduledCall, Scope, SubAnswer, SubRequest
 from ingress.model.client_authentication import ClientEvidence
+from ingress.proxy.exchange.services import ReplicaCount
 
 T = TypeVar("T")
 
@@ -119,6 +120,7 @@ class FakeServices:
     counted: list[str] = Factory(list)
     told: list[SubRequest] = Factory(list)
     chance: float = 0.5
+    replicas: ReplicaCount = Factory(ReplicaCount)
     _states: dict[tuple[Scope, Hashable], object] = field(factory=dict)
 
     def random(self) -> float:

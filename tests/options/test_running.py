@@ -4,9 +4,11 @@ import contextlib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 
+from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IAddress, IProtocol
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.logger import capturedLogs, formatEvent
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import (
@@ -33,7 +35,8 @@ from tests.test_service import CuttableTransport, ScriptedSource
 
 GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-FORCE = "nginx.ingress.kubernetes.io/force-ssl-redirect"
+PREFIX = "nginx.ingress.kubernetes.io"
+FORCE = f"{PREFIX}/force-ssl-redirect"
 
 # Types of records (RFC 8446, section 5.1).
 _ALERT, _HANDSHAKE = 21, 22
@@ -66,6 +69,10 @@ class Client(CuttableTransport):
     def say(self, octets: bytes) -> None:
         """Send *octets*."""
         self._channel.dataReceived(octets)
+
+    def leave(self) -> None:
+        """End the connection."""
+        self._channel.connectionLost(Failure(ConnectionDone()))
 
 
 class RunningOptionsCase(SynchronousTestCase):
@@ -189,6 +196,34 @@ class TranslationTests(RunningOptionsCase):
         self.assertEqual(self.ask(other), b"")
         self.say(default_backend_service="web/none")
         self.assertTrue(self.ask(other).startswith(b"HTTP/1.1 503 "))
+
+    def test_replicas(self) -> None:
+        """Limits are divided by the ready endpoints of our own Service while that is said, and as those come and go."""
+        self.start(
+            "--publish-service=web/shop",
+            annotations={f"{PREFIX}/limit-connections": "4"},
+            addresses=("10.0.0.1", "10.0.0.2"),
+        )
+
+        def most() -> int:
+            """Return how many requests of a client may be under way."""
+            clients = []
+            while True:
+                clients.append(self.open())
+                clients[-1].say(GET)
+                if clients[-1].value():
+                    break
+            for client in clients:
+                client.leave()
+            return len(clients) - 1
+
+        self.assertEqual(most(), 4)
+        self.say(limits_shared="true")
+        self.assertEqual(most(), 2)
+        self.place("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+        self.assertEqual(most(), 1)
+        self.say()
+        self.assertEqual(most(), 4)
 
     def test_networks(self) -> None:
         """Endpoints are judged anew by the networks that are allowed."""

@@ -88,6 +88,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "proxy-read-timeout": ("9", "serving.limits.upstream.read_seconds", 9.0),
     "proxy-send-timeout": ("10", "serving.limits.upstream.send_seconds", 10.0),
     "max-connections": ("11", "serving.limits.max_connections", 11),
+    "limits-shared": (None, "translate.limits_shared", True),
     "max-endpoint-connections": ("12", "serving.limits.max_endpoint_connections", 12),
     "publish-status-address": ("a.test,192.0.2.1", "reporting.publish_addresses", (Address("", "a.test"), Address("192.0.2.1"))),
     "publish-service": ("a/b", "reporting.publish_service", ObjectKey("a", "b")),
@@ -151,7 +152,14 @@ class TableTests(SynchronousTestCase):
     def test_all_fields(self) -> None:
         """Every field of ``Settings`` is decided by an option, except those that follow from others."""
         decided = {option.to for option in OPTIONS.values()}
-        follow = {"listeners", "endpoint_rules", "https_port", "secret_selector", "from_manifests"}
+        follow = {
+            "listeners",
+            "endpoint_rules",
+            "https_port",
+            "own_service",
+            "secret_selector",
+            "from_manifests",
+        }
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:
             for field in fields(type(value)):

@@ -28,7 +28,7 @@ from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -160,6 +160,7 @@ class Stage:
             metrics=self.metrics.filters,
             states=states,
             asker=self.sub_requests,
+            replicas=ReplicaCount(),
         )
         self.resource = IngressProxyResource(
             self.reactor, rotations, Chains(services, self.everything), states, Random(7)

@@ -47,6 +47,13 @@ class States:
         return cast(T, self._kept[name, key])
 
 
+class ReplicaCount:
+    """How many replicas of the controller there are; satisfies ``ingress.filters.Replicas``."""
+
+    def __init__(self) -> None:
+        self.count = 1
+
+
 class _Call:
     """A call that is still to come."""
 
@@ -87,8 +94,10 @@ class FilterServices:
         metrics: FilterMetrics,
         states: States,
         asker: Asker,
+        replicas: ReplicaCount,
     ) -> None:
         self.clock = clock
+        self.replicas = replicas
         self._name = name
         self._random = random
         self._metrics = metrics

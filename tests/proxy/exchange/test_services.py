@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.filters import Scope, SubAnswer, SubRequest
 from ingress.metrics.filters import MAX_EVENTS, FilterMetrics
 from ingress.proxy.exchange.filter_errors import QUIET_SECONDS, FilterErrorLog
-from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -45,7 +45,7 @@ class ServicesTests(SynchronousTestCase):
     def services(self, name: str = "one") -> FilterServices:
         """Return those of a name."""
         clock = FilterClock(self.time, lambda: NOW)
-        return FilterServices(name, clock, Random(1), self.metrics, self.states, self.asker)  # type: ignore[arg-type]
+        return FilterServices(name, clock, Random(1), self.metrics, self.states, self.asker, ReplicaCount())  # type: ignore[arg-type]
 
     def counted(self) -> dict[tuple[str, ...], float]:
         """Return what was counted, by labels."""
