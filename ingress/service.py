@@ -302,6 +302,7 @@ class IngressService(Service):
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
             sessions=_sessions(settings),
         )
+        self._site.context.takes_underscores = serving.underscores_in_headers
         self._groups = groups
         self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
         store = Store()
@@ -410,6 +411,7 @@ class IngressService(Service):
         self._pool.limit(limits.upstream, limits.max_endpoint_connections)
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
+        site.context.takes_underscores = serving.underscores_in_headers
         trusted = _trusted(serving)
         if trusted is not _trusted(before):
             for table in self._tables.values():

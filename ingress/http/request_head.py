@@ -59,7 +59,8 @@ class HeadError(ValueError):
     UPGRADE,
     FORWARDED,
     REQUEST_ID,
-) = range(2, 10)
+    UNDERSCORED,
+) = range(2, 11)
 
 _SORTS = {
     b"host": HOST,
@@ -119,6 +120,7 @@ _PARTS = (
     "accepts_trailers",
     "connect_protocol",
     "destination",
+    "underscored",
 )
 """All of a head but the fields that go on, and the block that it was read from."""
 _KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
@@ -127,16 +129,17 @@ _KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgra
 class RequestHead:
     """One request head, read once and never changed.
 
-    *target* is in origin form (or ``*``), *authority* is what Host goes upstream,
-    *forward* the field lines that go on, each with its CRLF.  *content_length* is
-    -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
-    *forwarded* is what the peer says about the client, by lower-case name: believed
-    of a proxy of ours, and of nobody else (``ingress.http.forwarding``).  *has_body* says
-    that body bytes follow.  Only requests of HTTP/2 say that they accept trailers in
-    *accepts_trailers*, and which protocol an extended CONNECT is for in *connect_protocol*
-    (RFC 8441 section 4).  *destination* is for whoever routes the request to note host
-    and path in their normal forms, *block* the field block that HTTP/2 makes of the head:
-    one that comes again has them already.
+        *target* is in origin form (or ``*``), *authority* is what Host goes upstream,
+        *forward* the field lines that go on, each with its CRLF.  *content_length* is
+        -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
+        *forwarded* is what the peer says about the client, by lower-case name: believed
+        of a proxy of ours, and of nobody else (``ingress.http.forwarding``).  *has_body* says
+        that body bytes follow.  Only requests of HTTP/2 say that they accept trailers in
+        *accepts_trailers*, and which protocol an extended CONNECT is for in *connect_protocol*
+        (RFC 8441 section 4).  *underscored* are field lines, each with its CRLF, whose names have underscores: they go on only
+    where the operator wants that.  *destination* is for whoever routes the request to note host
+        and path in their normal forms, *block* the field block that HTTP/2 makes of the head:
+        one that comes again has them already.
     """
 
     method: bytes
@@ -156,6 +159,7 @@ class RequestHead:
     request_id = b""
     accepts_trailers = False
     connect_protocol = b""
+    underscored = b""
     destination: tuple[bytes, bytes] | None = None
     block: bytes | None = None
 
@@ -173,8 +177,11 @@ class RequestHead:
 
 def sort_of(name: bytes) -> int:
     """Return what a field means to us by its lower-case *name*, in whatever protocol it came."""
-    # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP; nginx drops these too.
-    return _SORTS.get(name, DROP if b"_" in name else FORWARD)
+    if b"_" not in name:
+        return _SORTS.get(name, FORWARD)
+    # Programs behind CGI or WSGI cannot tell X_Real_IP from X-Real-IP.  nginx drops all of these, unless told otherwise;
+    # those whose other spelling means something to us are dropped in any case.
+    return DROP if name.replace(b"_", b"-") in _SORTS else UNDERSCORED
 
 
 known_lines = FieldLines(sort_of)
@@ -206,6 +213,7 @@ def _parse(block: bytes) -> RequestHead:
     head = RequestHead()
     _read_request_line(head, request_line)
     forward: list[bytes] = []
+    underscored: list[bytes] = []
     hosts: list[bytes] = []
     lengths: list[bytes] = []
     codings: list[bytes] = []
@@ -234,6 +242,8 @@ def _parse(block: bytes) -> RequestHead:
                 upgrade = value
             elif sort == FORWARDED:
                 forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
+            elif sort == UNDERSCORED:
+                underscored.append(line)
             elif sort == REQUEST_ID and is_request_id(value):
                 head.request_id = value
     except FieldError as error:
@@ -253,8 +263,11 @@ def _parse(block: bytes) -> RequestHead:
         gone = options - _KEPT
         if gone:
             forward = [line for line in forward if name_of(line) not in gone]
+            underscored = [line for line in underscored if name_of(line) not in gone]
     if forwarded:
         head.forwarded = forwarded
+    if underscored:
+        head.underscored = b"".join(line + b"\r\n" for line in underscored)
     forward.append(b"")
     head.forward = b"\r\n".join(forward)
     return head

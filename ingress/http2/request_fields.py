@@ -16,6 +16,7 @@ from ingress.http.request_head import (
     HOST,
     ORIGIN_FORM,
     REQUEST_ID,
+    UNDERSCORED,
     UNREADABLE,
     HeadError,
     RequestHead,
@@ -139,6 +140,8 @@ def request_head(fields: list[RequestField], ended: bool) -> RequestHead:
         elif sort == _HANDSHAKE:
             if not protocol:
                 forward.append(line)
+        elif sort == UNDERSCORED:
+            head.underscored += b"%b: %b\r\n" % (name, value)
         elif sort != DROP:
             raise malformed_by(sort, line)
     if not authority:

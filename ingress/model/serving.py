@@ -38,6 +38,8 @@ class ServingSettings:
     """The field in which they say it; ingress-nginx ``forwarded-for-header``."""
     full_forwarded_for: bool = True
     """Whether ``X-Forwarded-For`` goes on with all addresses that it came with, and not with the client's alone."""
+    underscores_in_headers: bool = False
+    """Whether fields with underscores in their names go on to endpoints."""
     strict_sni: bool = False
     """Whether a handshake must name a server that an Ingress serves."""
     shutdown_delay_seconds: float = 5.0

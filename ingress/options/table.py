@@ -39,6 +39,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="compute-full-forwarded-for", value="BOOLEAN", read=v.read_boolean, to="serving.full_forwarded_for", running=True,
                shows_default=False,
                help="Whether X-Forwarded-For goes on with all that trusted proxies say, and the address of the last one, or with the client alone. [default: true; in a ConfigMap with use-forwarded-headers: false]"),
+        Option(name="enable-underscores-in-headers", to="serving.underscores_in_headers", running=True,
+               help="Send on request fields whose names have underscores, unless another spelling of theirs is ours to say (X_Real_IP); programs behind CGI or WSGI cannot tell the two apart, so what a filter sets or removes may be forged."),
         Option(name="use-proxy-protocol", to="use_proxy_protocol", needs="trusted-proxies", at_start=True,
                help="Expect a PROXY header (v1 or v2) on every connection; only --trusted-proxies may connect then."),
         Option(name="enable-ssl-passthrough", to="translate.ssl_passthrough",

@@ -220,6 +220,9 @@ class FieldTests(HeadCase):
         found = parsed(b"X_Real_IP: 1", b"Content_Length: 5", b"Transfer_Encoding: chunked", b"a_b: c")
         self.assertEqual(found.forward, b"")
         self.assertFalse(found.has_body)
+        self.assertEqual(found.underscored, b"a_b: c\r\n")
+        self.assertEqual(parsed(b"a_b: c", b"c_d: e", b"Connection: a_b").underscored, b"c_d: e\r\n")
+        self.assertEqual(found.with_line(found.underscored).forward, b"a_b: c\r\n")
 
     def test_named_in_connection(self) -> None:
         """What Connection names stops here, over several lines and in any case of letters."""

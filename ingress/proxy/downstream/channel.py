@@ -320,6 +320,8 @@ class DownstreamChannel:
             and self.deadlines.now < self._old_at
             and not site.connections.draining
         )
+        if head.underscored and site.context.takes_underscores:
+            head = head.with_line(head.underscored)
         origin = self._origin
         if self._is_proxied:
             origin = site.trusted_proxies.origin(origin, head)

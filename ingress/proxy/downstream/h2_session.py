@@ -183,6 +183,8 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         if head.connect_protocol:
             key = web_socket_key(self._site.context.new_request_id())
             head = head.with_line(key.line)
+        if head.underscored and self._site.context.takes_underscores:
+            head = head.with_line(head.underscored)
         origin = self._origin
         if self._is_proxied:
             origin = self._site.trusted_proxies.origin(origin, head)

@@ -44,6 +44,8 @@ class ExchangeContext:
         self.filter_errors = FilterErrorLog(clock, metrics.filters)
         self.is_cutting_off = False
         """Whether connections end because the process does, and not because their clients left."""
+        self.takes_underscores = False
+        """Whether request fields with underscores in their names go on; may be set anew at any time."""
         self.listeners = tuple(listeners)
 
         def new_ids(bits: Callable[[int], int]) -> list[bytes]:
