@@ -29,6 +29,7 @@ from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
+from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.annotations.rate_limits import RATE_LIMITS
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.references import NOWHERE, Found, Reference
@@ -117,6 +118,7 @@ def settings_of(*asked: tuple[Family[Any], object]) -> AnnotationSettings:
 
 DEFAULTS: Final = AnnotationSettings()
 _NOT_HONORED: Final = "is not honored by this controller"
+_NO_SNIPPETS: Final = "is not honored: the operator allows no snippets (allow-snippet-annotations)"
 _CANARY: Final = settings_of((CANARIES, CanarySettings(is_canary=True)))
 
 
@@ -147,7 +149,9 @@ class AnnotationReader:
         passes_tls: bool = False,
         families: tuple[Family[Any], ...] = (),
         usual: AnnotationSettings = DEFAULTS,
+        policy: AnnotationPolicy = EVERYTHING,
     ) -> None:
+        self._policy = policy
         self.usual: Final = usual
         """What holds where nothing is asked for."""
         self._passes_tls = passes_tls
@@ -282,7 +286,7 @@ class AnnotationReader:
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
-            known = self._table.get(name)
+            known = self._table.get(name) if self._policy.allows(name) else None
             if known is None:
                 if name in SHARES:
                     message = f"{name} {NO_CANARY}"
@@ -299,10 +303,17 @@ class AnnotationReader:
                 if guards and name == HOST_SNIPPET:
                     guards_hosts = True
                     instead += ", and so do the paths of its namespace on its hosts, or all paths of those that belong to it"
-                message = f"{_shown(name)} {_NOT_HONORED}; {instead}"
+                why = _NOT_HONORED if self._policy.allows(name) else _NO_SNIPPETS
+                message = f"{_shown(name)} {why}; {instead}"
                 problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
                 continue
             family, annotation = known
+            forbidden = "" if self._policy is EVERYTHING else self._policy.refusal(annotation.risk, value)
+            if forbidden:
+                # As in ingress-nginx, there is no such Ingress for that.
+                lacks_guard = True
+                message = f"{name} {forbidden}; the Ingress answers 503"
+                problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
             if family.remarks is not None:
                 named.setdefault(family, set()).add(name)
             try:

@@ -11,6 +11,7 @@ The last group is made of the families of annotations: see ``ingress.options.fam
 """
 
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.values import Risk
 from ingress.options import values as v
 from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
@@ -82,6 +83,14 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="shared-hosts", to="translate.shared_hosts",
                running=True,
                help="Let every namespace speak for whole hosts of others (TLS, client certificates), as ingress-nginx does."),
+        Option(name="allow-snippet-annotations", value="BOOLEAN", read=v.read_boolean, to="translate.annotation_policy.allows_snippets", running=True,
+               refused=False, shows_default=False,
+               help="Whether Ingresses may have snippets, which are read as data here and never executed. [default: true]"),
+        Option(name="annotations-risk-level", value="RISK", read=v.read_risk, to="translate.annotation_policy.highest_risk", running=True,
+               refused=Risk.LOW, shows_default=False,
+               help="The highest risk that an annotation may have: Low, Medium, High or Critical, as docs/annotations.md has it of each; an Ingress that asks for more answers 503. [default: Critical]"),
+        Option(name="annotation-value-word-blocklist", value="WORDS", read=v.read_words, to="translate.annotation_policy.blocked_words", running=True,
+               help="Words, with commas between them, that no annotation may hold; an Ingress with one of them answers 503."),
         Option(name="annotations-prefix", value="PREFIX", read=v.read_prefix, to="translate.annotations_prefix",
                help="Prefix of the annotations to honor."),
     )),

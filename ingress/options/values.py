@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from ingress.annotations.balancing import parse_algorithm
 from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
-from ingress.annotations.values import ValueRefused, parse_boolean
+from ingress.annotations.policy import parse_risk, parse_words
+from ingress.annotations.values import Risk, ValueRefused, parse_boolean
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
@@ -201,6 +202,22 @@ def read_boolean(text: str) -> bool:
     """Read ``true`` or ``false``."""
     try:
         return parse_boolean(text)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
+
+
+def read_risk(text: str) -> Risk:
+    """Read how much risk an annotation may have."""
+    try:
+        return parse_risk(text)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
+
+
+def read_words(text: str) -> tuple[str, ...]:
+    """Read words with commas between them, which may be signs."""
+    try:
+        return parse_words(text)
     except ValueRefused as refusal:
         raise ValueError(str(refusal)) from None
 

@@ -14,4 +14,5 @@ def annotation_reader(options: TranslateOptions) -> AnnotationReader:
         passes_tls=options.ssl_passthrough,
         families=families,
         usual=usual_settings(options.operators),
+        policy=options.annotation_policy,
     )

@@ -4,6 +4,7 @@ from attrs import AttrsInstance, Factory, frozen
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
+from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
@@ -26,6 +27,8 @@ class TranslateOptions:
     annotations_prefix: str = ANNOTATIONS_PREFIX
     default_backend_service: BackendReference | None = None
     default_ssl_certificate: ObjectKey | None = None
+    annotation_policy: AnnotationPolicy = EVERYTHING
+    """What Ingresses may ask for."""
     operators: AttrsInstance = NOTHING_SAID
     """What holds where an Ingress says nothing by annotation, family by family."""
     strict_transport: StrictTransport | None = STRICT_TRANSPORT

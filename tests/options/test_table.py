@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.operator_filters import operator_filter
+from ingress.annotations.values import Risk
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.object_meta import Address
@@ -54,6 +55,9 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "controller-class": ("a.test/b", "translate.controller_class", "a.test/b"),
     "watch-without-class": (None, "translate.watch_without_class", True),
     "shared-hosts": (None, "translate.shared_hosts", True),
+    "allow-snippet-annotations": ("false", "translate.annotation_policy.allows_snippets", False),
+    "annotations-risk-level": ("high", "translate.annotation_policy.highest_risk", Risk.HIGH),
+    "annotation-value-word-blocklist": ("lua, {,}", "translate.annotation_policy.blocked_words", ("lua", "{", "}")),
     "annotations-prefix": ("a.test", "translate.annotations_prefix", "a.test"),
     "default-backend-service": ("a/b:80", "translate.default_backend_service", BackendReference("a", "b", 80)),
     "default-ssl-certificate": ("a/b", "translate.default_ssl_certificate", ObjectKey("a", "b")),

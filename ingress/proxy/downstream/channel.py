@@ -322,9 +322,7 @@ class DownstreamChannel:
         )
         if head.underscored and site.context.takes_underscores:
             head = head.with_line(head.underscored)
-        origin = self._origin
-        if self._is_proxied:
-            origin = site.trusted_proxies.origin(origin, head)
+        origin = site.trusted_proxies.origin(self._origin, head) if self._is_proxied else self._origin
         exchange = self.exchange = Exchange(site.context, self, head, destination, origin)
         try:
             if head.has_body:
