@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-calls bench-filters bench-limits sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-calls bench-filters bench-limits sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -88,6 +88,9 @@ bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
+
+bench-auth: $(dev_environment) ## measure what asking another service about each request costs, beside nginx's auth_request (root, to install it)
+	@exec $(bin)/python -m bench.auth
 
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
 	@exec $(bin)/python -m bench.filters

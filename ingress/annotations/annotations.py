@@ -27,6 +27,7 @@ from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
+from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
@@ -73,6 +74,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     RATE_LIMITS,
     ANSWER_RATES,
     ADDRESS_RANGES,
+    EXTERNAL_AUTH,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
 

@@ -16,12 +16,12 @@ from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 
-_ASKING: Final = frozenset({"auth-secret", "auth-type", "auth-url"})
+_ASKING: Final = frozenset({"auth-secret", "auth-type"})
 _SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
 _RULES: Final = "modsecurity-snippet"
 HOST_SNIPPET: Final = "server-snippet"
 """The snippet that stands before all paths of a host, those of other Ingresses included."""
-_SNIPPETS: Final = frozenset({"auth-snippet", "configuration-snippet", HOST_SNIPPET})
+_SNIPPETS: Final = frozenset({"configuration-snippet", HOST_SNIPPET})
 GUARDS: Final = _ASKING | _SWITCHES | _SNIPPETS | {_RULES}
 
 _REPLY: Final = status_reply(503)

@@ -55,18 +55,18 @@ def check_field(name: bytes, value: bytes, proxys: frozenset[bytes] = _PROXYS) -
 
 
 LineChange = tuple[tuple[bytes, ...], bytes, bytes]
-"""What is done to the lines of a head at once: which fields go, each as ``_mark`` has it; the lines that come then; and
+"""What is done to the lines of a head at once: which fields go, each as ``mark_of`` has it; the lines that come then; and
 the field of the request that ``Vary`` is to name then, if any."""
 
 
-def _mark(lower: bytes) -> bytes:
+def mark_of(lower: bytes) -> bytes:
     """Return what a line of the field *lower* begins with, behind the end of the line before."""
     return b"\n%b:" % lower
 
 
 @lru_cache(maxsize=256)
 def _checked_mark(name: bytes, value: bytes = b"", proxys: frozenset[bytes] = _PROXYS) -> bytes:
-    return _mark(check_field(name, value, proxys))
+    return mark_of(check_field(name, value, proxys))
 
 
 def _line_changes_of(changes: FieldChanges, proxys: frozenset[bytes]) -> LineChange:
@@ -75,7 +75,7 @@ def _line_changes_of(changes: FieldChanges, proxys: frozenset[bytes]) -> LineCha
     for name, value in changes.add:
         check_field(name, value, proxys)
     lines = [b"%b: %b\r\n" % field for field in (*changes.put, *changes.add)]
-    return tuple(map(_mark, dict.fromkeys(gone))), b"".join(lines), b""
+    return tuple(map(mark_of, dict.fromkeys(gone))), b"".join(lines), b""
 
 
 @lru_cache(maxsize=1024)
@@ -301,7 +301,7 @@ def _says_vary(start: bytes, name: bytes) -> bool:
 
 def without_length(head: ResponseHead) -> ResponseHead:
     """Return *head* for a body of another length, which is not known before its end."""
-    return _another(head, head.status, without_fields(head.start, (_mark(b"content-length"),)), -1)
+    return _another(head, head.status, without_fields(head.start, (mark_of(b"content-length"),)), -1)
 
 
 def _another(came: ResponseHead, status: int, start: bytes, content_length: int) -> ResponseHead:

@@ -198,6 +198,11 @@ def upstream_fields_of(head: RequestHead, request_id: bytes, origin: Origin) -> 
     return fields
 
 
+def proxys_lines(head: RequestHead, request_id: bytes, origin: Origin) -> bytes:
+    """Render what a proxy adds alone, of what ``upstream_fields_of`` does."""
+    return upstream_fields_of(head, request_id, origin)[len(head.forward) :]
+
+
 def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
     """Render a head in HTTP/1.1: the request line, Host, *fields*, and what frames the body."""
     framing = b""

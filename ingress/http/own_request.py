@@ -1,100 +1,77 @@
-"""Requests of our own: the URL they are for, and their head.
+"""Requests of our own: their head.
 
 What a request of a client must not say, one of ours must not either: the same grammar is checked, since
 what is in it may come from a client's request.
 """
 
 import re
-from ipaddress import ip_address
-from urllib.parse import urlsplit
+from functools import lru_cache
 
-from attrs import frozen
+from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field, mark_of, without_fields
+from ingress.http.grammar import MAX_HEAD, TOKEN, is_token
+from ingress.http.request_head import ORIGIN_FORM, RequestHead
+from ingress.model.http_urls import HttpUrl
 
-from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field
-from ingress.http.grammar import MAX_HEAD, TOKEN
-from ingress.http.request_head import RequestHead
+MAX_OWN_HEAD = 2 * MAX_HEAD
+"""Bytes: all of a request's head, and what is told of the request besides."""
 
-_is_host_name = re.compile(
-    r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?"
-).fullmatch
-_is_visible = re.compile(r"[\x21-\x7e]+").fullmatch
 _is_method = re.compile(TOKEN).fullmatch
-_PORTS = {"http": 80, "https": 443}
+_is_target = re.compile(ORIGIN_FORM).fullmatch
+_are_lines = re.compile(
+    # Each begins with a name that is not the proxy's own, and has no control character in its value.
+    rb"(?:(?!(?i:%b):)%b:[\t\x20-\x7e\x80-\xff]*+\r\n)*+"
+    % (b"|".join(map(re.escape, sorted(PROXYS_IN_REQUESTS))), TOKEN)
+).fullmatch
 _REFUSED_METHODS = (b"CONNECT", b"TRACE")
 
 
-@frozen
-class HttpUrl:
-    """What a URL says, taken apart."""
-
-    is_secure: bool
-    host: str
-    """A name in lower case without a dot at its end, or an address without brackets."""
-    port: int
-    authority: bytes
-    """What ``Host`` says: with brackets, and with the port unless it is the usual one."""
-    target: bytes
-    """Path and query (RFC 9112 section 3.2.1)."""
+@lru_cache(maxsize=256)
+def _marks_of(names: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    return tuple([mark_of(name) for name in names])
 
 
-def parse_url(text: str) -> HttpUrl:
-    """Read an ``http`` or ``https`` URL; raises ``ValueError`` that says what is wrong with it."""
-    if not _is_visible(text):
-        raise ValueError(f"{text!a} has blanks or other characters that no URL has")
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError as error:
-        raise ValueError(f"{text!a} is no URL: {error}") from None
-    host = (parts.hostname or "").removesuffix(".")
-    if parts.scheme not in _PORTS:
-        raise ValueError(f"{text!a} is no URL of http or https")
-    if "@" in parts.netloc:
-        raise ValueError("a URL to ask must hold no user")
-    if "#" in text:
-        raise ValueError(f"{text!a} has a fragment, which is nothing to ask for")
-    is_address = _is_address(host)
-    if not is_address and (len(host) > 253 or not _is_host_name(host)):
-        raise ValueError(f"{text!a} names no host")
-    if port == 0:
-        raise ValueError(f"{text!a} has a port that is none")
-    target = text.partition("//")[2][len(parts.netloc) :]
-    target = target if target.startswith("/") else f"/{target}"
-    usual = _PORTS[parts.scheme]
-    shown = f"[{host}]" if ":" in host else host
-    authority = shown if port in (None, usual) else f"{shown}:{port}"
-    return HttpUrl(
-        parts.scheme == "https", host, port or usual, authority.encode("ascii"), target.encode("ascii")
-    )
-
-
-def _is_address(host: str) -> bool:
-    try:
-        return "%" not in host and bool(ip_address(host))
-    except ValueError:
-        return False
+@lru_cache(maxsize=256)
+def _are_names(names: tuple[bytes, ...]) -> bool:
+    return all(map(is_token, names))
 
 
 def own_request_head(
-    method: bytes, url: HttpUrl, fields: tuple[tuple[bytes, bytes], ...], body: bytes
+    method: bytes,
+    url: HttpUrl,
+    fields: tuple[tuple[bytes, bytes], ...],
+    body: bytes | None,
+    *,
+    target: bytes = b"",
+    lines: bytes = b"",
+    without: tuple[bytes, ...] = (),
 ) -> RequestHead:
-    """Return the head of a request with *body*; raises ``ValueError`` for a method or field that may not be sent."""
+    """Return the head of a request with *body*; raises ``ValueError`` for what may not be sent.
+
+    *lines* are fields as lines, each with its CRLF, that stand before *fields*, but for those *without* which they go, by
+    names in lower case; *target* is asked for in place of that of *url*.
+    """
     if not _is_method(method) or method in _REFUSED_METHODS:
         raise ValueError(f"{method!r} is no method to ask by")
-    lines = []
-    for name, value in fields:
-        stripped = value.strip(b" \t")
-        check_field(name, stripped, PROXYS_IN_REQUESTS)
-        lines.append(b"%b: %b\r\n" % (name, stripped))
+    if target and not _is_target(target):
+        raise ValueError(f"{target!r} is no target in origin form")
+    if without:
+        lines = without_fields(lines, _marks_of(without))
+    forward = lines + b"".join([b"%b: %b\r\n" % (name, value.strip(b" \t")) for name, value in fields])
+    # All lines at once, and that none is two, costs a fifth of a look at each.
+    is_sound = _are_lines(forward) and forward.count(b"\n") == lines.count(b"\n") + len(fields)
+    if not (is_sound and _are_names(tuple([name for name, _ in fields]))):
+        for name, value in fields:
+            check_field(name, value.strip(b" \t"), PROXYS_IN_REQUESTS)
+        raise ValueError("the lines to send are no fields, or the proxy's own")
     head = RequestHead()
     head.method = method
-    head.target = url.target
-    head.path = url.target.partition(b"?")[0]
+    head.target = target or url.target
+    head.path = head.target.partition(b"?")[0]
     head.authority = url.authority
-    head.forward = b"".join(lines)
-    if len(head.forward) + len(head.target) > MAX_HEAD:
+    head.forward = forward
+    if len(head.forward) + len(head.target) > MAX_OWN_HEAD:
         raise ValueError("the fields to send are too large")
-    if body or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
+    if body or (body is not None and method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE")):
         head.content_length = len(body)
         head.has_body = bool(body)
     return head

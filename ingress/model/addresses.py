@@ -5,7 +5,7 @@ the controller stands: inside the cluster, on a node, beside a cloud's metadata 
 addresses of this host and of that service are refused, in whatever way they are written.
 """
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 # Where clouds answer their own machines without asking who they are.
@@ -54,6 +54,15 @@ def same_address(one: str, other: str) -> bool:
         return plain_address(one) == plain_address(other)
     except ValueError:
         return False
+
+
+def is_within(text: str, networks: tuple[str, ...]) -> bool:
+    """Whether *text*, an IP address, is in one of *networks*; False for what is no address."""
+    try:
+        address = plain_address(text)
+    except ValueError:
+        return False
+    return any(address in ip_network(network, strict=False) for network in networks)
 
 
 def plain_address(text: str) -> IPv4Address | IPv6Address:

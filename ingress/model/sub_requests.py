@@ -15,20 +15,31 @@ class SubRequest:
 
     url: str
     """``http://HOST[:PORT]/TARGET`` or ``https://…``; no user, and no fragment."""
+    target: bytes = b""
+    """Path and query, in place of those of the URL, where they are others for each request: one URL is read once."""
+    lines: bytes = b""
+    """Fields that go before *fields*, as lines, each with its CRLF: what ``Facts.lines`` has, ..."""
+    without: tuple[bytes, ...] = ()
+    """... but for those of these names, in lower case."""
     method: bytes = b"GET"
     fields: tuple[tuple[bytes, bytes], ...] = ()
     """Names and values, ``Host``, what frames the body and what belongs to a connection excepted."""
-    body: bytes = b""
+    body: bytes | None = b""
+    """None: not even its length is told, whatever the method."""
     seconds: float = 5.0
     """How long all of it may take: more than 0, at most an hour."""
     max_bytes: int = 64 * 1024
-    """Of the body of its answer; a longer one is a failure."""
+    """Of the body of its answer; a longer one is a failure, ..."""
+    wants_body: bool = True
+    """... unless the body is not wanted: then the answer comes without one, and a longer one is not waited for."""
     backend: BackendReference | None = None
     """A Service that routes of the snapshot lead to, too: its endpoints are asked, as its routes ask them, and the URL
     has ``Host`` and target alone."""
     is_trusted: bool = False
     """Whether the operator chose the URL: then it may lead to addresses of this host, the API server and the metadata
     service of a cloud."""
+    within: tuple[str, ...] = ()
+    """Networks (``10.0.0.0/8``) that the address must be in, beside what rules there are; none: it may be anywhere."""
     verifies: bool = True
     """Whether the certificate at an ``https`` URL must be for its host, and of an authority that this system trusts."""
 

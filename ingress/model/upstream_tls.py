@@ -115,3 +115,5 @@ class LinkSettings:
     is_http2: bool = False
     """Whether HTTP/2 is spoken, and nothing else: in the clear by prior knowledge (RFC 9113 section 3.3),
     over TLS by ALPN (section 3.2)."""
+    within: tuple[str, ...] = ()
+    """Networks that an external address must be in, as texts; none: it may be in any."""

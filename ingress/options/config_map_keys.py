@@ -146,7 +146,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "enable-modsecurity": _missing(_GUARD),
     "enable-owasp-modsecurity-crs": _missing(_GUARD),
     "modsecurity-snippet": _missing(_GUARD, ("",)),
-    "global-auth-snippet": _missing("no text of nginx's is executed", ("",)),
     # Text for nginx.
     "main-snippet": _missing("no text of nginx's is executed", ("",)),
     "stream-snippet": _missing(_STREAM, ("",)),
@@ -194,12 +193,10 @@ _ABSENT: Final = """
     add-headers allow-snippet-annotations annotation-value-word-blocklist annotations-risk-level block-cidrs
     block-referers block-user-agents brotli-level brotli-min-length brotli-types client-body-buffer-size
     custom-http-errors denylist-source-range disable-access-log enable-brotli enable-underscores-in-headers
-    global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
-    global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-    global-auth-signin-redirect-param global-auth-url gzip-level gzip-min-length gzip-types hide-headers
+    global-allowed-response-headers gzip-level gzip-min-length gzip-types hide-headers
     http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
     limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
-    no-auth-locations proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
+    proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
     proxy-busy-buffers-size proxy-http-version proxy-max-temp-file-size
     proxy-request-buffering proxy-set-headers
     server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range

@@ -14,10 +14,10 @@ class GuardTests(SynchronousTestCase):
     """What keeps requests out, and what only looks like it."""
 
     def test_guards(self) -> None:
-        """Authentication keeps requests out."""
+        """Authentication, and rules of a firewall, keep requests out."""
         for name, value in (
             ("auth-type", "basic"),
-            ("auth-url", "http://auth.example.com/"),
+            ("modsecurity-snippet", "SecRuleEngine On"),
         ):
             with self.subTest(name):
                 self.assertTrue(keeps_requests_out(name, value))
@@ -34,7 +34,9 @@ class GuardTests(SynchronousTestCase):
 
     def test_problem_says_so(self) -> None:
         """The problem says that the Ingress answers 503, and the settings say why."""
-        ingress = Ingress(ObjectKey("demo", "site"), annotations={f"{PREFIX}/auth-url": "http://a/"})
+        ingress = Ingress(
+            ObjectKey("demo", "site"), annotations={f"{PREFIX}/modsecurity-snippet": "SecRuleEngine On"}
+        )
         settings, (problem,) = AnnotationReader(PREFIX).read(ingress)
         self.assertTrue(settings.lacks_guard)
         self.assertIn("answers 503 rather than be open", problem.message)
@@ -70,7 +72,7 @@ class SnippetTests(SynchronousTestCase):
             "'deny' all;",
             "allow 10.0.0.0/8",
         ):
-            for name in ("configuration-snippet", "server-snippet", "auth-snippet"):
+            for name in ("configuration-snippet", "server-snippet"):
                 with self.subTest(f"{name}: {text}"):
                     self.assertTrue(keeps_requests_out(name, text))
 

@@ -2,11 +2,14 @@
 
 from copy import copy
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
+from ingress.annotations.auth_check import ExternalAuth
+from ingress.annotations.auth_targets import parse_url_template
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
@@ -55,7 +58,17 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
 )
-"""All that there are, each with its phase and the one hook of its filter."""
+"""All that have one hook, each with its phase and that hook."""
+ASKS = ExternalAuth(parse_url_template("http://auth.test/"))
+OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
+    (ASKS, Phase.ACCESS, frozenset((Hook.REQUEST, Hook.ANSWER))),
+    (
+        evolve(ASKS, response_headers=("X-User",)),
+        Phase.ACCESS,
+        frozenset((Hook.REQUEST, Hook.UPSTREAM, Hook.ANSWER)),
+    ),
+)
+"""Those that have several."""
 
 
 def live(spec: FilterSpec) -> Filter:
@@ -70,17 +83,19 @@ class SpecTests(SynchronousTestCase):
         """Each stands where nginx would do it, and its filter is called for nothing else."""
         for spec, phase, hook in SPECS:
             self.assertEqual((spec.phase, used_hooks(live(spec))), (phase, {hook}), spec.name)
+        for spec, phase, hooks in OTHERS:
+            self.assertEqual((spec.phase, used_hooks(live(spec))), (phase, hooks), spec.name)
 
     def test_sentences(self) -> None:
         """Each describes itself in one line, in words and without the name of a class."""
-        for spec, _, _ in SPECS:
+        for spec in (*(spec for spec, _, _ in SPECS), *(spec for spec, _, _ in OTHERS)):
             said = spec.describe()
             self.assertTrue(said.isprintable() and " " in said and not said.endswith("."), said)
             self.assertNotIn(type(spec).__name__, said)
 
     def test_names(self) -> None:
         """No two are called the same, and names can stand in logs and metrics."""
-        names = [spec.name for spec, _, _ in SPECS]
+        names = [*(spec.name for spec, _, _ in SPECS), ASKS.name]
         self.assertEqual(len(set(names)), len(names))
         for name in names:
             self.assertRegex(name, r"\A[a-z]+(-[a-z]+)*\Z")

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 from attrs import Factory, define, field
 from twisted.internet.task import Clock as TwistedClock
 
-from ingress.filters import FieldChanges, ScheduledCall, Scope, SubAnswer, SubRequest
+from ingress.filters import FieldChanges, ScheduledCall, Scope, SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.client_authentication import ClientEvidence
 from ingress.proxy.exchange.services import ReplicaCount
 
@@ -34,6 +34,12 @@ class FakeFacts:
     notes: dict[object, object] = Factory(dict)
     fields: dict[bytes, bytes] = Factory(dict)
     """By name in lower case."""
+    proxys_lines: bytes = b"X-Real-IP: 192.0.2.1\r\n"
+
+    @property
+    def lines(self) -> bytes:
+        """The fields as lines."""
+        return b"".join(b"%b: %b\r\n" % field for field in self.fields.items() if field[0] != b"host")
 
     def field(self, name: bytes) -> bytes:
         """Return the value of a field."""
@@ -135,6 +141,15 @@ class FakeServices:
         """Ask the test."""
         assert self.answer is not None
         return self.answer(request)
+
+    async def ask_then(self, request: SubRequest, then: Callable[[SubAnswer | SubRequestFailed], T]) -> T:
+        """Ask the test, and return what is made of it."""
+        assert self.answer is not None
+        try:
+            heard: SubAnswer | SubRequestFailed = await self.answer(request)
+        except SubRequestFailed as failed:
+            heard = failed
+        return then(heard)
 
     def tell(self, request: SubRequest) -> None:
         """Keep the request."""

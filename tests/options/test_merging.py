@@ -207,6 +207,10 @@ SOME_VALUES = (
     "404",
     "/a /b",
     "/a",
+    "http://a.test/",
+    "POST",
+    "# nothing",
+    "/public",
 )
 
 

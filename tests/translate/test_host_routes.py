@@ -53,7 +53,7 @@ class RouteFilterTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """The order is that of phases, and within a phase that of places: the host's before the route's."""
-        asking = ingress("a", "/", auth_tls_secret="demo/people", auth_url="http://x", use_regex="true")
+        asking = ingress("a", "/", auth_tls_secret="demo/people", modsecurity_snippet="x", use_regex="true")
         people = secret(ca_crt=PEOPLE.pem)
         found = table(evolve(asking, tls=TLS), SECURED, people)
         expected = (
@@ -72,7 +72,7 @@ class RouteFilterTests(SynchronousTestCase):
         """A guard in a snippet of the whole host stands where no route matches, too."""
         found = table(ingress("a", "/x", server_snippet="deny all;"))
         self.assertEqual((names(found, b"/x"), host_names(found)), (["guard-missing"], ["guard-missing"]))
-        found = table(ingress("a", "/x", auth_url="http://x"))
+        found = table(ingress("a", "/x", modsecurity_snippet="x"))
         self.assertEqual((names(found, b"/x"), host_names(found)), (["guard-missing"], []))
 
     def test_challenges(self) -> None:

@@ -220,7 +220,7 @@ class ChangesTests(SynchronousTestCase):
         """Filters come and go by host."""
         plain, guarded = (
             self.snapshot(ingress("a", "/")),
-            self.snapshot(ingress("a", "/", auth_url="http://x")),
+            self.snapshot(ingress("a", "/", modsecurity_snippet="SecRuleEngine On")),
         )
         self.assertEqual(changes(plain, guarded).filters.came, {("a.test", GuardMissing())})
         self.assertEqual(changes(guarded, plain).filters.went, {("a.test", GuardMissing())})

@@ -1,7 +1,7 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
 from ingress.http.field_values import first_value
-from ingress.http.forwarding import Origin
+from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.client_authentication import ClientEvidence
 from ingress.proxy.contract.security import Security
@@ -70,6 +70,16 @@ class RequestFacts:
     def client_evidence(self) -> ClientEvidence | None:
         """What the handshake of the connection proved about the client; None without TLS."""
         return None if self._security is None else self._security.evidence()
+
+    @property
+    def lines(self) -> bytes:
+        """The client's own fields that go on to an endpoint, as lines with their CRLF."""
+        return self._head.forward
+
+    @property
+    def proxys_lines(self) -> bytes:
+        """What a proxy says of the request, in the same way."""
+        return proxys_lines(self._head, self.id, self._origin)
 
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case; empty when there is none."""

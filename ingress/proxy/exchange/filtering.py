@@ -24,6 +24,7 @@ from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.records import Record
 from ingress.proxy.contract.limits import DECISION_SECONDS
+from ingress.proxy.contract.pending import Pending
 from ingress.proxy.exchange.answer_passage import AnswerPassage
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.chain import Chain, LiveFilter
@@ -122,7 +123,7 @@ class Filtering:
     """What the filters of *chain* have to say about *exchange*."""
 
     # What most leave as it is stands here, and costs each of them nothing.
-    _decision: Decision | None = None
+    _decision: Decision | Pending[object] | None = None
     _silenced: frozenset[LiveFilter] = frozenset()
     """Those that see no further answer: they failed, or replaced one."""
     # The request
@@ -238,9 +239,14 @@ class Filtering:
             else:
                 self._contain(decided, live, reply)
 
+        if isinstance(coming, Pending):
+            # Its own time is bounded.
+            self._decision = coming
+            coming.listen(came, partial(self._raised, live))
+            return
+
         def raised(failure: Failure) -> None:
-            self._decision = None
-            self._contain(self._failed, live, failure.value)
+            self._raised(live, failure.value)
 
         def late() -> None:
             self._decision = None
@@ -250,6 +256,10 @@ class Filtering:
             raise TypeError(f"a hook returned {type(coming).__name__}, and no reply")
         decision = self._decision = Decision(coming, came, raised, late)
         decision.start(self._clock, DECISION_SECONDS)
+
+    def _raised(self, live: LiveFilter, error: BaseException | None) -> None:
+        self._decision = None
+        self._contain(self._failed, live, error)
 
     def _contain(self, call: Callable[..., None], *arguments: object) -> None:
         """Call what nobody else would see raise."""

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ingress.filters import ScheduledCall, Scope
 from ingress.metrics.filters import FilterMetrics
-from ingress.model.sub_requests import SubAnswer, SubRequest
+from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 
 T = TypeVar("T")
 
@@ -20,6 +20,11 @@ class Asker(Protocol):
 
     def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
         """Send *request*; its answer is to be awaited.  Raises ``ValueError`` for what is none."""
+
+    def ask_then(
+        self, request: SubRequest, then: Callable[[SubAnswer | SubRequestFailed], T]
+    ) -> Awaitable[T]:
+        """Send *request*; what *then* makes of its answer is to be awaited.  Raises ``ValueError`` for what is none."""
 
     def tell(self, request: SubRequest) -> None:
         """Send *request*, and have nobody wait for its answer.  Raises ``ValueError`` for what is none."""
@@ -115,6 +120,12 @@ class FilterServices:
     def ask(self, request: SubRequest) -> Awaitable[SubAnswer]:
         """Send *request*; its answer is to be awaited."""
         return self._asker.ask(request)
+
+    def ask_then(
+        self, request: SubRequest, then: Callable[[SubAnswer | SubRequestFailed], T]
+    ) -> Awaitable[T]:
+        """Send *request*; what *then* makes of its answer is to be awaited."""
+        return self._asker.ask_then(request, then)
 
     def tell(self, request: SubRequest) -> None:
         """Send *request*, and have nobody wait for its answer."""

@@ -12,35 +12,46 @@ A mirror (``tell``) begins in a turn of its own, behind whoever is served in thi
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from typing import Final, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.http.own_request import HttpUrl, own_request_head, parse_url
+from ingress.http.own_request import own_request_head
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.metrics.sub_requests import SubRequestMetrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
+from ingress.model.http_urls import HttpUrl, parse_url
 from ingress.model.limits import Timeouts
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import IDEMPOTENT, TABLE, Fault, Row, State, Step
-from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS
+from ingress.proxy.contract.limits import DECISION_SECONDS, MAX_MIRROR_BYTES, MAX_MIRRORS
+from ingress.proxy.contract.pending import Pending
 from ingress.proxy.contract.sides import Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import Attempts
+from ingress.proxy.exchange.sub_request_errors import SubRequestErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 
 log = Logger()
 
+T = TypeVar("T")
+
 MAX_SECONDS = 3600.0
 """What a sub-request may be given at most."""
+
+MAX_KNOWN: Final = 1024
+"""URLs of which it is remembered where they lead."""
+_LONGEST_KNOWN: Final = 2048
+"""Characters of a URL, or bytes of the head of an answer, that are worth remembering."""
 
 _BUG = "a bug of the proxy"
 
@@ -64,9 +75,12 @@ class SubRequests:
         self._metrics = metrics
         self._rotations = rotations
         self._rotation_of = rotation_of
+        self._known: dict[tuple[str, bool, bool, tuple[str, ...]], tuple[HttpUrl, Rotation]] = {}
+        """By URL, and what goes with it: the same few are asked again and again."""
         self._under_way: set[SubExchange] = set()
         self._mirrors = 0
         self._mirror_bytes = 0
+        self._errors = SubRequestErrorLog(deadlines.exact_seconds)
 
     def __repr__(self) -> str:
         return f"<SubRequests: {len(self._under_way)} under way, {self._mirrors} of them mirrors>"
@@ -76,29 +90,65 @@ class SubRequests:
 
         Fails with ``SubRequestFailed``; raises ``ValueError`` at once for a request that is none.
         """
-        exchange = self._exchange_of(request, max_bytes=request.max_bytes, is_kept=True)
         answered: Deferred[SubAnswer] = Deferred(lambda _: exchange.cancel())
+
+        def heard(outcome: SubAnswer | SubRequestFailed) -> None:
+            if isinstance(outcome, SubRequestFailed):
+                answered.errback(outcome)
+            else:
+                answered.callback(outcome)
+
+        exchange = self._asked(request, heard)
+        exchange.start()
+        return answered
+
+    def ask_then(self, request: SubRequest, then: Callable[[SubAnswer | SubRequestFailed], T]) -> Pending[T]:
+        """Send *request*; what *then* makes of its answer, or of its failure, is awaited, and cancelling that ends it.
+
+        Raises ``ValueError`` at once for a request that is none, or that may take longer than anybody waits.
+        """
+        if request.seconds > DECISION_SECONDS:
+            raise ValueError(f"nobody waits {request.seconds:g} s for a decision")
+
+        def heard(outcome: SubAnswer | SubRequestFailed) -> None:
+            try:
+                made = then(outcome)
+            except Exception as error:
+                answered.fail(error)
+            else:
+                answered.come(made)
+
+        exchange = self._asked(request, heard)
+        answered: Pending[T] = Pending(exchange.cancel)
+        exchange.start()
+        return answered
+
+    def _asked(
+        self, request: SubRequest, heard: Callable[[SubAnswer | SubRequestFailed], None]
+    ) -> "SubExchange":
+        """Return what is under way, once it starts, until *heard* is told of its end; unless that is cancelled."""
+        exchange = self._exchange_of(request, is_kept=request.wants_body)
 
         def ended(outcome: SubAnswer | str | None) -> None:
             self._under_way.discard(exchange)
             self._metrics.ended("ask", _word_for(outcome))
-            if isinstance(outcome, SubAnswer):
-                answered.callback(outcome)
+            if isinstance(outcome, str):
+                self._errors.warn(exchange.head.authority.decode("ascii", "replace"), outcome)
+                heard(SubRequestFailed(f"{request.url}: {outcome}"))
             elif outcome is not None:
-                answered.errback(SubRequestFailed(f"{request.url}: {outcome}"))
+                heard(outcome)
 
         exchange.ended = ended
         self._under_way.add(exchange)
-        exchange.start()
-        return answered
+        return exchange
 
     def tell(self, request: SubRequest) -> None:
         """Send *request* in a turn of its own, if there is room for it, and forget it.
 
         Raises ``ValueError`` at once for a request that is none.
         """
-        exchange = self._exchange_of(request, max_bytes=request.max_bytes, is_kept=False)
-        size = len(exchange.head.forward) + len(request.body)
+        exchange = self._exchange_of(request, is_kept=False)
+        size = len(exchange.head.forward) + len(request.body or b"")
         if self._mirrors >= MAX_MIRRORS or self._mirror_bytes + size > MAX_MIRROR_BYTES:
             self._metrics.ended("tell", "dropped")
             return
@@ -120,27 +170,44 @@ class SubRequests:
         for exchange in list(self._under_way):
             exchange.fail(503, "the process ends")
 
-    def _exchange_of(self, request: SubRequest, max_bytes: int, is_kept: bool) -> "SubExchange":
+    def _exchange_of(self, request: SubRequest, is_kept: bool) -> "SubExchange":
         if not 0 < request.seconds <= MAX_SECONDS or request.max_bytes < 0:
             raise ValueError(f"{request.seconds} s and {request.max_bytes} bytes are no bounds of an answer")
-        url = parse_url(request.url)
-        head = own_request_head(request.method, url, request.fields, request.body)
+        url, rotation = self._whither(request)
+        head = own_request_head(
+            request.method,
+            url,
+            request.fields,
+            request.body,
+            target=request.target,
+            lines=request.lines,
+            without=request.without,
+        )
+        backend = request.backend
         return SubExchange(
             self._pool,
             self._deadlines,
-            partial(self._rotation_for, request, url),
+            rotation if backend is None else partial(self._rotation_of, backend),
             head,
-            request.body,
+            request.body or b"",
             request.seconds,
-            max_bytes,
+            request.max_bytes,
             is_kept,
         )
 
-    def _rotation_for(self, request: SubRequest, url: HttpUrl) -> Rotation | None:
-        if request.backend is not None:
-            return self._rotation_of(request.backend)
-        reference = BackendReference("", url.host, url.port, kind="URL")
-        return self._rotations.make(reference, (_endpoint_of(url, request.is_trusted, request.verifies),))
+    def _whither(self, request: SubRequest) -> tuple[HttpUrl, Rotation]:
+        """Return what the URL of *request* says, and where it leads."""
+        key = request.url, request.is_trusted, request.verifies, request.within
+        known = self._known.get(key)
+        if known is None:
+            url = parse_url(request.url)
+            endpoint = _endpoint_of(url, request)
+            known = url, self._rotations.make(BackendReference("", url.host, url.port, "URL"), (endpoint,))
+            if len(request.url) <= _LONGEST_KNOWN:
+                if len(self._known) >= MAX_KNOWN:
+                    self._known.clear()
+                self._known[key] = known
+        return known
 
 
 def _word_for(outcome: SubAnswer | str | None) -> str:
@@ -149,14 +216,30 @@ def _word_for(outcome: SubAnswer | str | None) -> str:
     return "answered" if isinstance(outcome, SubAnswer) else "failed"
 
 
-def _endpoint_of(url: HttpUrl, is_trusted: bool, verifies: bool) -> Endpoint:
+def _endpoint_of(url: HttpUrl, request: SubRequest) -> Endpoint:
     """Return where *url* leads; what a tenant may have written is judged as external names are."""
     tls = None
     if url.is_secure:
-        tls = UpstreamTls(TlsSettings(verify=verifies, depth=MOST_DEPTH, send_name=True))
-    if tls is None and is_trusted:
+        tls = UpstreamTls(TlsSettings(verify=request.verifies, depth=MOST_DEPTH, send_name=True))
+    if tls is None and request.is_trusted:
         return Endpoint(url.host, url.port)
-    return Endpoint(url.host, url.port, LinkSettings(tls, is_external=not is_trusted))
+    is_external = not request.is_trusted
+    return Endpoint(url.host, url.port, LinkSettings(tls, is_external, within=request.within))
+
+
+@lru_cache(maxsize=256)
+def _timeouts_within(connect_seconds: float, seconds: float, interval_seconds: float) -> Timeouts:
+    # Connections keep their deadlines by ticks, the whole its own to the point.
+    later = seconds + 2 * interval_seconds
+    return Timeouts(min(connect_seconds, seconds), later, later)
+
+
+def _fields_of(start: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    lines = start.split(b"\r\n")[1:-1]
+    return tuple((name, value.strip(b" \t")) for name, _, value in (line.partition(b":") for line in lines))
+
+
+_known_fields_of = lru_cache(maxsize=256)(_fields_of)
 
 
 def _nobody(outcome: SubAnswer | str | None) -> None:
@@ -166,8 +249,8 @@ def _nobody(outcome: SubAnswer | str | None) -> None:
 class SubExchange:
     """One sub-request on its way.
 
-    *rotation* returns where it may go, *body* is sent whole, and the answer may have *max_bytes*; where nothing of
-    it *is_kept*, one that has more counts as answered all the same.  ``ended`` is called once, with the answer, the reason why
+    *rotation* is where it may go, or returns that when it begins, *body* is sent whole, and the answer may have *max_bytes*;
+    where its body is not to be kept (*is_kept*), one that has more counts as answered all the same.  ``ended`` is called once, with the answer, the reason why
     there is none, or None for who has cancelled.
     """
 
@@ -196,7 +279,7 @@ class SubExchange:
         self,
         pool: UpstreamPool,
         deadlines: Deadlines,
-        rotation: Callable[[], Rotation | None],
+        rotation: Rotation | Callable[[], Rotation | None],
         head: RequestHead,
         body: bytes,
         seconds: float,
@@ -204,9 +287,9 @@ class SubExchange:
         is_kept: bool,
     ) -> None:
         self.head = head
-        # Connections keep their deadlines by ticks, the whole its own to the point.
-        later = seconds + 2 * deadlines.interval_seconds
-        self.timeouts: Timeouts | None = Timeouts(min(pool.timeouts.connect_seconds, seconds), later, later)
+        self.timeouts: Timeouts | None = _timeouts_within(
+            pool.timeouts.connect_seconds, seconds, deadlines.interval_seconds
+        )
         self.ended: Callable[[SubAnswer | str | None], None] = _nobody
         self._pool = pool
         self._deadlines = deadlines
@@ -236,7 +319,8 @@ class SubExchange:
         self._started = self._deadlines.exact_seconds()
         self._timer = self._deadlines.call_after(self._seconds, self._timed_out)
         try:
-            rotation = self._rotation()
+            where = self._rotation
+            rotation = where if isinstance(where, Rotation) else where()
             if rotation is None:
                 self._end("no route of the snapshot leads to this backend")
                 return
@@ -349,12 +433,8 @@ class SubExchange:
     def _answer(self) -> SubAnswer:
         head = self._head
         assert head is not None
-        if not self._is_kept:
-            return SubAnswer(head.status)
-        lines = head.start.split(b"\r\n")[1:-1]
-        fields = tuple(
-            (name, value.strip(b" \t")) for name, _, value in (line.partition(b":") for line in lines)
-        )
+        start = head.start
+        fields = _known_fields_of(start) if len(start) <= _LONGEST_KNOWN else _fields_of(start)
         return SubAnswer(head.status, fields, b"".join(self._pieces))
 
     def splice_answer(self, copy: KernelCopy) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from ingress.model.addresses import address_fault, same_address
+from ingress.model.addresses import address_fault, is_within, same_address
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.transport import TIMED_OUT, is_ip_address
 
@@ -134,13 +134,21 @@ class NamedConnecting:
         if self._rules is not None:
             allowed = []
             for address in self._addresses:
-                fault = self._rules.fault(address)
+                fault = self._rules.fault(address) or self._fault_of_network(address)
                 if fault is None:
                     allowed.append(address)
                 else:
                     why = f"the external name leads to {address}, which {fault}"
             self._addresses = allowed
         self._next(why)
+
+    def _fault_of_network(self, address: str) -> str | None:
+        """Say why *address* is none that who asks may have connected to."""
+        settings = self._endpoint.link_settings
+        within = () if settings is None else settings.within
+        return (
+            None if not within or is_within(address, within) else "is in no network that the operator allows"
+        )
 
     def _next(self, why: str) -> None:
         """Connect to the next address, or give up because of *why*."""

@@ -1,0 +1,172 @@
+"""What is remembered of verdicts of external authentication: for how long, and how much at a time.
+
+As in ingress-nginx nothing is remembered without a key, and then what ``auth-cache-duration`` says; what the service itself
+says about its answer comes before that, as in nginx (https://nginx.org/en/docs/http/ngx_http_proxy_module.html, ``proxy_cache_valid``):
+an answer that sets a cookie, or that is for one visitor alone, is not remembered at all.
+"""
+
+import re
+from collections import OrderedDict
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final, Generic, TypeVar
+
+from attrs import frozen
+
+from ingress.annotations.values import ValueRefused, quoted
+from ingress.model.sub_requests import SubAnswer
+
+V = TypeVar("V")
+
+MAX_ENTRIES: Final = 16_384
+MAX_BYTES: Final = 8 * 1024 * 1024
+"""Of all that one process remembers; what was used least lately goes first."""
+MAX_VALUE_BYTES: Final = 16 * 1024
+"""Of one verdict; a larger one is not remembered."""
+LONGEST_SECONDS: Final = 366 * 86_400.0
+MAX_DURATIONS: Final = 64
+MAX_CHARACTERS: Final = 4096
+_ENTRY_BYTES: Final = 512
+"""What an entry takes beside its texts, about."""
+_LONGEST_KEY: Final = 64
+_USUAL: Final = (200, 301, 302)
+"""The statuses that a time without any is for, as in nginx."""
+
+_UNITS: Final = {
+    "y": 31_536_000,
+    "M": 2_592_000,
+    "w": 604_800,
+    "d": 86_400,
+    "h": 3600,
+    "m": 60,
+    "s": 1,
+    "": 1,
+}
+_is_time = re.compile(r"(?:[0-9]{1,9}[yMwdhms])*(?:[0-9]{1,9}[yMwdhms]?)").fullmatch
+_steps = re.compile(r"([0-9]+)([yMwdhms]?)").findall
+_is_status = re.compile(r"[1-5][0-9]{2}").fullmatch
+_max_age = re.compile(r'(?:s-maxage|max-age)\s*=\s*"?([0-9]{1,10})').search
+_REFUSING: Final = ("no-cache", "no-store", "private")
+
+
+@frozen
+class Durations:
+    """How long answers are remembered by their status; whatever is not named is not."""
+
+    seconds: tuple[tuple[int, float], ...] = ((200, 300.0), (202, 300.0), (401, 300.0))
+    """As ``200 202 401 5m`` says."""
+
+    def of(self, status: int) -> float:
+        """Return for how many seconds an answer of *status* is remembered; 0 is not at all."""
+        return next((seconds for code, seconds in self.seconds if code == status), 0.0)
+
+
+USUAL_DURATIONS: Final = Durations()
+NO_DURATIONS: Final = Durations(())
+
+
+def parse_durations(text: str) -> Durations:
+    """Read ``200 202 10m, 401 30s``: statuses and a time, several of these with commas in between."""
+    if len(text) > MAX_CHARACTERS:
+        raise ValueRefused(f"is longer than {MAX_CHARACTERS} characters")
+    found: list[tuple[int, float]] = []
+    members = [member.split() for member in text.split(",") if member.strip()]
+    if len(members) > MAX_DURATIONS:
+        raise ValueRefused(f"has more than {MAX_DURATIONS} members")
+    for member in members:
+        *statuses, time = member
+        if not _is_time(time) or not all(map(_is_status, statuses)) or len(statuses) > MAX_DURATIONS:
+            raise ValueRefused(
+                f"has {quoted(' '.join(member))}, which is no list of statuses and a time; write 200 401 5m"
+            )
+        seconds = min(LONGEST_SECONDS, float(sum(int(count) * _UNITS[unit] for count, unit in _steps(time))))
+        found += [(code, seconds) for code in (map(int, statuses) if statuses else _USUAL)]
+    return Durations(tuple(found)) if found else USUAL_DURATIONS
+
+
+def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float:
+    """Return for how long *answer* may be remembered, 0 for not at all; *now* is the time of day."""
+    if answer.field(b"set-cookie") or _varies(answer.field(b"vary")):
+        return 0.0
+    said = answer.field(b"x-accel-expires")
+    if said.isdigit():
+        return min(LONGEST_SECONDS, float(said[:12]))
+    control = (
+        b",".join(value for name, value in answer.fields if name.lower() == b"cache-control")
+        .decode("latin-1")
+        .lower()
+    )
+    if any(word in control for word in _REFUSING):
+        return 0.0
+    age = _max_age(control)
+    if age is not None:
+        return min(LONGEST_SECONDS, float(age[1]))
+    expires = answer.field(b"expires")
+    if expires:
+        try:
+            until = parsedate_to_datetime(expires.decode("latin-1"))
+            return min(LONGEST_SECONDS, max(0.0, (until - now).total_seconds()))
+        except (ValueError, TypeError, OverflowError):
+            # No date, such as 0, is one in the past (RFC 9111 section 5.3).
+            return 0.0
+    return durations.of(answer.status)
+
+
+@lru_cache(maxsize=256)
+def _varies(value: bytes) -> bool:
+    """Whether an answer is another one by what ``Vary`` says: not by how its body is packed, which nobody reads."""
+    return any(member.strip().lower() not in (b"", b"accept-encoding") for member in value.split(b","))
+
+
+class VerdictCache(Generic[V]):
+    """What one process remembers, for all who have a *token* of their own; bounded in number and in bytes."""
+
+    def __init__(self, most: int = MAX_ENTRIES, most_bytes: int = MAX_BYTES) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._entries: OrderedDict[tuple[object, bytes], tuple[float, int, V]] = OrderedDict()
+        self.size = 0
+        """About how many bytes it takes."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, token: object, key: bytes, now: float) -> V | None:
+        """Return what is remembered under *key* and not over at *now*, in seconds of a clock that nobody sets."""
+        place = token, _short(key)
+        entry = self._entries.get(place)
+        if entry is None:
+            return None
+        if entry[0] <= now:
+            self._drop(place)
+            return None
+        self._entries.move_to_end(place)
+        return entry[2]
+
+    def put(self, token: object, key: bytes, until: float, value: V, size: int) -> None:
+        """Remember *value*, which takes *size* bytes, until then, and forget others where there is no room."""
+        if size > MAX_VALUE_BYTES:
+            return
+        place = token, _short(key)
+        self._drop(place)
+        self._entries[place] = until, size + _ENTRY_BYTES, value
+        self.size += size + _ENTRY_BYTES
+        while len(self._entries) > self._most or self.size > self._most_bytes:
+            self._drop(next(iter(self._entries)))
+
+    def forget(self, token: object) -> None:
+        """Forget all that was remembered for *token*."""
+        for place in [each for each in self._entries if each[0] is token]:
+            self._drop(place)
+
+    def _drop(self, place: tuple[object, bytes]) -> None:
+        entry = self._entries.pop(place, None)
+        if entry is not None:
+            self.size -= entry[1]
+
+
+def _short(key: bytes) -> bytes:
+    # What is rendered holds no control character, so no key is taken for another one.
+    return key if len(key) <= _LONGEST_KEY else b"\0" + blake2b(key, digest_size=32).digest()
