@@ -157,6 +157,7 @@ BUFFERS: Final = Family(
             instead=_NOTHING,
             values="a size",
             meaning="nothing: answers are streamed",
+            operators=True,
         ),
         "proxy-max-temp-file-size": Annotation(
             "file_bytes",

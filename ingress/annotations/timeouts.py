@@ -16,10 +16,19 @@ MAX_SECONDS: Final = 31_536_000
 """A year; what is meant to be endless is often written as some such number."""
 
 _match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
+_match_unit = re.compile(r"([0-9]{1,6}) ?(ms|s|m|h|d)", re.ASCII).fullmatch
+_UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+"""In milliseconds."""
 
 
 def parse_timeout(text: str) -> float:
-    """Read a whole number of seconds, at least 1."""
+    """Read a whole number of seconds, at least 1; a unit is refused, as in ingress-nginx, with the number that is meant."""
+    with_unit = _match_unit(text.strip())
+    if with_unit is not None:
+        seconds = max(1, int(with_unit[1]) * _UNITS[with_unit[2]] // 1000)
+        raise ValueRefused(
+            f'is not a number of seconds: it has a unit, which ingress-nginx does not read either; write "{seconds}"'
+        )
     if _match_number(text.strip()) is None or not 1 <= int(text) <= MAX_SECONDS:
         raise ValueRefused(f'is not a number of seconds from 1 to {MAX_SECONDS}; write "60", without a unit')
     return float(int(text))

@@ -138,7 +138,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "upstream-keepalive-requests": _note("there is no such bound", ("10000",)),
     "default-type": _missing("an answer without Content-Type gets none", ("", "text/html")),
     "use-port-in-redirects": _missing("redirects name a port only where HTTPS has another than 443"),
-    "disable-proxy-intercept-errors": _missing("nothing of the kind is there"),
+    "proxy-http-version": _missing("endpoints are spoken to in HTTP/1.1", ("", "1.1")),
     "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
     "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),
     "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
@@ -197,7 +197,7 @@ _ABSENT: Final = """
     http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
     limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
     proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
-    proxy-busy-buffers-size proxy-http-version proxy-max-temp-file-size
+    proxy-busy-buffers-size proxy-max-temp-file-size
     proxy-request-buffering proxy-set-headers
     server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range
 """

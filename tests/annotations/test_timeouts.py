@@ -30,6 +30,19 @@ class TimeoutTests(SynchronousTestCase):
         for text in ("", "0", "-1", "1.5", "60s", "1m", "1e3", "inf", "٣", "9" * 9, "9" * 100_000, "60; x"):
             self.assertRaises(ValueRefused, parse_timeout, text)
 
+    def test_units(self) -> None:
+        """A unit is refused, and the message says what to write in its place."""
+        for text, number in (
+            ("600s", 600),
+            ("60 s", 60),
+            ("5m", 300),
+            ("1h", 3600),
+            ("500ms", 1),
+            ("1d", 86400),
+        ):
+            refusal = self.assertRaises(ValueRefused, parse_timeout, text)
+            self.assertIn(f'write "{number}"', str(refusal))
+
     def test_asked(self) -> None:
         """Each is asked for by itself; a value that is refused is a problem, and spoils no other."""
         annotations = {
