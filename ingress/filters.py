@@ -155,6 +155,9 @@ class RequestEdit(Protocol):
     are the proxy's.  Each method raises ``ValueError`` for a name of those, and for what is no name, value or target.
     """
 
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of all fields as they stand now, in lower case; a name may come twice."""
+
     def rewrite(self, target: bytes | None = None, authority: bytes | None = None) -> None:
         """Ask the endpoint for *target* (path and query), and as *authority* (``Host``), in place of what came."""
 
@@ -186,6 +189,9 @@ class AnswerEdit(Protocol):
 
     def values(self, name: bytes) -> tuple[bytes, ...]:
         """Return the values of all fields called *name*, in lower case, as they stand now."""
+
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of all fields as they stand now, in lower case; a name may come twice."""
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.guards import GUARDS, HOST_SNIPPET, GuardMissing
+from ingress.annotations.guards import GUARDS, GuardMissing
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.values import Annotation, Family, Place
 from ingress.filters import Phase
@@ -64,8 +64,7 @@ def _parts() -> Iterator[str]:
         phases = "any" if len(family.phases) == len(Phase) else ", ".join(one.name for one in family.phases)
         yield _place_row(family.annotations, family.acts, phases, family.place if family.phases else None)
     not_honored, phase = "is not honored: closes what it would guard", GuardMissing.phase.name
-    yield _place_row(GUARDS - {HOST_SNIPPET}, not_honored, phase, Place.ROUTE)
-    yield _place_row({HOST_SNIPPET} & GUARDS, not_honored, phase, Place.HOST)
+    yield _place_row(GUARDS, not_honored, phase, Place.ROUTE)
     yield _FOOT
 
 

@@ -37,6 +37,7 @@ from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
@@ -56,6 +57,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     UPSTREAM_REQUESTS,
     ANSWER_REWRITES,
     REDIRECTS,
+    SNIPPETS,
     CORS,
     BODIES,
     CIPHERS,
@@ -352,6 +354,7 @@ class AnnotationReader:
                         _problem(ingress, self._below + remark.annotation, remark.reason, message)
                     )
                     lacks_guard = lacks_guard or remark.closes
+                    guards_hosts = guards_hosts or remark.closes_hosts
         found = self.usual.but(told)
         if lacks_guard:
             found = evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts)

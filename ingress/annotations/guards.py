@@ -2,8 +2,8 @@
 
 An Ingress that asks for a password must not be served to everybody
 because its controller cannot ask for it: its routes answer 503 until the guard is honored
-or the annotation removed.  A snippet is never executed, but read for directives that would keep
-somebody out.
+or the annotation removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``) is looked
+at for the words of directives that would keep somebody out.
 """
 
 import re
@@ -18,11 +18,11 @@ from ingress.filters import Filter, Phase, Reply, Services
 
 _ASKING: Final = frozenset({"auth-secret", "auth-type"})
 _SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
-_RULES: Final = "modsecurity-snippet"
 HOST_SNIPPET: Final = "server-snippet"
 """The snippet that stands before all paths of a host, those of other Ingresses included."""
-_SNIPPETS: Final = frozenset({"configuration-snippet", HOST_SNIPPET})
-GUARDS: Final = _ASKING | _SWITCHES | _SNIPPETS | {_RULES}
+_SNIPPETS: Final = frozenset(("configuration-snippet", HOST_SNIPPET))
+_FIREWALL: Final = "modsecurity-snippet"
+GUARDS: Final = _ASKING | _SWITCHES
 
 _REPLY: Final = status_reply(503)
 
@@ -50,12 +50,17 @@ _CLIENT_ERROR: Final = re.compile(r"4[0-9][0-9]")
 def keeps_requests_out(name: str, value: str) -> bool:
     """Whether the annotation *name*, without its prefix, guards anything with *value*.
 
-    An empty value guards nothing, nor does a snippet without any directive that keeps somebody out.
+    An empty value guards nothing.
     """
-    if name not in GUARDS or not value.strip():
+    if not value.strip():
         return False
+    # Snippets come here where the operator does not allow any.
     if name in _SNIPPETS:
         return snippet_keeps_requests_out(value)
+    if name == _FIREWALL:
+        return True
+    if name not in GUARDS:
+        return False
     if name in _SWITCHES:
         return _is_on(value)
     return True

@@ -4,6 +4,7 @@ from typing import Final
 
 from attrs import frozen
 
+from ingress.annotations.snippets.blocks import EMPTY, Snippet
 from ingress.model.backends import BackendReference
 
 
@@ -42,3 +43,5 @@ class HostFacts:
     """Where browsers reach our HTTPS."""
     default_backend: BackendReference | None = None
     """The operator's own, who answers where nothing else does; None where there is none."""
+    server_snippet: Snippet = EMPTY
+    """What ``server-snippet`` of an Ingress has for these routes."""

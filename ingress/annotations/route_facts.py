@@ -14,7 +14,7 @@ from ingress.model.objects import Owner
 class RouteFacts:
     """Facts of the route that gets filters.
 
-    Only a family that is ``by_path`` may look at *path* and *backend*: what others make is made once for all
+    Only a family that is ``by_path`` may look at *path*, *is_exact* and *backend*: what others make is made once for all
     routes that an owner has on a host.
     """
 
@@ -27,6 +27,8 @@ class RouteFacts:
     """Where the route leads."""
     found: Found = NOTHING_FOUND
     """What there is of the Secrets and ConfigMaps that whoever asks refers to."""
+    is_exact: bool = False
+    """Whether it takes this path alone."""
 
 
 NO_FACTS: Final = RouteFacts(HostFacts())

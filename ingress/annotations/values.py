@@ -55,6 +55,8 @@ class Remark:
     reason: Reason = Reason.ANNOTATION_NOTE
     closes: bool = False
     """Whether a guard is missing thereby, so that its routes answer 503."""
+    closes_hosts: bool = False
+    """Whether that guard is one of its hosts, so that it stands before the paths of others, too."""
 
 
 @frozen

@@ -108,6 +108,10 @@ def without_fields(lines: bytes, marks: Iterable[bytes]) -> bytes:
     return lines
 
 
+def _names_in(lines: bytes) -> tuple[bytes, ...]:
+    return tuple(line.partition(b":")[0].lower() for line in lines.split(b"\r\n") if line)
+
+
 class RequestChange:
     """What goes to an endpoint in place of *head* and *fields*, which are all fields as ``upstream_fields_of`` renders them.
 
@@ -155,6 +159,10 @@ class RequestChange:
         """Do all of *changes*."""
         gone, lines, _ = _request_changes(changes)
         self._apply(gone, lines)
+
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of all fields as they are now, in lower case."""
+        return _names_in(self._own) + _names_in(self._added)
 
     def _apply(self, gone: tuple[bytes, ...], lines: bytes) -> None:
         if gone:
@@ -236,6 +244,11 @@ class AnswerChange:
         """Return the values of all fields called *name*, in lower case, as they stand now."""
         lines = self.head.start.split(b"\r\n")[1:-1]
         return tuple(line.partition(b":")[2].strip(b" \t") for line in lines if name_of(line) == name)
+
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of all fields as they are now, in lower case."""
+        start = self.head.start if self._changes else self._head.start
+        return _names_in(start[start.index(b"\r\n") + 2 :])
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""

@@ -287,6 +287,17 @@ def read_template(
     return Template(_joined(parts))
 
 
+def is_known_variable(name: str) -> bool:
+    """Whether *name*, without ``$``, is that of a variable which has a value of its own."""
+    return (
+        name in REQUEST_VARIABLES
+        or name in ANSWER_VARIABLES
+        or name in CONSTANTS
+        or name.startswith(_NAMES)
+        or name.isdecimal()
+    )
+
+
 def _variable(found: re.Match[str], answers: bool, own: frozenset[str]) -> Part:
     name = found["digit"] or found["bare"] or found["braced"] or ""
     if found["braced"] is not None and not (found["closed"] and _IS_NAME(name)):

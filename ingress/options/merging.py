@@ -78,7 +78,7 @@ def merge(
             option = _known(name)
             is_beaten = any(_overlap(option, other) for other in beating)
             if not is_beaten and option.refused is not None:
-                decided[option] = option.refused
+                decided[option] = option.refused(text) if callable(option.refused) else option.refused
                 closing.add(option)
             if not (option.running or option.at_start):
                 raise _decided_at_start(option)

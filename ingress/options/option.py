@@ -43,7 +43,8 @@ class Option:
     needs: str = ""
     """The option without which it means nothing."""
     refused: object = None
-    """What its field becomes where the text of a second source is refused, lest a guard is missing; None leaves the default."""
+    """What its field becomes where the text of a second source is refused, lest a guard is missing, or a function that makes
+    that of the text; None leaves the default."""
     at_start: bool = False
     """Whether a second source may decide it that has spoken before anybody is served, though it stays as it is then."""
     shows_default: bool = True

@@ -18,8 +18,8 @@ from typing import Final
 
 from attrs import Factory, evolve, frozen
 
-from ingress.annotations.guards import HOST_SNIPPET
 from ingress.annotations.regexes import REGEXES
+from ingress.annotations.snippets.family import SERVER_SNIPPET
 from ingress.annotations.values import quoted
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
@@ -121,7 +121,7 @@ class _Closing:
                 continue
             guarded.add(asked_by)
             message = (
-                f"requests for {self._shown} answer 503: {HOST_SNIPPET} of {own} guards"
+                f"requests for {self._shown} answer 503: {SERVER_SNIPPET} of {own} guards"
                 " all of its paths, and is not honored by this controller"
             )
             self._report(asked_by, parsed.rules_field, Reason.UNSUPPORTED_ANNOTATION, message)

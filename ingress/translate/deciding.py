@@ -22,6 +22,7 @@ from ingress.translate.merging import ALL_HOSTS, HostMerge, block, merge_host
 from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
+from ingress.translate.server_snippets import ServerSnippets, server_snippets
 
 
 class HostDecision(NamedTuple):
@@ -32,6 +33,7 @@ class HostDecision(NamedTuple):
     """Those that have a say about the host, sorted oldest first."""
     guard: HostGuard
     closing: HostClosing
+    snippets: ServerSnippets
     merged: HostMerge
     passing: Claim | None
     """The claim whose backend gets TLS for the host as it is."""
@@ -72,6 +74,7 @@ class HostRules:
         speaker = None if is_shared else owner
         guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
         closing = close_host(host, all_parsed, is_shared=is_shared)
+        snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = merge_host(host, all_parsed, closing)
         passing = choose_passthrough(host, all_parsed, merged.claims, annotations, closing)
         return HostDecision(
@@ -79,6 +82,7 @@ class HostRules:
             all_parsed,
             guard,
             closing,
+            snippets,
             merged,
             passing.claim,
             host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None,
@@ -86,6 +90,7 @@ class HostRules:
                 *guard.problems,
                 *handshake_settings_problems(host, all_parsed, speaker, annotations),
                 *closing.problems,
+                *snippets.problems,
                 *merged.problems,
                 *passing.problems,
             ),
@@ -110,4 +115,5 @@ class HostRules:
             decision.guard,
             decision.passing,
             decision.closing,
+            decision.snippets,
         )

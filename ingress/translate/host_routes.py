@@ -23,12 +23,15 @@ from ingress.annotations.custom_errors import (
     own_default_backend,
 )
 from ingress.annotations.guards import GuardMissing
+from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.references import Found
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.snippets.blocks import EMPTY
+from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -45,6 +48,7 @@ from ingress.translate.merging import HostMerge
 from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import passed_backend
 from ingress.translate.redirects import RedirectRule
+from ingress.translate.server_snippets import NO_SNIPPETS, ServerSnippets
 
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
@@ -66,17 +70,21 @@ def host_routes(
     guard: HostGuard,
     passing: Claim | None = None,
     closing: HostClosing = NOTHING_CLOSED,
+    snippets: ServerSnippets = NO_SNIPPETS,
 ) -> HostRoutes:
     """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
-    *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed.
+    *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed,
+    *snippets* what stands before its paths by ``server-snippet``.
     """
     asked = {parsed.owner: parsed for parsed in all_parsed}
     owner = owner_of(host, all_parsed)
     speaker = None if owner is None else asked[owner]
-    filters = _HostFilters(host, annotations, redirects, found_for, guard, closing, passing, speaker)
+    filters = _HostFilters(
+        host, annotations, redirects, found_for, guard, closing, snippets, passing, speaker
+    )
     routes = [
         _asking_beside(
             _route(
@@ -110,6 +118,7 @@ class _HostFilters:
         found_for: FoundFor,
         guard: HostGuard,
         closing: HostClosing,
+        snippets: ServerSnippets,
         passing: Claim | None,
         speaker: ParsedObject | None,
     ) -> None:
@@ -118,6 +127,7 @@ class _HostFilters:
         self._found_for = found_for
         self._guard = guard
         self._closing = closing
+        self._snippets = snippets
         self._passing = None if passing is None else passing.owner
         self._facts = redirects.facts(host)
         self._facts_of_passing = self._facts if passing is None else redirects.facts(host, passes_tls=True)
@@ -136,11 +146,22 @@ class _HostFilters:
     @property
     def of_host(self) -> tuple[FilterSpec, ...]:
         """What stands before the host where no route matches."""
-        if self._guard is OPEN and self._closing is NOTHING_CLOSED and not self._marks:
-            return self._answers if not self._unmatched else _in_order((*self._answers, *self._unmatched))
+        asked = snippet_filters(self._annotations.usual.of(SNIPPETS), RouteFacts(self._of_all, path=""))
+        if (
+            self._guard is OPEN
+            and self._closing is NOTHING_CLOSED
+            and not (self._marks or asked or self._unmatched)
+        ):
+            return self._answers
         check = () if self._guard.check is None else (self._guard.check,)
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
-        return _in_order((*self._marks, *check, *missing, *self._answers, *self._unmatched))
+        return _in_order((*self._marks, *check, *missing, *asked, *self._answers, *self._unmatched))
+
+    @property
+    def _of_all(self) -> HostFacts:
+        """What is known of the host where no Ingress has a path."""
+        snippet = self._snippets.of_host
+        return self._facts if snippet == EMPTY else evolve(self._facts, server_snippet=snippet)
 
     @property
     def of_default(self) -> tuple[FilterSpec, ...]:
@@ -148,7 +169,7 @@ class _HostFilters:
         usual = self._annotations.usual
         # It redirects only if that is forced on all hosts.
         settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
-        asked = self._annotations.filters(settings, RouteFacts(self._facts, found=self._found_for(None)))
+        asked = self._annotations.filters(settings, RouteFacts(self._of_all, found=self._found_for(None)))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
         return self._complete(self._guard.check_of(ROOT), (*asked, *missing, *self._unmatched))
 
@@ -159,6 +180,7 @@ class _HostFilters:
             check is None
             and claim.match is not Match.BEGINNING
             and not self._annotations.differ_by_path(parsed.settings)
+            and not self._snippets.differ_by_path
         ):
             usual = self._usual.get(claim.owner)
             if usual is None:
@@ -170,7 +192,11 @@ class _HostFilters:
     def facts_of(self, claim: Claim, parsed: ParsedObject) -> RouteFacts:
         """What families may know of the route of *claim*, which *parsed* asks for."""
         host = self._facts_of_passing if parsed.owner == self._passing else self._facts
-        return RouteFacts(host, parsed.owner, claim.path, claim.backend, self._found_for(parsed.owner))
+        snippet = self._snippets.of(parsed.owner)
+        if snippet != EMPTY:
+            host = evolve(host, server_snippet=snippet)
+        found, is_exact = self._found_for(parsed.owner), claim.match is Match.EXACT
+        return RouteFacts(host, parsed.owner, claim.path, claim.backend, found, is_exact)
 
     def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         asked = self._annotations.filters(parsed.settings, self.facts_of(claim, parsed))
@@ -178,7 +204,8 @@ class _HostFilters:
 
     def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
         checks = () if check is None else (check,)
-        return _in_order((*self._marks, *checks, *self._edits, *self._answers, *own))
+        # What an Ingress says of answers comes last: it may say more of HTTPS than the controller does.
+        return _in_order((*self._marks, *checks, *self._edits, *own, *self._answers))
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,8 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.guards import keeps_requests_out
+from ingress.annotations.guards import keeps_requests_out, snippet_keeps_requests_out
+from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.ingress.objects import Ingress
 
@@ -43,7 +44,7 @@ class GuardTests(SynchronousTestCase):
 
 
 class SnippetTests(SynchronousTestCase):
-    """Which snippets keep somebody out; none of them is ever executed."""
+    """Which snippets keep somebody out, whether they can be read as snippets or not; none of them is ever executed."""
 
     def test_directives_that_refuse(self) -> None:
         """They count in every block and on every line, and without the semicolon at the end."""
@@ -72,9 +73,10 @@ class SnippetTests(SynchronousTestCase):
             "'deny' all;",
             "allow 10.0.0.0/8",
         ):
-            for name in ("configuration-snippet", "server-snippet"):
-                with self.subTest(f"{name}: {text}"):
-                    self.assertTrue(keeps_requests_out(name, text))
+            with self.subTest(text):
+                self.assertTrue(snippet_keeps_requests_out(text))
+                for place in (Place.LOCATION, Place.SERVER):
+                    self.assertTrue(parse_snippet(text, place).keeps_out, place)
 
     def test_directives_that_refuse_nothing(self) -> None:
         """Comments, texts, other answers, and what is switched off refuse nobody."""
@@ -96,7 +98,8 @@ class SnippetTests(SynchronousTestCase):
             '"deny all',
         ):
             with self.subTest(text):
-                self.assertFalse(keeps_requests_out("configuration-snippet", text))
+                self.assertFalse(snippet_keeps_requests_out(text))
+                self.assertFalse(parse_snippet(text, Place.LOCATION).keeps_out)
 
     def test_long_texts(self) -> None:
         """Of a long text the first words of statements count, however it goes on; headers and redirects refuse nobody."""
@@ -104,7 +107,7 @@ class SnippetTests(SynchronousTestCase):
             'add_header Access-Control-Allow-Origin "*";\nreturn 301 /x;\nset $internal 1; # deny all\n' * 400
         )
         self.assertGreater(len(harmless), 8192)
-        self.assertFalse(keeps_requests_out("configuration-snippet", harmless))
+        self.assertFalse(snippet_keeps_requests_out(harmless))
         for directive in (
             "deny all;",
             "if ($x) {return 403;}",
@@ -113,24 +116,23 @@ class SnippetTests(SynchronousTestCase):
             "location /x {internal;}",
         ):
             with self.subTest(directive):
-                self.assertTrue(keeps_requests_out("server-snippet", harmless + directive + harmless))
+                self.assertTrue(snippet_keeps_requests_out(harmless + directive + harmless))
 
     def test_mod_security(self) -> None:
         """A firewall that is switched on keeps somebody out."""
         for name in ("enable-modsecurity", "enable-owasp-core-rules"):
             self.assertTrue(keeps_requests_out(name, "true"))
             self.assertFalse(keeps_requests_out(name, "false"))
-        self.assertTrue(keeps_requests_out("modsecurity-snippet", "SecRuleEngine On"))
 
     def test_every_text_is_read(self) -> None:
         """Garbage is read to its end, whatever it is made of."""
         for text in ("'", '"', "\\", "{", "}", "$", "${", "#", "'\\", ";"):
-            self.assertFalse(keeps_requests_out("server-snippet", text * 5000), text)
+            self.assertFalse(snippet_keeps_requests_out(text * 5000), text)
 
     def test_guard_of_a_host(self) -> None:
         """A server snippet guards the hosts of its Ingress, other snippets the Ingress alone."""
         for name, guards_hosts in (("server-snippet", True), ("configuration-snippet", False)):
-            annotations = {f"{PREFIX}/{name}": "deny all;"}
+            annotations = {f"{PREFIX}/{name}": "internal;"}
             settings, (problem,) = AnnotationReader(PREFIX).read(
                 Ingress(ObjectKey("demo", "web"), annotations=annotations)
             )

@@ -20,6 +20,15 @@ from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.snippets.filters import (
+    PathStatements,
+    ServerStatements,
+    SnippetAccess,
+    SnippetAnswers,
+    SnippetEdits,
+)
+from ingress.annotations.snippets.levels import Layers
+from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
@@ -34,6 +43,12 @@ from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
 SOME = Origins(exact=frozenset({b"https://a.test"}))
 REPLACING = Replacing(Original(read_template("/a")), read_template("/$host"))
+SERVER = parse_snippet("return 403; location /a { return 404; }", Place.SERVER)
+HERE = parse_snippet(
+    "if ($host) { break; } allow 10.0.0.1; deny all; proxy_set_header X $host; add_header Y $host; expires 1h;",
+    Place.LOCATION,
+)
+LAYERS = Layers(here=HERE.block.level)
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
     (UrlRedirect(read_template("https://b.test")), Phase.REDIRECT, Hook.REQUEST),
@@ -43,6 +58,8 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
     (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
+    (ServerStatements(SERVER.block, SERVER.locations, b"/"), Phase.SERVER, Hook.REQUEST),
+    (PathStatements(HERE.block), Phase.REWRITE, Hook.REQUEST),
     (CorsPreflight(SOME), Phase.PREFLIGHT, Hook.REQUEST),
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
     (HostClosed(), Phase.ACCESS, Hook.REQUEST),
@@ -51,6 +68,9 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),
+    (SnippetAccess(LAYERS), Phase.ACCESS, Hook.REQUEST),
+    (SnippetEdits(LAYERS), Phase.EDITS, Hook.UPSTREAM),
+    (SnippetAnswers(LAYERS), Phase.ANSWER, Hook.ANSWER),
     (ClientCertificateFields(), Phase.EDITS, Hook.UPSTREAM),
     (RequestBuffering(1024), Phase.EDITS, Hook.REQUEST),
     (StandingIn(), Phase.EDITS, Hook.UPSTREAM),
@@ -116,6 +136,11 @@ class SpecTests(SynchronousTestCase):
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=2")),
             (TransportSecurity(b"max-age=1"), TransportSecurity(b"max-age=1", hosts)),
             (ClientCertificateFields(), ClientCertificateFields(True)),
+            (ServerStatements(SERVER.block), ServerStatements(SERVER.block, SERVER.locations, b"/")),
+            (PathStatements(SERVER.block), PathStatements(HERE.block)),
+            (SnippetAccess(Layers()), SnippetAccess(LAYERS)),
+            (SnippetEdits(Layers()), SnippetEdits(LAYERS)),
+            (SnippetAnswers(Layers()), SnippetAnswers(LAYERS)),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
             (RequestLimit("", 5), RequestLimit("", 6)),
             (RequestLimit("", 5), RequestLimit("", 5, 60)),

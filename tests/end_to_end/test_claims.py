@@ -88,7 +88,7 @@ class UnhonoredTests(ProblemsCase):
         )
         self.assertEqual((await self.get(self.http, "/closed"))[0], 503)
         self.assertEqual(await self.get(self.http, "/"), (200, b"site"))
-        snippet = "# nobody\ndeny all;"
+        snippet = "# nobody\ninternal;"
         self.write(
             "all",
             *(claimant("closed", "/closed", server_snippet=snippet), claimant("site")),

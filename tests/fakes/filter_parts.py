@@ -68,6 +68,10 @@ class FakeEdit:
         """Return all values of a field."""
         return tuple(value for called, value in self.fields if called.lower() == name)
 
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of all fields."""
+        return tuple(name.lower() for name, _ in self.fields)
+
     def put(self, name: bytes, value: bytes) -> None:
         """Have the field once."""
         self.drop(name)

@@ -211,6 +211,7 @@ SOME_VALUES = (
     "POST",
     "# nothing",
     "/public",
+    "expires off;",
 )
 
 

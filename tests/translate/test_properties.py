@@ -146,8 +146,17 @@ closing_annotations = st.fixed_dictionaries(
     {},
     optional={
         f"{PREFIX}/rewrite-target": st.sampled_from(["/", "/$1", "/(.*)"]),
-        f"{PREFIX}/server-snippet": st.sampled_from(["deny all;", "gzip on;"]),
-        f"{PREFIX}/configuration-snippet": st.sampled_from(["return 403;", "# return 403;"]),
+        f"{PREFIX}/server-snippet": st.sampled_from(
+            [
+                "internal;",
+                "deny 10.0.0.1;",
+                "gzip on;",
+                "add_header X $location_path; location = /a { return 200 a; }",
+            ]
+        ),
+        f"{PREFIX}/configuration-snippet": st.sampled_from(
+            ["return 403 $x;", "return 403;", "add_header X $host;"]
+        ),
     },
 )
 suite_annotations = st.fixed_dictionaries(

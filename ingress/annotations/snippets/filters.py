@@ -1,0 +1,187 @@
+"""Snippets in the proxy: the specs that they become, one for each phase in which they do something."""
+
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
+
+from attrs import frozen
+
+from ingress.annotations.judging import Judging, status_reply
+from ingress.annotations.snippets import described
+from ingress.annotations.snippets.access_words import lets_in
+from ingress.annotations.snippets.answers import AnswerPlan
+from ingress.annotations.snippets.blocks import Block, Level, Location
+from ingress.annotations.snippets.levels import Layers
+from ingress.annotations.snippets.requests import RequestPlan
+from ingress.annotations.snippets.running import Course, known_course, run_path, run_server
+from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
+from ingress.model.templates import NO_VALUES
+
+P = TypeVar("P")
+
+_FORBIDDEN = status_reply(403)
+
+
+@frozen(cache_hash=True)
+class ServerStatements:
+    """Runs what ``server-snippet`` decides, and what its ``location`` that a request is in does."""
+
+    phase: ClassVar[Phase] = Phase.SERVER
+    name: ClassVar[str] = "server-snippet"
+
+    block: Block
+    locations: tuple[Location, ...] = ()
+    path: bytes = b""
+    """That of the route, where there are locations; empty for none."""
+    is_exact: bool = False
+
+    def describe(self) -> str:
+        """Say how much it decides."""
+        return f"runs {len(self.block.statements)} statements and {len(self.locations)} locations of server-snippet"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that runs them."""
+        return Judging(self.judge)
+
+    def judge(self, facts: Facts) -> Reply | None:
+        """Answer *facts*, or let them pass."""
+        return run_server(self.block, self.locations, self.is_exact, self.path, facts)
+
+
+@frozen(cache_hash=True)
+class PathStatements:
+    """Runs what ``configuration-snippet`` decides."""
+
+    phase: ClassVar[Phase] = Phase.REWRITE
+    name: ClassVar[str] = "configuration-snippet"
+
+    block: Block
+
+    def describe(self) -> str:
+        """Name its statements."""
+        return f"configuration-snippet decides by {described.statements(self.block)}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that runs them."""
+        return Judging(self.judge)
+
+    def judge(self, facts: Facts) -> Reply | None:
+        """Answer *facts*, or let them pass."""
+        return run_path(self.block, facts)
+
+
+@frozen(cache_hash=True)
+class SnippetAccess:
+    """Lets in whom ``allow`` and ``deny`` of snippets let in."""
+
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "snippet-access"
+
+    layers: Layers
+
+    def describe(self) -> str:
+        """Name its rules."""
+        return f"snippets let in by address: {described.access(self.layers.level(None))}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, facts: Facts) -> Reply | None:
+        """Refuse who is not let in."""
+        level = self.layers.level(known_course(facts))
+        return None if lets_in(level, facts.method, facts.client) else _FORBIDDEN
+
+
+@frozen(cache_hash=True)
+class SnippetEdits:
+    """Changes what endpoints are told, as snippets say."""
+
+    phase: ClassVar[Phase] = Phase.EDITS
+    name: ClassVar[str] = "snippet-edits"
+
+    layers: Layers
+
+    def describe(self) -> str:
+        """Name the fields."""
+        return f"snippets set fields to endpoints: {described.request_fields(self.layers.level(None))}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that changes requests."""
+        return _Edits(self.layers)
+
+
+class _Plans(Generic[P]):
+    """What each level comes to, made when it is first met: there are few, and they are the same for most requests."""
+
+    def __init__(self, layers: Layers, make: Callable[[Level], P]) -> None:
+        self._layers = layers
+        self._make = make
+        self._usual = make(layers.level(None))
+        self._others: dict[tuple[int, int, int, str], P] = {}
+        """By the identities of the levels, which live as long as the spec does."""
+
+    def of(self, course: Course | None) -> P:
+        """Return the plan for a request of this course."""
+        if course is None or (
+            course.outer is None and course.place is None and course.inner is None and not course.replied
+        ):
+            return self._usual
+        key = (id(course.outer), id(course.place), id(course.inner), course.replied)
+        plan = self._others.get(key)
+        if plan is None:
+            plan = self._others[key] = self._make(self._layers.level(course))
+        return plan
+
+
+class _Edits(Filter):
+    """Changes requests by the level that holds for each."""
+
+    def __init__(self, layers: Layers) -> None:
+        self._plans = _Plans(layers, RequestPlan)
+
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        course = known_course(facts)
+        if course is not None:
+            target = course.target()
+            if target is not None:
+                edit.rewrite(target=target)
+        self._plans.of(course).apply(edit, facts, NO_VALUES if course is None else course.values)
+
+
+@frozen(cache_hash=True)
+class SnippetAnswers:
+    """Changes the heads of answers, as snippets say."""
+
+    phase: ClassVar[Phase] = Phase.ANSWER
+    name: ClassVar[str] = "snippet-answers"
+
+    layers: Layers
+    is_same: bool = False
+    """Whether the same is done for each request."""
+
+    def describe(self) -> str:
+        """Name the fields."""
+        return f"snippets set fields of answers: {described.answer_fields(self.layers.level(None))}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that changes answers."""
+        if self.is_same:
+            changes = AnswerPlan(self.layers.level(None)).changes
+            if changes is not None:
+                made = Filter()
+                made.answer_changes = changes
+                return made
+        return _Answers(self.layers, services.clock)
+
+
+class _Answers(Filter):
+    """Changes answers by the level that holds for each."""
+
+    def __init__(self, layers: Layers, clock: Clock) -> None:
+        self._plans = _Plans(layers, AnswerPlan)
+        self._clock = clock
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+        course = known_course(facts)
+        plan = self._plans.of(course)
+        plan.apply(edit, facts, self._clock.now(), NO_VALUES if course is None else course.values)

@@ -1,0 +1,94 @@
+"""Which level holds for a request, and what all levels of a snippet have."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+from attrs import evolve, frozen
+
+from ingress.annotations.snippets.blocks import NOTHING, Block, If, Level, Rewrite, Snippet
+from ingress.annotations.snippets.running import Course
+from ingress.model.templates import CONSTANTS, Template
+
+_FIELDS_OF: Final[dict[type, tuple[str, ...]]] = {}
+
+
+@frozen(cache_hash=True)
+class Layers:
+    """The levels before a path: those *around* it, which hold for the host, and those *here*, which are its own."""
+
+    around: Level = NOTHING
+    here: Level = NOTHING
+
+    def level(self, course: Course | None) -> Level:
+        """Return what holds for a request of this *course*; None where nothing was decided about it."""
+        if course is None:
+            return self.around.over(self.here)
+        around = self.around if course.outer is None else self.around.over(course.outer)
+        if course.replied == "server":
+            return around
+        place = NOTHING if course.place is None else course.place.block.level
+        # A location that answers stands in place of the path; one that does not stands beside it.
+        here = place if course.replied == "place" else self.here.beside(place)
+        held = around.over(here)
+        return held if course.inner is None else held.over(course.inner)
+
+
+def levels_of(blocks: Iterable[Block]) -> Iterator[Level]:
+    """Yield the levels of *blocks*, those of each ``if`` included."""
+    for block in blocks:
+        yield block.level
+        for statement in block.statements:
+            if isinstance(statement, If):
+                yield statement.block.level
+
+
+def rewrites(blocks: Iterable[Block]) -> bool:
+    """Whether any of *blocks* may rewrite a request."""
+    for block in blocks:
+        for statement in block.statements:
+            inner = statement.block.statements if isinstance(statement, If) else (statement,)
+            if any(isinstance(one, Rewrite) for one in inner):
+                return True
+    return False
+
+
+def blocks_of(snippet: Snippet) -> tuple[Block, ...]:
+    """Return all blocks of a snippet that stand by themselves."""
+    return (snippet.block, *(location.block for location in snippet.locations))
+
+
+def bound(snippet: Snippet, constants: Callable[[], Mapping[str, str]]) -> Snippet:
+    """Return *snippet* with *constants* in place of the variables of these names; it is the same where it has none."""
+    if not _names_constants(snippet.block) and not _names_constants(snippet.locations):
+        return snippet
+    values = constants()
+    return evolve(snippet, block=_bound(snippet.block, values), locations=_bound(snippet.locations, values))
+
+
+def _names_constants(value: object) -> bool:
+    if isinstance(value, Template):
+        return not value.variables.isdisjoint(CONSTANTS)
+    if isinstance(value, tuple):
+        return any(map(_names_constants, value))
+    return any(_names_constants(getattr(value, name)) for name in _fields(value))
+
+
+def _bound(value: Any, constants: Mapping[str, str]) -> Any:
+    if isinstance(value, Template):
+        return value.bound(constants)
+    if isinstance(value, tuple):
+        return tuple(_bound(one, constants) for one in value)
+    names = _fields(value)
+    return (
+        evolve(value, **{name: _bound(getattr(value, name), constants) for name in names}) if names else value
+    )
+
+
+def _fields(value: object) -> tuple[str, ...]:
+    kind = type(value)
+    known = _FIELDS_OF.get(kind)
+    if known is None:
+        known = tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else ()
+        _FIELDS_OF[kind] = known
+    return known

@@ -1,0 +1,279 @@
+"""What a snippet decides about a request: its statements, run by the facts, and what they lead to.
+
+Statements run in order and each at most once, so there are no loops; an expression that would take long over a text
+is not asked, and the request is refused instead, so that no guard is passed by being long.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, Protocol
+from urllib.parse import quote_from_bytes
+
+from ingress.annotations.judging import status_reply
+from ingress.annotations.snippets.blocks import (
+    After,
+    Block,
+    Break,
+    Condition,
+    If,
+    Level,
+    Location,
+    Operator,
+    PathMatch,
+    Return,
+    Rewrite,
+    SetVariable,
+)
+from ingress.filters import Reply
+from ingress.model.searches import TooLong
+from ingress.model.templates import TemplateFacts
+
+MAX_TARGET: Final = 16 * 1024
+"""Bytes of what a request is rewritten to."""
+DEFAULT_TYPE: Final = b"text/html"
+"""``default_type`` of ingress-nginx."""
+PLAIN: Final = b"text/plain; charset=utf-8"
+
+_TOO_LONG: Final = status_reply(414)
+_ACTIVE: Final = ("html", "xml", "svg", "javascript")
+_BODILESS: Final = (204, 304)
+_UNSAFE: Final = re.compile(rb"[^\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]")
+"""What stands in no URL as it is; RFC 3986 section 2."""
+_PATH_SAFE: Final = "/!$&'()*+,;=:@-._~"
+
+
+class SnippetFacts(TemplateFacts, Protocol):
+    """What snippets know of a request."""
+
+    @property
+    def notes(self) -> dict[object, object]:
+        """What is remembered of it."""
+
+
+class Course:
+    """What snippets decided about one request so far."""
+
+    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        """Of variables that were set, and what was captured last."""
+        self.path: bytes | None = None
+        """Where it was rewritten to, ..."""
+        self.query: bytes = b""
+        """... and the query then."""
+        self.outer: Level | None = None
+        """That of the last ``if`` of the server that took the request."""
+        self.place: Location | None = None
+        """The ``location`` that it is in."""
+        self.inner: Level | None = None
+        """That of the last ``if`` there, or of its path."""
+        self.replied: str = ""
+        """Who answered it: ``server``, ``place``, or nobody yet."""
+
+    def target(self) -> bytes | None:
+        """Return the target that it is rewritten to, None where it is not."""
+        if self.path is None:
+            return None
+        path = quote_from_bytes(self.path, safe=_PATH_SAFE).encode()
+        return path + b"?" + _escaped(self.query) if self.query else path
+
+
+_COURSE: Final = object()
+
+
+def course_of(facts: SnippetFacts) -> Course:
+    """Return the course of a request, which begins when it is first asked for."""
+    found = facts.notes.get(_COURSE)
+    if not isinstance(found, Course):
+        found = facts.notes[_COURSE] = Course()
+    return found
+
+
+def known_course(facts: SnippetFacts) -> Course | None:
+    """Return the course of a request; None where nothing was decided about it."""
+    found = facts.notes.get(_COURSE)
+    return found if isinstance(found, Course) else None
+
+
+class _Stops(Exception):  # noqa: N818 - it is a way out, no failure
+    """No more statements are run."""
+
+
+def run_server(
+    block: Block, locations: Iterable[Location], exact: bool, path: bytes, facts: SnippetFacts
+) -> Reply | None:
+    """Run what stands in a server, and in the ``location`` that the request is in; return an answer, if that has one.
+
+    *path* is that of the route, which is *exact* or a prefix: a ``location`` is for requests that nginx would find no
+    better place for.
+    """
+    course = course_of(facts)
+    reply, course.outer = _run(block, facts, course)
+    if reply is not None:
+        course.replied = "server"
+        return reply
+    place = _place(tuple(locations), exact, path, facts.path if course.path is None else course.path, course)
+    if isinstance(place, Reply):
+        return place
+    if place is not None:
+        course.place = place
+        reply, course.inner = _run(place.block, facts, course)
+        if reply is not None:
+            course.replied = "place"
+    return reply
+
+
+def run_path(block: Block, facts: SnippetFacts) -> Reply | None:
+    """Run what stands before a path; return an answer, if that has one."""
+    course = course_of(facts)
+    reply, inner = _run(block, facts, course)
+    course.inner = inner or course.inner
+    return reply
+
+
+def _run(block: Block, facts: SnippetFacts, course: Course) -> tuple[Reply | None, Level | None]:
+    """Return the answer, and the level of the last ``if`` that took the request."""
+    taken: Level | None = None
+    try:
+        for statement in block.statements:
+            if not isinstance(statement, If):
+                reply = _do(statement, block.level, facts, course)
+            elif _holds(statement.condition, facts, course):
+                taken = statement.block.level
+                reply = None
+                for one in statement.block.statements:
+                    reply = None if isinstance(one, If) else _do(one, taken, facts, course)
+                    if reply is not None:
+                        break
+            else:
+                continue
+            if reply is not None:
+                return reply, taken
+    except _Stops:
+        pass
+    except TooLong:
+        return _TOO_LONG, taken
+    return None, taken
+
+
+def _do(
+    statement: SetVariable | Return | Rewrite | Break, level: Level, facts: SnippetFacts, course: Course
+) -> Reply | None:
+    if isinstance(statement, SetVariable):
+        course.values[statement.name] = statement.value.render(facts, None, course.values)
+    elif isinstance(statement, Return):
+        return _reply(statement, level, facts, course)
+    elif isinstance(statement, Rewrite):
+        return _rewritten(statement, facts, course)
+    else:
+        raise _Stops
+    return None
+
+
+def _holds(condition: Condition, facts: SnippetFacts, course: Course) -> bool:
+    subject = condition.subject.render(facts, None, course.values)
+    if condition.operator is Operator.FILLED:
+        return subject not in (b"", b"0")
+    if condition.text is not None:
+        return (subject == condition.text.render(facts, None, course.values)) is not condition.negates
+    assert condition.search is not None
+    found = condition.search.groups(subject)
+    if found:
+        course.values.update(found)
+    return (found is not None) is not condition.negates
+
+
+def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply | None:
+    path = facts.path if course.path is None else course.path
+    found = rewrite.search.groups(path)
+    if found is None:
+        return None
+    course.values.update(found)
+    redirects = rewrite.after in (After.REDIRECTS, After.REDIRECTS_FOR_GOOD)
+    new_path = rewrite.target.render(facts, None, course.values)
+    query = rewrite.query.render(facts, None, course.values)
+    before = facts.target.partition(b"?")[2] if course.path is None else course.query
+    if rewrite.keeps_query and before:
+        query = b"%b&%b" % (query, before) if query else before
+    if len(new_path) + len(query) > MAX_TARGET:
+        return _TOO_LONG
+    if redirects:
+        status = 301 if rewrite.after is After.REDIRECTS_FOR_GOOD else 302
+        new_path = new_path.replace(b"?", b"%3F")
+        return _redirect(status, new_path + b"?" + query if query else new_path, facts)
+    course.path = new_path if new_path.startswith(b"/") else b"/" + new_path
+    course.query = query
+    if rewrite.after is After.STOPS:
+        raise _Stops
+    return None
+
+
+def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> Reply:
+    if found.target is not None:
+        return _redirect(found.status, found.target.render(facts, None, course.values), facts)
+    if found.text is None:
+        return Reply(found.status) if found.status in (*_BODILESS, 200) else status_reply(found.status)
+    if found.status in _BODILESS:
+        return Reply(found.status)
+    kind = level.content_type or DEFAULT_TYPE
+    body = found.text.render(facts, None, course.values)
+    if found.text.text is None and _is_active(kind):
+        # What a visitor brought along must not be a page of this host.
+        return Reply(found.status, ((b"Content-Type", PLAIN), (b"X-Content-Type-Options", b"nosniff")), body)
+    return Reply(found.status, ((b"Content-Type", kind),), body)
+
+
+def _is_active(kind: bytes) -> bool:
+    lowered = kind.lower().decode("ascii", "replace")
+    return any(word in lowered for word in _ACTIVE)
+
+
+def _redirect(status: int, target: bytes, facts: SnippetFacts) -> Reply:
+    """Return a redirect; as in nginx, a path is one of the same host, and becomes a whole URL."""
+    location = _escaped(target.strip())
+    if location.startswith(b"/"):
+        authority = facts.field(b"host") or facts.host
+        if authority:
+            location = b"%b://%b%b" % (facts.scheme, authority, location)
+    if not location:
+        return status_reply(status)
+    return status_reply(status, (b"Location", location))
+
+
+def _escaped(text: bytes) -> bytes:
+    """Return *text* with what stands in no URL escaped; what is escaped stays as it is."""
+    return _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], text) if _UNSAFE.search(text) else text
+
+
+def _place(
+    locations: tuple[Location, ...], exact: bool, route: bytes, path: bytes, course: Course
+) -> Location | Reply | None:
+    """Return the ``location`` that a request for *path* is in, as nginx looks for it; None for that of the route."""
+    longest: Location | None = None
+    for location in locations:
+        if location.match is PathMatch.EXACT:
+            if location.path == path:
+                return location
+        elif (
+            location.match is not PathMatch.SEARCH
+            and path.startswith(location.path)
+            and (longest is None or len(location.path) > len(longest.path))
+        ):
+            longest = location
+    if exact:
+        return None
+    if longest is not None and len(longest.path) < len(route):
+        longest = None
+    if longest is None or longest.match is not PathMatch.FINAL_PREFIX:
+        for location in locations:
+            if location.search is None:
+                continue
+            try:
+                found = location.search.groups(path)
+            except TooLong:
+                return _TOO_LONG
+            if found is not None:
+                course.values.update(found)
+                return location
+    return longest

@@ -1,0 +1,111 @@
+"""Which ``server-snippet`` stands before the paths of a host.
+
+As in ingress-nginx there is one for a host: that of the oldest Ingress which has one.  There, it stands before the paths of
+everybody.  Here it stands before those of its own namespace; where the host belongs to that, also where nobody has a
+path, and, if it keeps somebody out, before the paths of all others: what somebody guards on a host of his own is guarded.  Both
+sides are told.  Where hosts are shared, all namespaces are one.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from attrs import Factory, frozen
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.snippets.blocks import EMPTY, Snippet
+from ingress.annotations.snippets.family import SERVER_SNIPPET, SNIPPETS
+from ingress.model.objects import Owner
+from ingress.model.problems import Problem, Reason
+from ingress.translate.age import why_first
+from ingress.translate.claims import ParsedObject
+from ingress.translate.ownership import OPTION, is_stranger, owner_of, told
+
+
+@frozen
+class ServerSnippets:
+    """What stands before the paths of one host.  ``NO_SNIPPETS`` for nearly all."""
+
+    of_host: Snippet = EMPTY
+    """Where nobody has a path."""
+    by_owner: Mapping[Owner, Snippet] = Factory(dict)
+    problems: tuple[Problem, ...] = ()
+
+    def of(self, owner: Owner) -> Snippet:
+        """Return what stands before the paths of *owner*."""
+        return self.by_owner.get(owner, EMPTY)
+
+    @property
+    def differ_by_path(self) -> bool:
+        """Whether what they become may be something else for another path of the same Ingress."""
+        return bool(self.by_owner)
+
+
+NO_SNIPPETS: Final = ServerSnippets()
+
+
+def server_snippets(
+    host: str, all_parsed: Sequence[ParsedObject], annotations: AnnotationReader, *, is_shared: bool
+) -> ServerSnippets:
+    """Decide about *host*; *all_parsed* have a say about it, and are sorted oldest first."""
+    asking = [one for one in all_parsed if one.settings.of(SNIPPETS).server != EMPTY and host in one.hosts]
+    if not asking:
+        return NO_SNIPPETS
+    naming = [one for one in all_parsed if host in one.hosts]
+    owner = None if is_shared else owner_of(host, naming)
+    field = annotations.field(SERVER_SNIPPET)
+    shown = f"host {host}" if host else "hosts that no rule names"
+    first: dict[str, ParsedObject] = {}
+    problems: list[Problem] = []
+    for one in asking:
+        scope = "" if is_shared else one.owner.key.namespace
+        winner = first.setdefault(scope, one)
+        if winner is not one:
+            message = (
+                f"{SERVER_SNIPPET} has no effect on {shown}: there is one for a host, and {winner.owner} has it, "
+                f"{why_first(winner.owner, one.owner)}"
+            )
+            problems.append(one.owner.problem(Reason.HOST_CONFLICT, message, field))
+        elif owner is not None and is_stranger(one.owner, owner):
+            what = f"{SERVER_SNIPPET} is for its own paths alone"
+            problems.append(told(one.owner, field, what, host, owner))
+    of_owner = first.get("" if owner is None else owner.key.namespace)
+    of_host = EMPTY if of_owner is None else of_owner.settings.of(SNIPPETS).server
+    by_owner: dict[Owner, Snippet] = {}
+    strangers: list[ParsedObject] = []
+    for one in naming:
+        own = first.get("" if is_shared else one.owner.key.namespace)
+        snippet = EMPTY if own is None else own.settings.of(SNIPPETS).server
+        if owner is not None and of_owner is not None and is_stranger(one.owner, owner):
+            strangers.append(one)
+            snippet = of_host.beside(snippet) if of_host.keeps_out else snippet
+        if snippet != EMPTY:
+            by_owner[one.owner] = snippet
+    if strangers and of_owner is not None:
+        problems += _both_sides(of_owner, strangers, shown, field)
+    return ServerSnippets(of_host, by_owner, tuple(problems))
+
+
+def _both_sides(
+    asking: ParsedObject, strangers: Sequence[ParsedObject], shown: str, field: str
+) -> list[Problem]:
+    """Return what is told of a snippet to whom it belongs, and to those of other namespaces whose paths are on the host."""
+    guards = asking.settings.of(SNIPPETS).server.keeps_out
+    reaches = (
+        "stands before its paths, too, for it keeps somebody out" if guards else "does not reach its paths"
+    )
+    problems = [
+        one.owner.problem(
+            Reason.HOST_CONFLICT,
+            f"{SERVER_SNIPPET} of {asking.owner}, to whose namespace {shown} belongs, {reaches}",
+            one.rules_field,
+        )
+        for one in strangers
+    ]
+    if not guards:
+        namespaces = sorted({one.owner.key.namespace for one in strangers})
+        message = (
+            f"{SERVER_SNIPPET} does not reach paths that namespaces {', '.join(namespaces[:5])} have on {shown}; "
+            f"with {OPTION} it does"
+        )
+        problems.append(asking.owner.problem(Reason.HOST_CONFLICT, message, field))
+    return problems
