@@ -303,6 +303,7 @@ class IngressService(Service):
             sessions=_sessions(settings),
         )
         self._site.context.takes_underscores = serving.underscores_in_headers
+        self._access_log.follow(serving.access_log)
         self._groups = groups
         self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
         store = Store()
@@ -412,6 +413,7 @@ class IngressService(Service):
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
         site.context.takes_underscores = serving.underscores_in_headers
+        self._access_log.follow(serving.access_log)
         trusted = _trusted(serving)
         if trusted is not _trusted(before):
             for table in self._tables.values():

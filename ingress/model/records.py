@@ -5,9 +5,10 @@ else asks the exchange.  A record is made once for each request, so both values 
 least; they never change.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from ingress.model.backends import Endpoint
+from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.objects import ObjectKey
 
 
@@ -25,6 +26,22 @@ class RecordedRoute(Protocol):
     @property
     def is_logged(self) -> bool:
         """Whether its requests have lines in the access log."""
+
+    @property
+    def backend(self) -> BackendReference:
+        """Where the route leads."""
+
+
+class RecordedHead(Protocol):
+    """What a record says of the head of the request; ``ingress.http.request_head.RequestHead`` is one."""
+
+    authority: bytes
+    forward: bytes
+    """The field lines that went on, each with its CRLF."""
+    forwarded: Mapping[bytes, bytes]
+    """What the peer said about the client, by lower-case name."""
+    content_length: int
+    """-1 where none was said."""
 
 
 class AttemptRecord(NamedTuple):
@@ -69,3 +86,7 @@ class Record(NamedTuple):
     """As received: path and query."""
     protocol: bytes
     """What downstream spoke: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""
+    head: RecordedHead | None = None
+    """As it came; None for TLS that passes through."""
+    scheme: bytes = b""
+    """``http`` or ``https``: what the client used."""

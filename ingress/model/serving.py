@@ -6,6 +6,7 @@ from attrs import Factory, frozen
 
 from ingress.model.balancing import Algorithm
 from ingress.model.limits import Limits
+from ingress.model.log_formats import AccessLogSettings
 
 
 class ForwardedHeaders(StrEnum):
@@ -46,3 +47,4 @@ class ServingSettings:
     """How long connections are still accepted after a stop was asked for."""
     shutdown_grace_seconds: float = 30.0
     """How long running requests then have to end."""
+    access_log: AccessLogSettings = Factory(AccessLogSettings)

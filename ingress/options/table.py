@@ -12,6 +12,7 @@ The last group is made of the families of annotations: see ``ingress.options.fam
 
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.values import Risk
+from ingress.model.log_formats import read_log_format, read_skipped_url
 from ingress.options import values as v
 from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
@@ -222,6 +223,14 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Run the data path on Twisted's own transports, as where there is no epoll."),
         Option(name="access-log", value="FILE", read=v.read_path, to="access_log",
                help="File for the access log; without it, standard output."),
+        Option(name="disable-access-log", to="serving.access_log.is_on", sets=False, running=True,
+               help="Write no access log."),
+        Option(name="skip-access-log-urls", value="TARGET", read=read_skipped_url, to="serving.access_log.skipped_urls", repeatable=True, running=True,
+               help="Target of requests, path and query, that have no line in the access log; after ~ a regular expression, after ~* one for any case."),
+        Option(name="log-format-upstream", value="FORMAT", read=read_log_format, to="serving.access_log.format", running=True,
+               help="Format of the access log, with nginx's variables: $remote_addr, $status, $http_user_agent and others of docs/access-log.md."),
+        Option(name="log-format-escape-json", to="serving.access_log.escapes_json", running=True,
+               help="Escape what clients write as in JSON strings, in a format of your own."),
         Option(name="shutdown-delay", value="SECONDS", read=v.read_seconds, to="serving.shutdown_delay_seconds",
                running=True,
                help="Seconds to keep accepting after a stop was asked for, while load balancers turn away."),

@@ -14,6 +14,7 @@ from ingress.annotations.operator_filters import operator_filter
 from ingress.annotations.values import Risk
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.log_formats import LogFormat
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.serving import ForwardedHeaders
@@ -104,6 +105,10 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "no-plane": (None, "use_epoll", False),
     "no-epoll": (None, "use_epoll", False),
     "access-log": ("/log", "access_log", "/log"),
+    "disable-access-log": (None, "serving.access_log.is_on", False),
+    "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),
+    "log-format-upstream": ("$status", "serving.access_log.format", LogFormat(("", "status", ""))),
+    "log-format-escape-json": (None, "serving.access_log.escapes_json", True),
     "shutdown-delay": ("1", "serving.shutdown_delay_seconds", 1.0),
     "shutdown-grace": ("2", "serving.shutdown_grace_seconds", 2.0),
 }  # fmt: skip

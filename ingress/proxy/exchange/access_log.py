@@ -29,8 +29,10 @@ from typing import ClassVar
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.model.log_formats import AccessLogSettings
 from ingress.model.records import Record
 from ingress.process.access_output import LinesLostError
+from ingress.proxy.exchange.log_lines import line_maker
 
 MAX_FIELD = 2048
 """Bytes of the request target that a line shows."""
@@ -40,6 +42,7 @@ QUIET_SECONDS = 60.0
 _BATCH_LINES = 512
 _WAITING_BATCHES = 64
 
+_USUAL = AccessLogSettings()
 _unsafe = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
 _SAFE = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
 
@@ -106,6 +109,7 @@ class AccessLog:
         self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
         self.thread = Thread(target=self.write_batches, name="access-log", daemon=True)
         """Writes the lines."""
+        self._own: Callable[[Record], bytes | None] | None = None
         self._millisecond = -1
         self._stamp = b""
         self._reopen = reopen
@@ -132,22 +136,38 @@ class AccessLog:
     def exchange_ended(self, record: Record) -> None:
         """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""
         # All fields at once: to ask for each by its name takes twice as long.
-        _, route, owner, _, attempts, status, sent, seconds, _, client, method, host, target, protocol = (
-            record
-        )
+        (
+            _,
+            route,
+            owner,
+            _,
+            attempts,
+            status,
+            sent,
+            seconds,
+            _,
+            client,
+            method,
+            host,
+            target,
+            protocol,
+            _,
+            _,
+        ) = record
         if route is not None and not route.is_logged:
             return
-        millisecond = int(self._wall_clock() * 1000)
-        if millisecond != self._millisecond:
-            self._millisecond = millisecond
-            self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
-        elapsed = int(seconds * 1000 + 0.5)
-        shown = host + target
-        if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
-            host, target = escape(host), escape(target)
-        self._lines.append(
-            b'%b %b %b %b "%b" %b %b %b'
-            % (
+        own = self._own
+        line = None if own is None else own(record)
+        if line is None:
+            millisecond = int(self._wall_clock() * 1000)
+            if millisecond != self._millisecond:
+                self._millisecond = millisecond
+                self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
+            elapsed = int(seconds * 1000 + 0.5)
+            shown = host + target
+            if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
+                host, target = escape(host), escape(target)
+            line = b'%b %b %b %b "%b" %b %b %b' % (
                 self._stamp,
                 client,
                 method[:32] or b"-",
@@ -157,11 +177,32 @@ class AccessLog:
                 _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
                 _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
             )
-        )
+        elif not line:
+            return
+        self._lines.append(line)
         if len(self._lines) >= _BATCH_LINES:
             self.flush()
         elif self._flushing is None:
             self._flushing = self._clock.callLater(FLUSH_SECONDS, self._flush_later)
+
+    def follow(self, settings: AccessLogSettings) -> None:
+        """Go by *settings* from the next exchange on."""
+        self._own = None if settings == _USUAL else self._made_by(settings)
+
+    def _made_by(self, settings: AccessLogSettings) -> Callable[[Record], bytes | None]:
+        """Return what makes a line of a record: empty for none, None for the usual one."""
+        make = (
+            None
+            if settings.format is None
+            else line_maker(settings.format, escapes_json=settings.escapes_json)
+        )
+
+        def line(record: Record) -> bytes | None:
+            if not settings.is_on or settings.skips(record.target):
+                return b""
+            return None if make is None else make(record, self._wall_clock())
+
+        return line
 
     def _flush_later(self) -> None:
         self._flushing = None

@@ -589,7 +589,7 @@ class Exchange:
             owner = None if route is None or route.owner is None else route.owner.key
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol)  # fmt: skip
+            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme)  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)

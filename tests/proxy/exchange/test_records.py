@@ -24,7 +24,8 @@ class RecordTests(ProxyCase):
         self.reactor.pass_time(2)
         self.upstream().say(OK)
         record = self.record()
-        assert record.route is not None
+        assert record.route is not None and record.head is not None
+        self.assertEqual(record.head.authority, b"shop.test:80")
         self.assertEqual((record.route.host, record.route.path), ("shop.test", "/"))
         self.assertEqual(
             record,
@@ -43,6 +44,8 @@ class RecordTests(ProxyCase):
                 host=b"shop.test",
                 target=b"/a?b",
                 protocol=b"HTTP/1.1",
+                head=record.head,
+                scheme=b"http",
             ),
         )
 

@@ -1,0 +1,171 @@
+"""A record as a line of the access log in a format of nginx's.
+
+A format becomes one function, once; what clients write is cut and escaped, so that no line is forged.
+"""
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from time import gmtime, strftime
+from typing import Final
+
+from ingress.model.log_formats import LogFormat
+from ingress.model.named_values import cookie_value, query_value
+from ingress.model.records import Record
+
+MAX_VALUE: Final = 2048
+"""Bytes of a value that a line shows."""
+
+LineMaker = Callable[[Record, float], bytes]
+"""Makes a line of a record and the time of day at which it ended, in seconds since 1970."""
+_Value = Callable[[Record, float], bytes]
+
+_match_unsafe = re.compile(rb"[^\x20\x21\x23-\x5b\x5d-\x7e]")
+
+
+def line_maker(log_format: LogFormat, *, escapes_json: bool) -> LineMaker:
+    """Return what makes lines in *log_format*."""
+    escape, nothing = (_in_json, b"") if escapes_json else (_in_line, b"-")
+    texts = [part.encode() for part in log_format.parts[::2]]
+    values = [_value_of(name) for name in log_format.parts[1::2]]
+
+    def make(record: Record, now: float) -> bytes:
+        line = [texts[0]]
+        for value, text in zip(values, texts[1:], strict=True):
+            found = value(record, now)[:MAX_VALUE]
+            line.append(escape(found) if found else nothing)
+            line.append(text)
+        return b"".join(line)
+
+    return make
+
+
+def _in_line(value: bytes) -> bytes:
+    return _match_unsafe.sub(lambda found: b"\\x%02X" % found[0][0], value)
+
+
+def _in_json(value: bytes) -> bytes:
+    return json.dumps(value.decode("utf-8", "replace"))[1:-1].encode("ascii")
+
+
+def _value_of(name: str) -> _Value:
+    known = _VALUES.get(name)
+    if known is not None:
+        return known
+    family, _, rest = name.partition("_")
+    called = rest.encode("ascii")
+    if family == "arg":
+        return lambda record, now: query_value(record.target, called)
+    field = _field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
+    if family == "cookie":
+        return lambda record, now: cookie_value(field(record, now), called)
+    return field
+
+
+def _field(name: bytes) -> _Value:
+    """Return what finds the field *name* of the request, as it came."""
+    find = re.compile(rb"^%b:[ \t]*([^\r\n]*)" % re.escape(name), re.IGNORECASE | re.MULTILINE).findall
+
+    def value(record: Record, now: float) -> bytes:
+        head = record.head
+        if head is None:
+            return b""
+        if name in head.forwarded:
+            return head.forwarded[name]
+        return b", ".join(find(head.forward)).strip()
+
+    return value
+
+
+_AUTHORIZATION: Final = _field(b"authorization")
+
+
+def _user(record: Record, now: float) -> bytes:
+    scheme, _, encoded = _AUTHORIZATION(record, now).partition(b" ")
+    if scheme.lower() != b"basic" or len(encoded) > MAX_VALUE:
+        return b""
+    try:
+        return b64decode(encoded.strip(), validate=True).partition(b":")[0]
+    except ValueError:
+        return b""
+
+
+def _forwarded_for(record: Record, now: float) -> bytes:
+    said = b"" if record.head is None else record.head.forwarded.get(b"x-forwarded-for", b"")
+    return said + b", " + record.client if said else record.client
+
+
+def _length(record: Record, now: float) -> bytes:
+    head = record.head
+    if head is None:
+        return b"0"
+    # The request line, and the fields as far as they go on.
+    sent = len(record.method) + len(record.target) + len(b"  HTTP/1.1\r\n\r\n") + len(head.forward)
+    return b"%d" % (sent + max(head.content_length, 0))
+
+
+def _each(text: Callable[..., str]) -> _Value:
+    def value(record: Record, now: float) -> bytes:
+        return ", ".join(text(attempt) for attempt in record.attempts).encode()
+
+    return value
+
+
+def _status_of(outcome: str) -> str:
+    return outcome if outcome.isdigit() else "502"
+
+
+def _of_backend(*names: str) -> _Value:
+    def value(record: Record, now: float) -> bytes:
+        backend = None if record.route is None else record.route.backend
+        if backend is None:
+            return b""
+        return "-".join(str(getattr(backend, name)) for name in names).encode()
+
+    return value
+
+
+_VALUES: Final[dict[str, _Value]] = {
+    "remote_addr": lambda record, now: record.client,
+    "the_real_ip": lambda record, now: record.client,
+    "realip_remote_addr": lambda record, now: record.client,
+    "proxy_protocol_addr": lambda record, now: record.client,
+    "proxy_add_x_forwarded_for": _forwarded_for,
+    "remote_user": _user,
+    "time_local": lambda record, now: strftime("%d/%b/%Y:%H:%M:%S +0000", gmtime(now)).encode(),
+    "time_iso8601": lambda record, now: strftime("%Y-%m-%dT%H:%M:%S+00:00", gmtime(now)).encode(),
+    "msec": lambda record, now: b"%.3f" % now,
+    "request": lambda record, now: b"%b %b %b" % (record.method, record.target, record.protocol),
+    "request_method": lambda record, now: record.method,
+    "request_uri": lambda record, now: record.target,
+    "uri": lambda record, now: record.target.partition(b"?")[0],
+    "args": lambda record, now: record.target.partition(b"?")[2],
+    "query_string": lambda record, now: record.target.partition(b"?")[2],
+    "is_args": lambda record, now: b"?" if b"?" in record.target else b"",
+    "host": lambda record, now: record.host,
+    "http_host": lambda record, now: record.host if record.head is None else record.head.authority,
+    "server_protocol": lambda record, now: record.protocol,
+    "scheme": lambda record, now: record.scheme,
+    "status": lambda record, now: b"%d" % record.status,
+    "body_bytes_sent": lambda record, now: b"%d" % record.bytes_sent,
+    "bytes_sent": lambda record, now: b"%d" % record.bytes_sent,
+    "request_length": _length,
+    "request_time": lambda record, now: b"%.3f" % record.seconds,
+    "upstream_addr": _each(lambda attempt: str(attempt.endpoint)),
+    "upstream_status": _each(lambda attempt: _status_of(attempt.outcome)),
+    "upstream_response_time": _each(lambda attempt: f"{attempt.ended - attempt.began:.3f}"),
+    "upstream_header_time": _each(lambda attempt: f"{attempt.ended - attempt.began:.3f}"),
+    "upstream_connect_time": lambda record, now: b"",
+    "upstream_response_length": lambda record, now: b"%d" % record.bytes_sent if record.attempts else b"",
+    "proxy_upstream_name": _of_backend("namespace", "name", "port"),
+    "proxy_alternative_upstream_name": lambda record, now: b"",
+    "namespace": lambda record, now: b"" if record.owner is None else record.owner.namespace.encode(),
+    "ingress_name": lambda record, now: b"" if record.owner is None else record.owner.name.encode(),
+    "service_name": _of_backend("name"),
+    "service_port": _of_backend("port"),
+    "location_path": lambda record, now: b"" if record.route is None else record.route.path.encode(),
+    "req_id": lambda record, now: record.id,
+    "request_id": lambda record, now: record.id,
+    "pipe": lambda record, now: b".",
+}
