@@ -31,6 +31,7 @@ from typing import Final, Protocol, TypeVar
 from attrs import frozen
 
 from ingress.model.client_authentication import ClientEvidence
+from ingress.model.computing import ComputingRefused
 from ingress.model.named_values import cookie_value, query_value
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.reply import Reply
@@ -43,6 +44,7 @@ __all__ = [
     "BodyFlow",
     "BodyStage",
     "Clock",
+    "ComputingRefused",
     "Facts",
     "FieldChanges",
     "Filter",
@@ -416,6 +418,18 @@ class Services(Protocol):
 
     def tell(self, request: SubRequest) -> None:
         """Send *request*, and have nobody wait for its answer, nor hear of its failure; the metrics count both."""
+
+    def compute(self, call: Callable[[], T], whose: Hashable = None, once: Hashable = None) -> Awaitable[T]:
+        """Have *call* called in one of a few threads, for what takes more than a millisecond; what it returns is to be awaited.
+
+        *call* touches nothing that others change.  Of those for the same *whose*, such as an address, only some wait
+        at a time; those of this filter with the same *once* that are under way are called once, for all who wait.  Raises
+        ``ComputingRefused`` at once where too many wait.
+        """
+
+    @property
+    def secret(self) -> bytes:
+        """32 bytes that nobody else knows, for keyed hashes: another one in each process, and for each name of a filter."""
 
     def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept of this filter's name under *key*; *make* makes it for whoever comes first.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from random import Random
+from secrets import token_bytes
 from socket import gethostname
 from typing import Any
 from uuid import uuid4
@@ -41,6 +42,7 @@ from ingress.model.serving import ForwardedHeaders, ServingSettings
 from ingress.options.config_map_source import ConfigMapSource
 from ingress.options.merging import OptionSource, OptionTexts, merge
 from ingress.process.access_output import AccessOutput
+from ingress.process.computing import ComputingThreads
 from ingress.process.descriptors import connections_allowed
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
@@ -276,6 +278,7 @@ class IngressService(Service):
             rotations,
             lambda backend: self._resource.rotation_of(backend),
         )
+        self._computing = ComputingThreads(lambda call, *arguments: reactor.callFromThread(call, *arguments))
         services = partial(
             FilterServices,
             clock=FilterClock(reactor, _now),
@@ -284,6 +287,8 @@ class IngressService(Service):
             states=states,
             asker=self._sub_requests,
             replicas=self._replicas,
+            computer=self._computing,
+            secret=token_bytes(32),
         )
         chains = Chains(services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
@@ -537,6 +542,7 @@ class IngressService(Service):
         await self._wait(self._site.connections.drain(), self._serving.shutdown_grace_seconds)
         self._site.abort()
         self._sub_requests.close()
+        self._computing.stop()
         self._expiry.stop()
         self._controller.stop()
         await self._source.stop()

@@ -8,7 +8,7 @@ that it works; and where it would keep requests out, the Ingress is not served a
 (``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
 from attrs import Factory, evolve, field, frozen
@@ -30,6 +30,7 @@ from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.passthrough import PASSTHROUGH
+from ingress.annotations.passwords import PASSWORDS
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.annotations.rate_limits import RATE_LIMITS
 from ingress.annotations.redirects import REDIRECTS
@@ -76,6 +77,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     RATE_LIMITS,
     ANSWER_RATES,
     ADDRESS_RANGES,
+    PASSWORDS,
     EXTERNAL_AUTH,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
@@ -223,18 +225,22 @@ class AnnotationReader:
 
     def content_problems(
         self, owner: Owner, settings: AnnotationSettings, found: Found
-    ) -> tuple[Problem, ...]:
-        """Return what families have to say of the content that *settings* of *owner* refer to, and that was *found*."""
-        return tuple(
-            owner.problem(
-                remark.reason, f"{remark.annotation}: {remark.message}", self.field(remark.annotation)
-            )
-            for family, references in self._referring
-            if family.contents is not None
-            and settings.asks(family)
-            and all(found.has(one) for one in references(settings.of(family), owner.key))
-            for remark in family.contents(settings.of(family), owner.key, found)
-        )
+    ) -> Iterator[Problem | None]:
+        """Yield what families have to say of the content that *settings* of *owner* refer to, and that was *found*.
+
+        None is the end of a step.
+        """
+        for family, references in self._referring:
+            if family.contents is None or not settings.asks(family):
+                continue
+            if not all(found.has(one) for one in references(settings.of(family), owner.key)):
+                continue
+            for remark in family.contents(settings.of(family), owner.key, found):
+                if remark is None:
+                    yield None
+                    continue
+                message = f"{remark.annotation}: {remark.message}"
+                yield owner.problem(remark.reason, message, self.field(remark.annotation))
 
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""

@@ -1,7 +1,7 @@
 """Annotations that keep requests out, while this controller does not honor them yet.
 
-An Ingress that asks for a password must not be served to everybody
-because its controller cannot ask for it: its routes answer 503 until the guard is honored
+An Ingress that asks for a firewall must not be served to everybody
+because its controller has none: its routes answer 503 until the guard is honored
 or the annotation removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``) is looked
 at for the words of directives that would keep somebody out.
 """
@@ -16,13 +16,12 @@ from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
 
-_ASKING: Final = frozenset({"auth-secret", "auth-type"})
 _SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
 HOST_SNIPPET: Final = "server-snippet"
 """The snippet that stands before all paths of a host, those of other Ingresses included."""
 _SNIPPETS: Final = frozenset(("configuration-snippet", HOST_SNIPPET))
 _FIREWALL: Final = "modsecurity-snippet"
-GUARDS: Final = _ASKING | _SWITCHES
+GUARDS: Final = _SWITCHES
 
 _REPLY: Final = status_reply(503)
 

@@ -142,8 +142,8 @@ class Family(Generic[S]):
 
     With ``filters_unasked`` it is asked for everybody, too; for what only the operator can have named, the key is ``NOWHERE``.
     """
-    contents: Callable[[S, ObjectKey, Found], Iterable[Remark]] | None = None
-    """Says what is to be told of that content, where all of it was found.
+    contents: Callable[[S, ObjectKey, Found], Iterable[Remark | None]] | None = None
+    """Says what is to be told of that content, where all of it was found; None between two is the end of a step of much work.
 
     It may not close anything: *filters* do that, which see the same.
     """

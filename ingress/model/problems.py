@@ -46,6 +46,8 @@ class Reason(StrEnum):
     SECRET_NOT_FOUND = "SecretNotFound"
     SECRET_FORBIDDEN = "SecretForbidden"
     """The controller has no right to read the Secret; a matter of the operator."""
+    INVALID_PASSWORDS = "InvalidPasswords"
+    """A Secret with passwords has lines, or a key, that let nobody in."""
     CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
     CONFIG_MAP_FORBIDDEN = "ConfigMapForbidden"
     """The controller has no right to read the ConfigMap; a matter of the operator."""

@@ -4,9 +4,10 @@ What is missing, forbidden or in another namespace is a problem of whoever refer
 his routes then is for the filters of the family that needs it.
 """
 
+from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
+from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.references import NOTHING_FOUND, Found, Reference, found_of
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
@@ -28,18 +29,39 @@ class Finding(NamedTuple):
 NOTHING_NAMED: Final = Finding()
 
 
-def find_references(parsed: ParsedObject, state: ClusterState, annotations: AnnotationReader) -> Finding:
-    """Look up what *parsed* refers to, the operator's references included."""
+Finds = Generator[None, None, Finding]
+"""Looks something up step by step; what it returns at last is what it found."""
+
+
+def find_references(parsed: ParsedObject, state: ClusterState, annotations: AnnotationReader) -> Finds:
+    """Look up what *parsed* refers to, the operator's references included, step by step."""
     references = annotations.references(parsed.settings, parsed.owner.key)
     if not references:
         return NOTHING_NAMED
-    return _find(parsed.owner, parsed.settings, references, state, annotations)
+    finding = _find(parsed.owner, references, state, annotations)
+    remarks = []
+    for problem in annotations.content_problems(parsed.owner, parsed.settings, finding.found):
+        if problem is None:
+            yield
+        else:
+            remarks.append(problem)
+    return finding._replace(problems=(*finding.problems, *remarks)) if remarks else finding
+
+
+def find_at_once(finds: Finds) -> Finding:
+    """Take all steps."""
+    while True:
+        try:
+            next(finds)
+        except StopIteration as end:
+            found: Finding = end.value
+            return found
 
 
 def find_references_of_operator(state: ClusterState, annotations: AnnotationReader) -> Finding:
     """Look up what the operator's own settings refer to, and tell of what is not there."""
     references = annotations.references_of_operator
-    return _find(None, annotations.usual, references, state, annotations) if references else NOTHING_NAMED
+    return _find(None, references, state, annotations) if references else NOTHING_NAMED
 
 
 def named_by(
@@ -55,7 +77,6 @@ def named_by(
 
 def _find(
     owner: Owner | None,
-    settings: AnnotationSettings,
     references: tuple[Reference, ...],
     state: ClusterState,
     annotations: AnnotationReader,
@@ -73,10 +94,7 @@ def _find(
                 problems.append(_operators_problem(reference, state))
         elif owner is not None:
             problems.append(_problem(owner, reference, state, annotations))
-    found = found_of(there)
-    if owner is not None:
-        problems += annotations.content_problems(owner, settings, found)
-    return Finding(found, tuple(problems))
+    return Finding(found_of(there), tuple(problems))
 
 
 def _in_state(state: ClusterState, reference: Reference) -> Secret | ConfigMap | None:

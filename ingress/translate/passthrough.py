@@ -72,7 +72,8 @@ def choose_passthrough(
     if closing.lacks_guard(first):
         # It answers 503 rather than be open, and has been told so.
         return _TERMINATED
-    closed = _first_closed(root, claims, {one.owner: one for one in all_parsed}, closing)
+    by_owner = {one.owner: one for one in all_parsed}
+    closed = _first_closed(root, claims, by_owner, closing)
     if closed is not None:
         message = (
             f"TLS for host {host} is terminated here, since it would lead past what is closed there: path "
@@ -85,6 +86,13 @@ def choose_passthrough(
     if annotations.guards(first.settings):
         message = (
             f"TLS for host {host} is terminated here, since this {first.owner.kind} says who may come in"
+        )
+        return HostPassthrough(None, (_problem(first, field, message),))
+    guarded = _first_guarded(root, claims, by_owner, annotations)
+    if guarded is not None:
+        message = (
+            f"TLS for host {host} is terminated here, since it would lead past {guarded.owner}, which says who may "
+            f"come in at path {quoted(guarded.path)}"
         )
         return HostPassthrough(None, (_problem(first, field, message),))
     message = (
@@ -108,6 +116,20 @@ def _first_closed(
             return claim
         leads_there = passed_backend(claim) == passed_backend(root)
         if leads_there and closing.lacks_guard(all_parsed[claim.owner]):
+            return claim
+    return None
+
+
+def _first_guarded(
+    root: Claim,
+    claims: Sequence[Claim],
+    all_parsed: Mapping[Owner, ParsedObject],
+    annotations: AnnotationReader,
+) -> Claim | None:
+    """Find a claim whose owner keeps somebody out whom TLS to the backend of *root* would let in."""
+    for claim in claims:
+        leads_there = passed_backend(claim) == passed_backend(root)
+        if leads_there and annotations.guards(all_parsed[claim.owner].settings):
             return claim
     return None
 

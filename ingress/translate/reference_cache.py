@@ -63,12 +63,11 @@ class ReferenceCache:
         while self._stale:
             object_id, _ = self._stale.popitem()
             parsed = all_parsed.get(object_id)
+            finding = NOTHING_NAMED
             if object_id == OPERATOR:
                 finding = find_references_of_operator(state, self._annotations)
-            else:
-                finding = (
-                    NOTHING_NAMED if parsed is None else find_references(parsed, state, self._annotations)
-                )
+            elif parsed is not None:
+                finding = yield from find_references(parsed, state, self._annotations)
             self._problem_index.put(("references", object_id), finding.problems)
             before = self._found.pop(object_id, NOTHING_FOUND)
             if finding.found is not NOTHING_FOUND:

@@ -37,7 +37,7 @@ from ingress.translate.backends import backend_problems, default_backend_problem
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
-from ingress.translate.finding import Finding, find_references, find_references_of_operator
+from ingress.translate.finding import Finding, find_at_once, find_references, find_references_of_operator
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.listeners import choose_listeners
@@ -79,7 +79,7 @@ def translate(
         problems.update(upstream_problems(parsed, secured, annotations))
         requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
-        findings[parsed.owner] = find_references(parsed, state, annotations)
+        findings[parsed.owner] = find_at_once(find_references(parsed, state, annotations))
         problems.update(findings[parsed.owner].problems)
     problems.update(default_backend_problems(state, options))
     problems.update(replica_problems(state, options))

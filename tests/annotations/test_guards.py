@@ -15,18 +15,19 @@ class GuardTests(SynchronousTestCase):
     """What keeps requests out, and what only looks like it."""
 
     def test_guards(self) -> None:
-        """Authentication, and rules of a firewall, keep requests out."""
+        """Rules of a firewall keep requests out."""
         for name, value in (
-            ("auth-type", "basic"),
+            ("enable-modsecurity", "true"),
             ("modsecurity-snippet", "SecRuleEngine On"),
         ):
             with self.subTest(name):
                 self.assertTrue(keeps_requests_out(name, value))
 
     def test_no_guards(self) -> None:
-        """An empty value and other annotations keep nobody out; address ranges are honored elsewhere."""
+        """An empty value and other annotations keep nobody out; address ranges and passwords are honored elsewhere."""
         for name, value in (
-            ("auth-type", " "),
+            ("auth-url", " "),
+            ("auth-type", "basic"),
             ("whitelist-source-range", "10.0.0.0/8"),
             ("limit-rps", "5"),
         ):

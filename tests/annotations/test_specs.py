@@ -17,6 +17,7 @@ from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
+from ingress.annotations.password_check import CredentialsKept, PasswordCheck
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
@@ -66,6 +67,8 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
+    (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
+    (CredentialsKept(), Phase.EDITS, Hook.UPSTREAM),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),
     (SnippetAccess(LAYERS), Phase.ACCESS, Hook.REQUEST),

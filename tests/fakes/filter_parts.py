@@ -2,12 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Hashable
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from attrs import Factory, define, field
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock as TwistedClock
 
-from ingress.filters import FieldChanges, ScheduledCall, Scope, SubAnswer, SubRequest, SubRequestFailed
+from ingress.filters import (
+    ComputingRefused,
+    FieldChanges,
+    ScheduledCall,
+    Scope,
+    SubAnswer,
+    SubRequest,
+    SubRequestFailed,
+)
 from ingress.model.client_authentication import ClientEvidence
 from ingress.proxy.exchange.services import ReplicaCount
 
@@ -122,6 +131,36 @@ class FakeClock:
 
 
 @define
+class FakeComputing:
+    """Computes at once, or, where *holds*, when ``go`` is called; keeps who asked."""
+
+    holds: bool = False
+    refuses: ComputingRefused | None = None
+    asked: list[tuple[Hashable, Hashable]] = Factory(list)
+    """*whose* and *once* of each."""
+    _waiting: list[tuple[Deferred[Any], Callable[[], object]]] = Factory(list)
+
+    def compute(
+        self, call: Callable[[], object], whose: Hashable = None, once: Hashable = None
+    ) -> Deferred[Any]:
+        """Compute, or keep."""
+        if self.refuses is not None:
+            raise self.refuses
+        self.asked.append((whose, once))
+        if not self.holds:
+            return succeed(call())
+        waiting: Deferred[Any] = Deferred()
+        self._waiting.append((waiting, call))
+        return waiting
+
+    def go(self) -> None:
+        """Compute all that waits."""
+        waiting, self._waiting = self._waiting, []
+        for one, call in waiting:
+            one.callback(call())
+
+
+@define
 class FakeServices:
     """Services that keep what they are asked for; sub-requests are answered by *answer*."""
 
@@ -131,6 +170,8 @@ class FakeServices:
     told: list[SubRequest] = Factory(list)
     chance: float = 0.5
     replicas: ReplicaCount = Factory(ReplicaCount)
+    computing: FakeComputing = Factory(FakeComputing)
+    secret: bytes = b"a secret of the tests"
     _states: dict[tuple[Scope, Hashable], object] = field(factory=dict)
 
     def random(self) -> float:
@@ -158,6 +199,10 @@ class FakeServices:
     def tell(self, request: SubRequest) -> None:
         """Keep the request."""
         self.told.append(request)
+
+    def compute(self, call: Callable[[], T], whose: Hashable = None, once: Hashable = None) -> Awaitable[T]:
+        """Compute as the test wants it."""
+        return self.computing.compute(call, whose, once)
 
     def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
         """Keep one state for each key."""

@@ -35,6 +35,7 @@ from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
+from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.transports import MemoryReactor, Peer
 
 INGRESS = ObjectKey("shop", "web")
@@ -153,6 +154,7 @@ class Stage:
             rotations,
             lambda backend: self.resource.rotation_of(backend),
         )
+        self.computing = FakeComputing()
         services = partial(
             FilterServices,
             clock=FilterClock(self.reactor, lambda: datetime.fromtimestamp(self.reactor.seconds(), UTC)),
@@ -161,6 +163,8 @@ class Stage:
             states=states,
             asker=self.sub_requests,
             replicas=ReplicaCount(),
+            computer=self.computing,
+            secret=b"a secret of the tests, 32 bytes..",
         )
         self.resource = IngressProxyResource(
             self.reactor, rotations, Chains(services, self.everything), states, Random(7)

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Hashable
 from datetime import datetime
+from hashlib import blake2b
 from random import Random
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from twisted.internet.error import AlreadyCalled, AlreadyCancelled
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -28,6 +29,15 @@ class Asker(Protocol):
 
     def tell(self, request: SubRequest) -> None:
         """Send *request*, and have nobody wait for its answer.  Raises ``ValueError`` for what is none."""
+
+
+class Computer(Protocol):
+    """Who computes for all filters."""
+
+    def compute(
+        self, call: Callable[[], object], whose: Hashable = None, once: Hashable = None
+    ) -> Awaitable[Any]:
+        """Call *call* in a thread.  Raises ``ComputingRefused``."""
 
 
 class States:
@@ -100,14 +110,18 @@ class FilterServices:
         states: States,
         asker: Asker,
         replicas: ReplicaCount,
+        computer: Computer,
+        secret: bytes,
     ) -> None:
         self.clock = clock
         self.replicas = replicas
+        self.secret = blake2b(name.encode(), key=secret, digest_size=32).digest()
         self._name = name
         self._random = random
         self._metrics = metrics
         self._states = states
         self._asker = asker
+        self._computer = computer
 
     def random(self) -> float:
         """Return a number from 0 to below 1."""
@@ -130,6 +144,10 @@ class FilterServices:
     def tell(self, request: SubRequest) -> None:
         """Send *request*, and have nobody wait for its answer."""
         self._asker.tell(request)
+
+    def compute(self, call: Callable[[], T], whose: Hashable = None, once: Hashable = None) -> Awaitable[T]:
+        """Have *call* called in a thread; what it returns is to be awaited."""
+        return self._computer.compute(call, whose, None if once is None else (self._name, once))
 
     def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept under *key*; *make* makes it for whoever comes first."""

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from random import Random
+from typing import Any
 
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
@@ -12,6 +13,7 @@ from ingress.filters import Scope, SubAnswer, SubRequest
 from ingress.metrics.filters import MAX_EVENTS, FilterMetrics
 from ingress.proxy.exchange.filter_errors import QUIET_SECONDS, FilterErrorLog
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
+from tests.fakes.filter_parts import FakeComputing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -41,11 +43,23 @@ class ServicesTests(SynchronousTestCase):
         self.metrics = FilterMetrics()
         self.states = States()
         self.asker = Asks()
+        self.computing = FakeComputing()
 
     def services(self, name: str = "one") -> FilterServices:
         """Return those of a name."""
         clock = FilterClock(self.time, lambda: NOW)
-        return FilterServices(name, clock, Random(1), self.metrics, self.states, self.asker, ReplicaCount())  # type: ignore[arg-type]
+        asker: Any = self.asker
+        return FilterServices(
+            name,
+            clock,
+            Random(1),
+            self.metrics,
+            self.states,
+            asker,
+            ReplicaCount(),
+            self.computing,
+            b"of the process",
+        )
 
     def counted(self) -> dict[tuple[str, ...], float]:
         """Return what was counted, by labels."""
@@ -54,6 +68,19 @@ class ServicesTests(SynchronousTestCase):
             for family in self.metrics.families()
             for sample in family.samples
         }
+
+    def test_compute(self) -> None:
+        """What is computed comes back; work of one name is never taken for that of another."""
+        self.assertEqual(self.successResultOf(self.services().compute(lambda: 5, "me", "x")), 5)  # type: ignore[arg-type]
+        self.services("two").compute(lambda: 5, "me", "x")
+        self.services().compute(lambda: 5)
+        self.assertEqual(self.computing.asked, [("me", ("one", "x")), ("me", ("two", "x")), (None, None)])
+
+    def test_secret(self) -> None:
+        """Filters of one name have the same secret, and others another one."""
+        self.assertEqual(self.services().secret, self.services().secret)
+        self.assertNotEqual(self.services().secret, self.services("two").secret)
+        self.assertEqual(len(self.services().secret), 32)
 
     def test_time(self) -> None:
         """Calls come when they are due, and never once they are cancelled, at whatever time that is."""

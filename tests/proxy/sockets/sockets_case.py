@@ -47,6 +47,7 @@ from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.downstreams import DownstreamWire
+from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.upstreams import Upstream
 
 PATIENCE = 20.0
@@ -105,6 +106,8 @@ class SocketsCase(TestCase):
             metrics=self.metrics.filters,
             states=states,
             asker=self.sub_requests,
+            computer=FakeComputing(),
+            secret=b"a secret of the tests",
         )
         self.resource = IngressProxyResource(self.reactor, rotations, Chains(services), states, Random(1))
         self.site = ProxySite(
