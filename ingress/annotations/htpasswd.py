@@ -62,6 +62,8 @@ class Accounts:
     """How many lines besides *faults* let nobody in."""
     samples: tuple[bytes, ...] = ()
     """Some of the hashes: an unknown user takes the time of one of these."""
+    lengths: frozenset[int] = frozenset()
+    """How long the hashes are, where that tells how they were made."""
 
 
 def read_accounts(text: bytes) -> Iterator[Accounts | None]:
@@ -70,7 +72,7 @@ def read_accounts(text: bytes) -> Iterator[Accounts | None]:
     known: set[bytes] = set()
     faults: list[LineFault] = []
     wrong = 0
-    for number, line in enumerate(_lines(text[:MOST_BYTES]), 1):
+    for number, line in enumerate(lines_of(text[:MOST_BYTES]), 1):
         if not number % _STEP_LINES:
             yield None
         line = line.rstrip(b"\r")
@@ -97,7 +99,7 @@ def read_accounts(text: bytes) -> Iterator[Accounts | None]:
     yield Accounts(hashes, tuple(faults), wrong - len(faults), tuple(islice(hashes.values(), _SAMPLES)))
 
 
-def _lines(text: bytes) -> Iterator[bytes]:
+def lines_of(text: bytes) -> Iterator[bytes]:
     """Yield the lines, one at a time: to split a megabyte at once takes as long as many steps."""
     start = 0
     while (end := text.find(b"\n", start)) >= 0:

@@ -14,6 +14,7 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.client_certificates import NO_SECRET, parse_secret
+from ingress.annotations.digest_check import DigestCheck, read_digest_accounts
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.htpasswd import MOST_BYTES, Accounts, read_accounts
 from ingress.annotations.password_check import CredentialsKept, PasswordCheck
@@ -40,6 +41,7 @@ class Scheme(Enum):
     """How passwords are asked for."""
 
     BASIC = "basic"
+    DIGEST = "digest"
     REFUSED = "refused"
     """In a way that is not known: nobody is let in."""
 
@@ -56,9 +58,9 @@ def parse_scheme(text: str) -> Scheme | None:
     """Read how passwords are asked for; None for nothing."""
     if not text.strip():
         return None
-    if text == "basic":
-        return Scheme.BASIC
-    raise ValueRefused('is not "basic", the one that is honored')
+    if text in ("basic", "digest"):
+        return Scheme(text)
+    raise ValueRefused('is neither "basic" nor "digest"')
 
 
 def parse_form(text: str) -> Form:
@@ -114,6 +116,8 @@ def password_filters(settings: PasswordSettings, facts: RouteFacts) -> tuple[Fil
             file = None if content is None else _file(settings.form, content)
     if file is None:
         return _CLOSED
+    if settings.scheme is Scheme.DIGEST:
+        return (DigestCheck(file, settings.realm), _KEPT)
     return (PasswordCheck(file, settings.realm), _KEPT)
 
 
@@ -155,15 +159,16 @@ def password_contents(settings: PasswordSettings, asking: ObjectKey, found: Foun
         if len(file) > MOST_BYTES:
             message = f"{shown} has more than {MOST_BYTES} bytes of accounts; those behind them let nobody in"
             yield Remark("auth-secret", message, Reason.INVALID_PASSWORDS)
-        accounts = _FAULTS.get(file)
+        realm = settings.realm.encode("utf-8") if settings.scheme is Scheme.DIGEST else None
+        accounts = _FAULTS.get((file, realm))
         if accounts is None:
-            for step in read_accounts(file):
+            for step in read_accounts(file) if realm is None else read_digest_accounts(file, realm):
                 if step is None:
                     yield None
                 else:
                     accounts = step
             assert accounts is not None
-            _FAULTS.put(file, accounts)
+            _FAULTS.put((file, realm), accounts)
         for fault in accounts.faults:
             at = f"line {fault.line}" if settings.form is Form.FILE else "a key"
             user = f" (user {quoted(fault.user.decode('utf-8', 'replace'))})" if _is_shown(fault.user) else ""
@@ -179,17 +184,21 @@ def _is_shown(user: bytes) -> bool:
     return bool(user) and not user.startswith((b"$", b"{"))
 
 
+_Read = tuple[bytes, bytes | None]
+"""A file, and the realm by which it was read for Digest, None for Basic."""
+
+
 class _Memo:
     """The faults of the files that were read last: several Ingresses name one Secret, and are told the same."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._known: dict[bytes, Accounts] = {}
+        self._known: dict[_Read, Accounts] = {}
 
-    def get(self, file: bytes) -> Accounts | None:
+    def get(self, file: _Read) -> Accounts | None:
         return self._known.get(file)
 
-    def put(self, file: bytes, accounts: Accounts) -> None:
+    def put(self, file: _Read, accounts: Accounts) -> None:
         if len(self._known) >= self._most:
             del self._known[next(iter(self._known))]
         # What is told of them is all that is kept: the hashes are for whoever verifies.
@@ -214,9 +223,9 @@ PASSWORDS: Final = Family(
             parse_scheme,
             Scheme.REFUSED,
             _INSTEAD,
-            values="`basic`; none",
+            values="`basic` or `digest`; none",
             meaning="asks for a user and a password, which `auth-secret` has; who has none gets 401",
-            differs="`digest` is refused, and `auth-secret` alone asks, too",
+            differs="`auth-secret` alone asks, too",
         ),
         "auth-secret": Annotation(
             "secret",

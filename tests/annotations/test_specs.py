@@ -14,6 +14,7 @@ from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
+from ingress.annotations.digest_check import DigestCheck
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
@@ -68,6 +69,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
+    (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),
     (CredentialsKept(), Phase.EDITS, Hook.UPSTREAM),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),
