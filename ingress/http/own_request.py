@@ -59,6 +59,7 @@ def own_request_head(
     forward = lines + b"".join([b"%b: %b\r\n" % (name, value.strip(b" \t")) for name, value in fields])
     # All lines at once, and that none is two, costs a fifth of a look at each.
     is_sound = _are_lines(forward) and forward.count(b"\n") == lines.count(b"\n") + len(fields)
+    is_sound = is_sound and (not lines or lines.endswith(b"\n"))
     if not (is_sound and _are_names(tuple([name for name, _ in fields]))):
         for name, value in fields:
             check_field(name, value.strip(b" \t"), PROXYS_IN_REQUESTS)

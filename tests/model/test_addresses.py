@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.addresses import address_fault, same_address
+from ingress.model.addresses import address_fault, is_within, same_address
 
 
 class AddressTests(SynchronousTestCase):
@@ -57,3 +57,16 @@ class AddressTests(SynchronousTestCase):
         self.assertTrue(same_address("::ffff:10.0.0.1", "10.0.0.1"))
         self.assertFalse(same_address("10.0.0.1", "10.0.0.2"))
         self.assertFalse(same_address("x", "x"))
+
+
+class WithinTests(SynchronousTestCase):
+    """Which addresses are in networks."""
+
+    def test_within(self) -> None:
+        """An address is in a network however it is written; what is none is in none."""
+        networks = ("10.0.0.0/8", "2001:db8::/32")
+        for text in ("10.1.2.3", "::ffff:10.1.2.3", "2001:db8::7", "2001:db8::7%eth0"):
+            self.assertTrue(is_within(text, networks), text)
+        for text in ("11.0.0.1", "::10.1.2.3", "2001:db9::1", "10.0.0", ""):
+            self.assertFalse(is_within(text, networks), text)
+        self.assertFalse(is_within("10.1.2.3", ()))

@@ -75,7 +75,7 @@ class SubRequests:
         self._metrics = metrics
         self._rotations = rotations
         self._rotation_of = rotation_of
-        self._known: dict[tuple[str, bool, bool, tuple[str, ...]], tuple[HttpUrl, Rotation]] = {}
+        self.known: dict[tuple[str, bool, bool, tuple[str, ...]], tuple[HttpUrl, Rotation]] = {}
         """By URL, and what goes with it: the same few are asked again and again."""
         self._under_way: set[SubExchange] = set()
         self._mirrors = 0
@@ -198,15 +198,15 @@ class SubRequests:
     def _whither(self, request: SubRequest) -> tuple[HttpUrl, Rotation]:
         """Return what the URL of *request* says, and where it leads."""
         key = request.url, request.is_trusted, request.verifies, request.within
-        known = self._known.get(key)
+        known = self.known.get(key)
         if known is None:
             url = parse_url(request.url)
             endpoint = _endpoint_of(url, request)
             known = url, self._rotations.make(BackendReference("", url.host, url.port, "URL"), (endpoint,))
             if len(request.url) <= _LONGEST_KNOWN:
-                if len(self._known) >= MAX_KNOWN:
-                    self._known.clear()
-                self._known[key] = known
+                if len(self.known) >= MAX_KNOWN:
+                    self.known.clear()
+                self.known[key] = known
         return known
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from attrs import evolve
@@ -12,7 +13,7 @@ from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
-from ingress.proxy.exchange.subrequests import SubExchange, SubRequests
+from ingress.proxy.exchange.subrequests import MAX_KNOWN, SubExchange, SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import CANCEL
@@ -169,6 +170,99 @@ class AskTests(SubRequestCase):
         self.assertFalse(
             unverified.link_settings.is_external or unverified.link_settings.tls.tls_settings.verify
         )
+
+    def test_lines(self) -> None:
+        """Lines go as they are, but for those that are not to, before the fields; and ask for another target of the URL."""
+        lines = b"Cookie: a=b\r\nX-User: root\r\nx-other: c\r\n"
+        request = evolve(
+            ASKED,
+            lines=lines,
+            without=(b"x-user",),
+            fields=((b"X-User", b"anna"),),
+            target=b"/other?c",
+            body=None,
+        )
+        self.ask(evolve(request, method=b"POST"))
+        heard = self.upstream().take()
+        self.assertTrue(heard.startswith(b"POST /other?c HTTP/1.1\r\nHost: auth.test:8080\r\n"), heard)
+        self.assertIn(b"Cookie: a=b\r\nx-other: c\r\nX-User: anna\r\n", heard)
+        self.assertNotIn(b"Content-Length", heard)
+        for wrong in (
+            evolve(request, lines=b"Host: a\r\n"),
+            evolve(request, lines=b"X: a\r\nconnection: b\r\n"),
+            evolve(request, lines=b"X: a"),
+            evolve(request, lines=b"X: a\nY: b\r\n"),
+            evolve(request, lines=b"X: a\0\r\n"),
+            evolve(request, lines=b"X a\r\n"),
+            evolve(request, lines=b"\r\n"),
+            evolve(request, fields=((b"X", b"a\r\nY: b"),)),
+            evolve(request, fields=((b"X:", b"a"),)),
+            evolve(request, target=b"other"),
+            evolve(request, target=b"/a b"),
+            evolve(request, target=b"/a#b"),
+        ):
+            self.assertRaises(ValueError, self.sub_requests.ask, wrong)
+
+    def test_without_body(self) -> None:
+        """Where its body is not wanted, an answer has none; a long one is not waited for."""
+        request = evolve(ASKED, wants_body=False, max_bytes=4)
+        answer = self.answered(self.ask(request), b"HTTP/1.1 403 No\r\nX: y\r\nContent-Length: 2\r\n\r\nno")
+        self.assertEqual((answer.status, answer.field(b"x"), answer.body), (403, b"y", b""))
+        self.assertEqual(
+            self.answered(self.ask(request), b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").status, 200
+        )
+        self.assertTrue(self.upstream().closed)
+        chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n"
+        self.assertEqual(self.answered(self.ask(request), chunked).status, 200)
+        self.assertTrue(self.upstream().closed)
+
+    def test_then(self) -> None:
+        """What is made of an answer, or of there being none, is awaited; what it raises is raised."""
+        heard: list[object] = []
+
+        def ask(then: Callable[[SubAnswer | SubRequestFailed], object]) -> None:
+            self.sub_requests.ask_then(ASKED, then).listen(heard.append, heard.append)
+
+        ask(lambda answer: isinstance(answer, SubAnswer) and answer.status)
+        self.upstream().say(OK)
+        self.connector.unreachable = {AUTH: REFUSED}
+        self.upstream().reset()
+        ask(str)
+        error = ValueError()
+
+        def fail(answer: object) -> None:
+            raise error
+
+        ask(fail)
+        self.assertEqual(heard, [200, f"{URL}: {REFUSED}", error])
+        self.assertRaises(ValueError, self.sub_requests.ask_then, evolve(ASKED, seconds=61.0), str)
+
+    def test_then_cancelled(self) -> None:
+        """Who does not wait any more ends it, and is told nothing."""
+        heard: list[object] = []
+        pending = self.sub_requests.ask_then(ASKED, heard.append)
+        pending.cancel()
+        self.reactor.settle()
+        self.assertEqual((heard, self.upstream().closed), ([], True))
+        self.assert_counts("ask", cancelled=1)
+
+    def test_known(self) -> None:
+        """Where a URL leads is found once; what differs in anything leads elsewhere, and any number is too many to remember."""
+        for _ in range(2):
+            self.answered(self.ask(), OK)
+        self.assertEqual(self.connector.asked, [AUTH])
+        within = ("10.0.0.0/8",)
+        self.ask(evolve(ASKED, within=within))
+        self.assertEqual(
+            self.connector.asked[-1],
+            Endpoint("auth.test", 8080, LinkSettings(is_external=True, within=within)),
+        )
+        self.connector.unreachable = {
+            Endpoint(f"a{number}.test", 80, LinkSettings(is_external=True)): REFUSED for number in range(1100)
+        }
+        for number in range(1100):
+            self.ask(SubRequest(f"http://a{number}.test/"))
+        self.assertLessEqual(len(self.sub_requests.known), MAX_KNOWN)
 
     def test_backend(self) -> None:
         """A backend of the snapshot is asked as its routes ask it; any other has no endpoint."""

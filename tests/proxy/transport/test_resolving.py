@@ -120,6 +120,21 @@ class ConnectingTests(SynchronousTestCase):
         self.connect(Endpoint("10.0.0.1", 80, LinkSettings(is_external=True)))
         self.assertEqual(self.dialed, [("10.0.0.1", 6.0)])
 
+    def test_networks(self) -> None:
+        """Where an operator said which networks, no other is connected to, and the rules hold in these as well."""
+        within = ("10.0.0.0/8", "2001:db8::/32")
+        endpoint = Endpoint("db.example.org", 80, LinkSettings(is_external=True, within=within))
+        self.connect(endpoint)
+        self.names.answer("192.0.2.1", "10.0.0.99", "10.96.0.1", "2001:db8::7", "10.0.0.7")
+        self.assertEqual([address for address, _ in self.dialed], ["2001:db8::7"])
+        self.why[0]("refused")
+        self.assertEqual(self.dialed[1][0], "10.0.0.7")
+        self.connect(endpoint)
+        self.names.answer("192.0.2.1")
+        self.assertEqual(len(self.dialed), 2)
+        why = "the external name leads to 192.0.2.1, which is in no network that the operator allows"
+        self.assertEqual(self.failures, [why])
+
     def test_operators_names(self) -> None:
         """What the operator named may be this host."""
         self.connect(NAMED)
