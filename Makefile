@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-calls bench-filters bench-limits sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-calls bench-filters bench-limits bench-gzip sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -97,6 +97,9 @@ bench-filters: $(dev_environment) ## measure what filters of the operator's cost
 
 bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause
 	@exec $(bin)/python -m bench.limits
+
+bench-gzip: $(dev_environment) ## measure what compression costs, beside an nginx that is installed
+	@exec $(bin)/python -m bench.gzip
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
 	@exec $(bin)/python -m bench.calls

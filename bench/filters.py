@@ -170,8 +170,8 @@ def _answer(connection: socket.socket) -> None:
             connection.sendall(_ANSWER)
 
 
-def _thread_time_of(reactor: Any) -> float:
-    """Return what the reactor's thread has had of the processor so far."""
+def thread_time_of(reactor: Any) -> float:
+    """Return what the reactor's thread has had of the processor so far, in seconds."""
     found: list[float] = []
     known = Flag()
 
@@ -193,12 +193,12 @@ def time_here(more: list[str]) -> float:
         client = Http1Peer(socket.create_connection(("127.0.0.1", port), 10), _REQUEST, _BODY)
         taken = []
         for batch in range(BATCHES + 1):
-            before = _thread_time_of(reactor)
+            before = thread_time_of(reactor)
             for _ in range(REQUESTS):
                 client.say()
                 client.hear()
             if batch:
-                taken.append((_thread_time_of(reactor) - before) / REQUESTS * 1e6)
+                taken.append((thread_time_of(reactor) - before) / REQUESTS * 1e6)
         return min(taken)
 
     return run_here([*more, "--keep-alive-requests=1000000000"], drive)

@@ -60,7 +60,7 @@ def _parts() -> Iterator[str]:
     for name, row in sorted({**dict.fromkeys(GUARDS, missing), **meanings}.items()):
         yield f"| `{name}` | {_cell(row.values)} | {_cell(row.meaning)} | {row.risk.value} | {_cell(row.differs)} |\n"
     yield _PHASES.format(phases=", ".join(phase.name for phase in Phase))
-    for family in sorted(families, key=lambda one: min(one.annotations)):
+    for family in sorted((one for one in families if one.annotations), key=lambda one: min(one.annotations)):
         phases = "any" if len(family.phases) == len(Phase) else ", ".join(one.name for one in family.phases)
         yield _place_row(family.annotations, family.acts, phases, family.place if family.phases else None)
     not_honored, phase = "is not honored: closes what it would guard", GuardMissing.phase.name

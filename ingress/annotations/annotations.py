@@ -25,6 +25,7 @@ from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SH
 from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.compression import COMPRESSION
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
@@ -79,6 +80,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     ADDRESS_RANGES,
     PASSWORDS,
     EXTERNAL_AUTH,
+    COMPRESSION,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
 

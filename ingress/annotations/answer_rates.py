@@ -60,6 +60,8 @@ class AnswerRate:
 
 
 class _SlowsDown(Filter):
+    watches_bodies = True
+
     def __init__(self, spec: AnswerRate, clock: Clock) -> None:
         self._spec = spec
         self._clock = clock

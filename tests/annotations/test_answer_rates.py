@@ -87,13 +87,15 @@ class PaceTests(FilterCase):
         return len(heard.body)
 
     def test_rate(self) -> None:
-        """The first second's bytes come at once; then as many by the second, to a slice of 16 KiB; and the end with the last."""
+        """The first second's bytes come at once; then as many by the second, to a slice of 16 KiB.  The length is told as it came."""
         self.ask(AnswerRate(16 * KILO))
         for second in range(3):
             self.assertGreaterEqual(self.came(), 16 * KILO * (second + 1))
             self.assertLessEqual(self.came(), 16 * KILO * (second + 2))
-            self.assertEqual(self.asking.heard().is_whole and self.came() == len(self.BODY), second == 2)
+            self.assertEqual(self.metrics.ended, [] if second < 2 else self.metrics.ended[-1:])
             self.reactor.pass_time(1)
+        self.assert_ended(200)
+        self.assertEqual(self.asking.heard().all(b"content-length"), [b"%d" % len(self.BODY)])
 
     def test_after(self) -> None:
         """What comes before the rate holds comes at once; a slice may be ahead of its time, and is waited for."""
