@@ -230,9 +230,11 @@ class CertificateCache:
             claims.sort(key=lambda claim: by_age(claim.owner))
         above = wildcard_of(host)
         wildcard = NO_TLS if above is None else self._decisions.get(above, NO_TLS)
-        decision = decide_tls(
-            host, claims, self._owners, wildcard, self._default, now, is_shared=self._options.shared_hosts
-        )
+        decision = NO_TLS
+        if claims or host in self._owners:
+            # Of one that nobody names any more there is nothing to decide: it is shown what any host of its wildcard is.
+            shares = self._options.shared_hosts
+            decision = decide_tls(host, claims, self._owners, wildcard, self._default, now, is_shared=shares)
         self._problem_index.put((self._host_source, host), decision.problems)
         if decision is NO_TLS:
             self._decisions.pop(host, None)

@@ -273,6 +273,16 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual([one for one in found.problems if one.reason is Reason.HOST_CONFLICT], [])
         self.assertIsNotNone(found.certificates.named("x.a.test"))
 
+    def test_host_that_nobody_names_any_more(self) -> None:
+        """A host whose rule goes is shown what its wildcard has again, also where no rule names that."""
+        wild = evolve(asking("w"), default_backend=BACKEND, tls=(IngressTLS(("*.a.test",), "tls"),))
+        theirs = evolve(asking("x", "x.a.test"), key=ObjectKey("other", "x"))
+        self.start(SERVICE, SLICE, wild, tls_secret("tls", "*.a.test"))
+        self.assertIsNone(self.change(batch(theirs)).certificates.named("x.a.test"))
+        found = self.change(gone(theirs))
+        self.assertIsNotNone(found.certificates.named("x.a.test"))
+        self.assertEqual([one for one in found.problems if one.reason is Reason.HOST_CONFLICT], [])
+
     def test_steps_of_tls(self) -> None:
         """What changes TLS of one host costs the steps of that host, however many others there are."""
         counts = []
