@@ -30,6 +30,7 @@ from typing import Final, Protocol, TypeVar
 
 from attrs import frozen
 
+from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.computing import ComputingRefused
 from ingress.model.named_values import cookie_value, query_value
@@ -121,6 +122,14 @@ class Facts(Protocol):
     @property
     def is_body_whole(self) -> bool:
         """Whether *body* is all of it."""
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The endpoint that was asked last, on answers the one that answered; None as long as none was."""
+
+    @property
+    def was_retried(self) -> bool:
+        """Whether another endpoint failed the request before."""
 
     @property
     def notes(self) -> dict[object, object]:

@@ -16,12 +16,13 @@ from attrs import Factory, evolve, field, frozen
 from ingress.annotations import canaries, passthrough
 from ingress.annotations.access_logs import ACCESS_LOGS
 from ingress.annotations.address_ranges import ADDRESS_RANGES
+from ingress.annotations.affinity import AFFINITY
 from ingress.annotations.answer_rates import ANSWER_RATES
 from ingress.annotations.answer_rewrites import ANSWER_REWRITES
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES
 from ingress.annotations.buffers import BUFFERS
-from ingress.annotations.canaries import CANARIES, CLAIMS_NOTHING, NO_CANARY, SHARES, CanarySettings
+from ingress.annotations.canaries import CANARIES
 from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
@@ -67,6 +68,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     CLIENT_CERTIFICATES,
     PASSTHROUGH,
     BALANCING,
+    AFFINITY,
     RETRIES,
     TIMEOUTS,
     BUFFERS,
@@ -127,7 +129,6 @@ def settings_of(*asked: tuple[Family[Any], object]) -> AnnotationSettings:
 DEFAULTS: Final = AnnotationSettings()
 _NOT_HONORED: Final = "is not honored by this controller"
 _NO_SNIPPETS: Final = "is not honored: the operator allows no snippets (allow-snippet-annotations)"
-_CANARY: Final = settings_of((CANARIES, CanarySettings(is_canary=True)))
 
 
 class Annotated(Protocol):
@@ -294,16 +295,19 @@ class AnnotationReader:
         problems: list[Problem] = []
         unknown: list[str] = []
         lacks_guard = guards_hosts = False
+        without_effect = self._without_effect(ingress.annotations)
+        if without_effect:
+            field = self._below + canaries.ANNOTATION
+            message = f"{canaries.ANNOTATION}: {canaries.PRIMARY_SAYS} {shown_together([_shown(name) for name in sorted(without_effect)])}"
+            problems.append(_problem(ingress, field, Reason.ANNOTATION_NOTE, message))
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
+            if name in without_effect:
+                continue
             known = self._table.get(name) if self._policy.allows(name) else None
             if known is None:
-                if name in SHARES:
-                    message = f"{name} {NO_CANARY}"
-                    problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))
-                    continue
                 if name not in OF_INGRESS_NGINX:
                     unknown.append(name)
                     continue
@@ -343,10 +347,6 @@ class AnnotationReader:
             problems.append(
                 _problem(ingress, self._below + some.names[0], Reason.UNKNOWN_ANNOTATION, message)
             )
-        if asked.get(CANARIES, {}).get("is_canary"):
-            # What it says besides is about an Ingress that is not served.
-            field = self._below + canaries.ANNOTATION
-            return _CANARY, (_problem(ingress, field, Reason.UNSUPPORTED_ANNOTATION, CLAIMS_NOTHING),)
         if not self._passes_tls and asked.get(PASSTHROUGH, {}).pop("passes_tls", False):
             message = f"{passthrough.ANNOTATION} is off, so TLS is terminated here; {passthrough.OPTION} turns it on"
             field = self._below + passthrough.ANNOTATION
@@ -367,6 +367,14 @@ class AnnotationReader:
         if lacks_guard:
             found = evolve(found, lacks_guard=lacks_guard, guards_hosts=guards_hosts)
         return found, tuple(problems)
+
+    def _without_effect(self, annotations: Mapping[str, str]) -> frozenset[str]:
+        """Return the names of annotations of a canary that are for its primary to say; none of an Ingress that is none."""
+        said = annotations.get(self._below + canaries.ANNOTATION)
+        if said is None or not canaries.is_canary(said):
+            return frozenset()
+        names = (name.removeprefix(self._below) for name in annotations if name.startswith(self._below))
+        return frozenset(name for name in names if name not in CANARIES.annotations)
 
 
 def _problem(ingress: Annotated, name: str, reason: Reason, message: str) -> Problem:

@@ -8,6 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
+from ingress.model.affinity import Affinity
 from ingress.model.templates import Template
 
 
@@ -31,6 +32,8 @@ class Balancing:
     hash_by: Template | None = None
     subset_size: int = 1
     """How many endpoints share the requests of one key."""
+    affinity: Affinity | None = None
+    """How clients stay at an endpoint; it comes before a key of *hash_by*."""
 
 
 DEFAULT_BALANCING: Final = Balancing()

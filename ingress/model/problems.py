@@ -60,6 +60,8 @@ class Reason(StrEnum):
     """Another, older Ingress brings the certificate of this host, and this one cannot stand beside it."""
     CLIENT_AUTHENTICATION_CONFLICT = "ClientAuthenticationConflict"
     """Another, older Ingress decides which client certificates this host demands."""
+    CANARY_WITHOUT_PRIMARY = "CanaryWithoutPrimary"
+    """A canary stands behind no path of another Ingress, so it gets no requests."""
     HOST_CONFLICT = "HostConflict"
     """The host belongs to another namespace, so this one has no say about it as a whole."""
     PASSTHROUGH_CONFLICT = "PassthroughConflict"

@@ -7,6 +7,7 @@ from ingress.routing.consistent_hash import ConsistentHash
 from ingress.routing.ewma import Ewma
 from ingress.routing.least_requests import LeastRequests
 from ingress.routing.slow_start import SlowStart
+from ingress.routing.sticky import Sticky
 
 
 def make_balancer(
@@ -20,6 +21,8 @@ def make_balancer(
 
     There is no slow start where keys decide: it would send them elsewhere and back again.
     """
+    if balancing.affinity is not None:
+        return Sticky(endpoints)
     if balancing.hash_by is not None:
         return ConsistentHash(endpoints, chance, balancing.subset_size)
     balancer: Balancer

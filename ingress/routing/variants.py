@@ -5,13 +5,17 @@ and weights over backends.  Nearly all routes have neither.
 """
 
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from attrs import field, frozen, validators
 
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
+from ingress.model.expressions import Expression
 from ingress.model.named_values import cookie_value, query_value
+
+_MOST_COMPARED_BYTES: Final = 1024
+"""What is longer is like no pattern."""
 
 
 class ChoiceFacts(Protocol):
@@ -54,11 +58,20 @@ class RequestCondition:
     name: bytes = b""
     values: frozenset[bytes] = frozenset()
     is_negated: bool = False
+    pattern: Expression | None = None
+    """What all of the value has to be like, in place of *values*."""
 
     def holds(self, facts: ChoiceFacts) -> bool:
         """Whether the request meets it."""
         value = self._value(facts)
+        if self.pattern is not None:
+            return self._is_like(value, self.pattern) is not self.is_negated
         return (value in self.values if self.values else bool(value)) is not self.is_negated
+
+    def _is_like(self, value: bytes, pattern: Expression) -> bool:
+        if not value or len(value) > _MOST_COMPARED_BYTES:
+            return False
+        return pattern.is_all_of(value.decode("utf-8", "surrogateescape"))
 
     def _value(self, facts: ChoiceFacts) -> bytes:
         match self.said:
@@ -74,6 +87,8 @@ class RequestCondition:
     def __str__(self) -> str:
         """Return it in words, for pages."""
         what = self.said.value + (f" {self.name.decode('latin-1')}" if self.name else "")
+        if self.pattern is not None:
+            return f"{what} is {'not ' if self.is_negated else ''}like {self.pattern.text}"
         values = " or ".join(sorted(one.decode("latin-1") for one in self.values))
         verb = "is not" if self.is_negated else "is"
         return f"{what} {verb} {values or 'there'}"

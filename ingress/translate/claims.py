@@ -116,6 +116,8 @@ class ParsedObject:
     """Listeners that are to be there for it."""
     listeners_field: str = ""
     """Where the object asks for them."""
+    canary_claims: tuple[Claim, ...] = ()
+    """Of a canary, which claims nothing: the hosts and paths of which it wants a part."""
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 
@@ -129,7 +131,7 @@ class ParsedObject:
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that it names, used or not, with its field; a field may come twice."""
-        for claim in self.claims:
+        for claim in (*self.claims, *self.canary_claims):
             yield claim.backend_field, claim.backend
         if self.default_backend is not None:
             yield DEFAULT_BACKEND_FIELD, self.default_backend

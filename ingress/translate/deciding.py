@@ -13,6 +13,7 @@ from ingress.identity.server_names import HandshakeSettings
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.routing.table import NO_ROUTES, HostRoutes
+from ingress.translate.canaries import HostCanaries, stand_behind
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.closing import HostClosing, close_host
@@ -37,6 +38,8 @@ class HostDecision(NamedTuple):
     merged: HostMerge
     passing: Claim | None
     """The claim whose backend gets TLS for the host as it is."""
+    canaries: HostCanaries
+    """What stands behind the claims."""
     handshake_settings: HandshakeSettings | None
     """None where nobody has a say about the host."""
     problems: tuple[Problem, ...]
@@ -68,8 +71,17 @@ class HostRules:
         self._redirects = redirects
         self._found_for = found_for
 
-    def decide(self, host: str, all_parsed: Sequence[ParsedObject], owner: Owner | None) -> HostDecision:
-        """Decide about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is."""
+    def decide(
+        self,
+        host: str,
+        all_parsed: Sequence[ParsedObject],
+        owner: Owner | None,
+        canaries: Sequence[ParsedObject] = (),
+    ) -> HostDecision:
+        """Decide about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is.
+
+        *canaries*, in the same order, have none, and want a part of it.
+        """
         annotations, is_shared = self._annotations, self._options.shared_hosts
         speaker = None if is_shared else owner
         guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
@@ -77,6 +89,7 @@ class HostRules:
         snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = merge_host(host, all_parsed, closing)
         passing = choose_passthrough(host, all_parsed, merged.claims, annotations, closing)
+        behind = stand_behind(host, merged.claims, canaries, is_shared=is_shared)
         return HostDecision(
             host,
             all_parsed,
@@ -85,6 +98,7 @@ class HostRules:
             snippets,
             merged,
             passing.claim,
+            behind,
             host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None,
             (
                 *guard.problems,
@@ -93,6 +107,7 @@ class HostRules:
                 *snippets.problems,
                 *merged.problems,
                 *passing.problems,
+                *behind.problems,
             ),
         )
 
@@ -116,4 +131,5 @@ class HostRules:
             decision.passing,
             decision.closing,
             decision.snippets,
+            decision.canaries,
         )

@@ -4,13 +4,14 @@ The filters of a route are in order of phase, and within a phase in order of pla
 comes before what the route's own object asks for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
 from attrs import evolve
 
 from ingress.annotations.access_logs import ACCESS_LOGS
+from ingress.annotations.affinity import AFFINITY
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
 from ingress.annotations.balancing import BALANCING
 from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
@@ -35,12 +36,14 @@ from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
+from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import WeightedBackend
+from ingress.translate.canaries import NO_CANARIES, HostCanaries, with_canaries
 from ingress.translate.claims import ROOT, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
@@ -71,13 +74,15 @@ def host_routes(
     passing: Claim | None = None,
     closing: HostClosing = NOTHING_CLOSED,
     snippets: ServerSnippets = NO_SNIPPETS,
+    canaries: HostCanaries = NO_CANARIES,
 ) -> HostRoutes:
     """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed,
-    *snippets* what stands before its paths by ``server-snippet``.
+    *snippets* what stands before its paths by ``server-snippet``,
+    *canaries* what stands behind its claims.
     """
     asked = {parsed.owner: parsed for parsed in all_parsed}
     owner = owner_of(host, all_parsed)
@@ -99,6 +104,8 @@ def host_routes(
         )
         for claim in merged.claims
     ]
+    if canaries.behind:
+        routes = [_with_canaries(*one, canaries, asked) for one in zip(routes, merged.claims, strict=True)]
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
         routes.append(_default_route(host, default, annotations.usual, filters.of_default))
@@ -249,7 +256,7 @@ def _route(
         settings.of(BODIES).max_bytes if asks else DEFAULT_MAX_BYTES,
         None if secure is None or backend.kind != SERVICE_KIND else backend._replace(protocol=secure),
         passthrough,
-        balancing=settings.of(BALANCING).balancing() if asks else None,
+        balancing=_balancing(settings) if asks else None,
         retries=settings.of(RETRIES).rule() if asks else DEFAULT_RETRIES,
         timeouts=_timeouts(settings) if asks else None,
         is_logged=not asks or settings.of(ACCESS_LOGS).is_logged,
@@ -280,6 +287,18 @@ def _timeouts(settings: AnnotationSettings) -> AskedTimeouts | None:
     asked = settings.of(TIMEOUTS).asked()
     head_bytes = settings.of(BUFFERS).most_head_bytes
     return asked if head_bytes is None else evolve(asked or AskedTimeouts(), head_bytes=head_bytes)
+
+
+def _with_canaries(
+    route: Route, claim: Claim, canaries: HostCanaries, asked: Mapping[Owner, ParsedObject]
+) -> Route:
+    found = canaries.behind.get(claim)
+    return route if found is None else with_canaries(route, found, asked[claim.owner].settings.of(AFFINITY))
+
+
+def _balancing(settings: AnnotationSettings) -> Balancing | None:
+    affinity = settings.of(AFFINITY).affinity()
+    return settings.of(BALANCING).balancing() if affinity is None else Balancing(affinity=affinity)
 
 
 def _order(route: Route) -> tuple[str, bool, bool]:

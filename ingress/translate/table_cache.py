@@ -5,7 +5,7 @@ and client certificates are found once for all of them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import attrgetter
 
@@ -19,6 +19,7 @@ from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.canaries import canary_hosts
 from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
@@ -62,6 +63,8 @@ class TableCache:
         self._problem_index = problem_index
         # Who has a say about each host.
         self._by_host: Index[str, ObjectId] = Index()
+        # The canaries of each, which have none.
+        self._canaries: Index[str, ObjectId] = Index()
         self._owners: dict[str, Owner] = {}
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
@@ -91,6 +94,11 @@ class TableCache:
         for stale in (self._stale_hosts, self._stale_owners):
             stale.update(dict.fromkeys(hosts_before))
             stale.update(dict.fromkeys(hosts_after))
+        behind_before = () if before is None else canary_hosts(before)
+        behind_after = () if after is None else canary_hosts(after)
+        if behind_before or behind_after:
+            self._canaries.replace(object_id, behind_before, behind_after)
+            self._stale_hosts.update(dict.fromkeys((*behind_before, *behind_after)))
         self._certificates.object_changed(object_id, before, after)
 
     def concerned(self, parsed: ParsedObject) -> None:
@@ -160,7 +168,10 @@ class TableCache:
 
     def _parsed_of(self, host: str) -> list[ParsedObject]:
         """Return those that have a say about *host*, sorted oldest first."""
-        all_parsed = [self._parsed[one] for one in self._by_host.get(host)]
+        return self._sorted(self._by_host.get(host))
+
+    def _sorted(self, object_ids: Iterable[ObjectId]) -> list[ParsedObject]:
+        all_parsed = [self._parsed[one] for one in object_ids]
         if len(all_parsed) > 1:
             all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
         return all_parsed
@@ -178,7 +189,9 @@ class TableCache:
 
     def _decide(self, host: str, state: ClusterState) -> None:
         """Decide which routes *host* has."""
-        decision = self._rules.decide(host, self._parsed_of(host), self._owners.get(host))
+        decision = self._rules.decide(
+            host, self._parsed_of(host), self._owners.get(host), self._sorted(self._canaries.get(host))
+        )
         self._problem_index.put((self._host_source, host), decision.problems)
         if decision.handshake_settings != self._handshake_settings.get(host):
             self._handshake_settings.put(host, decision.handshake_settings)

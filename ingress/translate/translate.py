@@ -34,6 +34,7 @@ from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
+from ingress.translate.canaries import canary_hosts
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
@@ -133,6 +134,11 @@ def _table(
     for parsed in all_parsed:
         for host in hosts_asked(parsed):
             by_host.setdefault(host, []).append(parsed)
+    canaries: dict[str, list[ParsedObject]] = {}
+    for parsed in all_parsed:
+        for host in canary_hosts(parsed):
+            canaries.setdefault(host, []).append(parsed)
+            by_host.setdefault(host, [])
     owners = {host: owner for host, some in by_host.items() if (owner := owner_of(host, some)) is not None}
     certificates, decisions, found = translate_tls(all_parsed, owners, state, by.options, now)
     problems = set(found)
@@ -140,7 +146,10 @@ def _table(
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
     rules = HostRules(by.options, by.annotations, by.request_of, redirects, by.found_for)
-    decided = {host: rules.decide(host, some, owners.get(host)) for host, some in by_host.items()}
+    decided = {
+        host: rules.decide(host, some, owners.get(host), canaries.get(host, ()))
+        for host, some in by_host.items()
+    }
     served = {host for host, one in decided.items() if one.is_served}
     table: dict[str, HostRoutes] = {}
     for host in sorted(decided):

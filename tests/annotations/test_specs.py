@@ -6,6 +6,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
 from ingress.annotations.auth_check import ExternalAuth
@@ -35,6 +36,7 @@ from ingress.annotations.transport_security import TransportSecurity
 from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
+from ingress.model.affinity import Affinity
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
 from ingress.model.objects import ObjectKey
@@ -82,6 +84,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (CustomErrors((404,)), Phase.ANSWER, Hook.ANSWER),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
+    (SessionCookie(Affinity(b"route")), Phase.ANSWER, Hook.ANSWER),
 )
 """All that have one hook, each with its phase and that hook."""
 ASKS = ExternalAuth(parse_url_template("http://auth.test/"))
@@ -162,6 +165,7 @@ class SpecTests(SynchronousTestCase):
             (CustomErrors((404,)), CustomErrors((404, 503))),
             (CustomErrors((404,)), CustomErrors((404,), (BackendReference("demo", "errors"),))),
             (CustomErrors((404,)), CustomErrors((404,), keeps_answers=True)),
+            (SessionCookie(Affinity(b"a")), SessionCookie(Affinity(b"b"))),
         ):
             self.assertNotEqual(one.describe(), another.describe())
 

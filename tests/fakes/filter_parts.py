@@ -17,6 +17,7 @@ from ingress.filters import (
     SubRequest,
     SubRequestFailed,
 )
+from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.proxy.exchange.services import ReplicaCount
 
@@ -40,6 +41,8 @@ class FakeFacts:
     client_evidence: ClientEvidence | None = None
     body: bytes = b""
     is_body_whole: bool = True
+    endpoint: Endpoint | None = None
+    was_retried: bool = False
     notes: dict[object, object] = Factory(dict)
     fields: dict[bytes, bytes] = Factory(dict)
     """By name in lower case."""

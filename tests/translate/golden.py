@@ -237,6 +237,14 @@ def _route(route: Route) -> dict[str, Any]:
             )
     if route.balancing is not None:
         shown["balanced by"] = _balancing(route.balancing)
+    if route.weighted:
+        shown["shared by"] = [f"{one.weight} {one.backend}" for one in route.weighted]
+    if route.variants:
+        shown["elsewhere"] = [
+            f"{' and '.join(map(str, one.conditions))}: "
+            + ", ".join(f"{share.weight} {share.backend}" for share in one.weighted)
+            for one in route.variants
+        ]
     if route.retries != DEFAULT_RETRIES:
         changed = asdict(route.retries, filter=lambda field, value: value != field.default)
         shown["retries"] = {name: sorted(v) if name == "statuses" else v for name, v in changed.items()}
@@ -246,6 +254,8 @@ def _route(route: Route) -> dict[str, Any]:
 
 
 def _balancing(balancing: Balancing) -> str:
+    if balancing.affinity is not None:
+        return f"cookie {balancing.affinity.cookie.decode()}, {balancing.affinity.mode.value}"
     if balancing.hash_by is None:
         return balancing.algorithm.value
     parts = [f"{part.variable}{part.text.decode()}" for part in balancing.hash_by.parts]

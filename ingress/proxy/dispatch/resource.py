@@ -125,9 +125,7 @@ class IngressProxyResource(ReverseProxyResource):
         key = b""
         if route.balancing is not None:
             rotation = self._rotation_asked_for(backend, route.balancing, rotation)
-            by = route.balancing.hash_by
-            if by is not None:
-                key = by.render(exchange.facts())
+            key = _key(route.balancing, exchange)
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)
         else:
@@ -189,3 +187,10 @@ class IngressProxyResource(ReverseProxyResource):
             state = self._backends[reference]
             rotation = asked_for[balancing] = self._make_rotations.make(reference, state.endpoints, balancing)
         return rotation
+
+
+def _key(balancing: Balancing, exchange: Exchange) -> bytes:
+    """Return what an endpoint for *exchange* is chosen by; empty where that is nothing of the request."""
+    if balancing.affinity is not None:
+        return balancing.affinity.key(exchange.facts())
+    return b"" if balancing.hash_by is None else balancing.hash_by.render(exchange.facts())

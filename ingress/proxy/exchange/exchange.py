@@ -16,8 +16,7 @@ Invariants: downstream gets exactly one final head; nothing is sent twice once a
 is reached exactly once, and only there the record is made.
 
 What may go wrong in which state, and when a further attempt is made, is the table of ``contract.faults``.  An exchange
-has its ``Attempts``, which decide by it, a ``RequestPassage`` where its request has a body, and a ``Filtering`` where
-filters have something to say.
+has ``Attempts``, which decide by it, a ``RequestPassage`` for the body of its request, and a ``Filtering`` for its filters.
 """
 
 from collections.abc import Callable
@@ -128,6 +127,7 @@ class Exchange:
             self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
             where, security = (self.host, self.path), self._downstream.security
             self._facts = RequestFacts(self._request_id, self.head, where, self._origin, security)
+        self._facts.attempts = self._attempts
         return self._facts
 
     @property

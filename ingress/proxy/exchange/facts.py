@@ -1,10 +1,25 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
+from typing import Protocol
+
 from ingress.http.field_values import first_value
 from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
+from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.proxy.contract.security import Security
+
+
+class Attempting(Protocol):
+    """The attempts of an exchange, as far as they are facts."""
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The endpoint that was asked last."""
+
+    @property
+    def tried(self) -> frozenset[Endpoint]:
+        """Those that failed."""
 
 
 class RequestFacts:
@@ -27,6 +42,8 @@ class RequestFacts:
         """... and whether that is all of it."""
         self.notes: dict[object, object] = {}
         """What filters remember of the request."""
+        self.attempts: Attempting | None = None
+        """None as long as no endpoint was looked for."""
         self._head = head
         self._origin = origin
         self._security = security
@@ -80,6 +97,16 @@ class RequestFacts:
     def proxys_lines(self) -> bytes:
         """What a proxy says of the request, in the same way."""
         return proxys_lines(self._head, self.id, self._origin)
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The endpoint that was asked last; None as long as none was."""
+        return None if self.attempts is None else self.attempts.endpoint
+
+    @property
+    def was_retried(self) -> bool:
+        """Whether another endpoint failed the request before."""
+        return self.attempts is not None and bool(self.attempts.tried)
 
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case; empty when there is none."""

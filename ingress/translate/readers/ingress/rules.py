@@ -13,7 +13,7 @@ What cannot be used costs as little as possible, and never widens what is left:
   place and answers 503, so that no shorter path serves in its stead;
 - a rule without ``http`` claims its host and leaves every path to the default backend, or to annotations that
   answer by themselves;
-- a canary claims nothing.
+- a canary claims nothing, and wants a part of what others claim.
 """
 
 import re
@@ -69,7 +69,7 @@ def read_ingress(
     settings, problems = annotations.read(ingress)
     problems += _alone_about_clients(ingress, settings, annotations)
     if settings.of(CANARIES).is_canary:
-        return ParsedObject(ingress.owner, ingress, (), (), None, settings, problems, has_rules=False)
+        return _read_canary(ingress, settings, problems)
     settings = settings if settings is DEFAULTS else _shared(settings)
     owner = ingress.owner
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
@@ -106,6 +106,31 @@ def read_ingress(
         answered=tuple(dict.fromkeys(reader.answered)),
         needs_backends=not is_answered or reader.solves_challenges,
         has_regexes=any(claim.regex is not None for claim in reader.claims),
+    )
+
+
+def _read_canary(
+    ingress: Ingress, settings: AnnotationSettings, problems: tuple[Problem, ...]
+) -> ParsedObject:
+    """Read a canary: what its rules name is not claimed, but wanted a part of."""
+    reader = _RulesReader(ingress.owner, None, None, is_answered=False)
+    reader.problems += problems
+    for index, rule in enumerate(ingress.rules):
+        reader.rule(rule, index, has_default=True)
+    if not reader.claims:
+        reader.report(
+            "spec.rules", Reason.CANARY_WITHOUT_PRIMARY, "the canary names no path, so it gets no requests"
+        )
+    return ParsedObject(
+        ingress.owner,
+        ingress,
+        (),
+        (),
+        None,
+        settings,
+        tuple(reader.problems),
+        has_rules=False,
+        canary_claims=tuple(reader.claims),
     )
 
 

@@ -1,0 +1,215 @@
+"""Canaries of a host: which claim each stands behind, and what becomes of that claim's route.
+
+A canary claims nothing.  Each of its paths stands behind the claim of a rule that won the same host, path and match, whoever
+is the older; where nobody else has it, the canary gets no request and is told so.  It has to be of the
+namespace of its primary, or whoever may write Ingresses anywhere could take a part of another team's
+requests; with ``--shared-hosts`` all namespaces are one.
+
+A request is decided in this order, as in ingress-nginx: by the session cookie of the primary, which says where its client
+belongs; by the field of each canary, by its cookie; and what nothing decides, by the weights.  The older canary
+comes first.  Of these make variants and weights of the route (``ingress.routing.variants``).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import lcm
+from typing import Final
+
+from attrs import evolve, frozen
+
+from ingress.annotations.affinity import AffinitySettings, CanaryBehavior, SessionCookie
+from ingress.annotations.canaries import CANARIES, CanarySettings
+from ingress.annotations.values import quoted
+from ingress.filters import FilterSpec
+from ingress.model.affinity import mark_of_backend
+from ingress.model.backends import BackendReference
+from ingress.model.expressions import Expression
+from ingress.model.objects import Owner
+from ingress.model.problems import Problem, Reason
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match, Route
+from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
+from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND, Claim, ParsedObject
+from ingress.translate.ownership import OPTION
+
+MOST_CANARIES: Final = 4
+"""Of one path: for each set of them that a request does not want, there is a variant."""
+_MOST_WEIGHT: Final = 1 << 40
+
+_ALWAYS: Final = frozenset({b"always"})
+_NEVER: Final = frozenset({b"never"})
+_EITHER: Final = _ALWAYS | _NEVER
+
+
+@frozen
+class Canary:
+    """One backend that stands behind a claim."""
+
+    owner: Owner
+    backend: BackendReference
+    settings: CanarySettings
+
+
+@frozen
+class HostCanaries:
+    """What stands behind the claims of one host."""
+
+    behind: dict[Claim, tuple[Canary, ...]]
+    problems: tuple[Problem, ...] = ()
+
+
+NO_CANARIES: Final = HostCanaries({})
+
+
+def canary_hosts(parsed: ParsedObject) -> tuple[str, ...]:
+    """Return the hosts of which *parsed*, if it is a canary, wants a part; none for any other."""
+    return tuple(dict.fromkeys(claim.host for claim in parsed.canary_claims)) if parsed.canary_claims else ()
+
+
+def stand_behind(
+    host: str, claims: Sequence[Claim], canaries: Sequence[ParsedObject], *, is_shared: bool
+) -> HostCanaries:
+    """Find what *canaries*, sorted oldest first, stand behind of the *claims* that won *host*."""
+    if not canaries:
+        return NO_CANARIES
+    behind: dict[Claim, tuple[Canary, ...]] = {}
+    problems: list[Problem] = []
+    shown = f"host {host}" if host else "all hosts"
+    for parsed in canaries:
+        settings = parsed.settings.of(CANARIES)
+        for claim in parsed.canary_claims:
+            if claim.host != host or claim.backend.kind != SERVICE_KIND:
+                continue
+            primary = next((one for one in claims if _is_same(claim, one)), None)
+            fault = ""
+            if primary is None:
+                fault = "no other Ingress has it; it gets no requests"
+            elif not is_shared and primary.owner.key.namespace != claim.owner.key.namespace:
+                fault = f"it belongs to {primary.owner}, of another namespace; it gets no requests, unless the controller is started with {OPTION}"
+            elif len(behind.get(primary, ())) >= MOST_CANARIES:
+                fault = f"{MOST_CANARIES} older canaries of {primary.owner} have it; it gets no requests"
+            if fault or primary is None:
+                message = f"canary of {claim.match.value} path {quoted(claim.path)} of {shown}: {fault}"
+                problems.append(
+                    claim.owner.problem(Reason.CANARY_WITHOUT_PRIMARY, message, f"{claim.field}.path")
+                )
+                continue
+            # How its endpoints are spoken to is for the primary to say.
+            wanted = claim.backend
+            backend = primary.backend._replace(name=wanted.name, namespace=wanted.namespace, port=wanted.port)
+            behind[primary] = (*behind.get(primary, ()), Canary(claim.owner, backend, settings))
+    return HostCanaries(behind, tuple(problems))
+
+
+def _is_same(canary: Claim, primary: Claim) -> bool:
+    """Whether *canary* is for the very requests of *primary*; among expressions the type of a path means nothing."""
+    if primary.field == DEFAULT_BACKEND_FIELD or primary.backend.kind != SERVICE_KIND:
+        return False
+    if primary.match not in (Match.EXACT, Match.PREFIX):
+        return canary.path == primary.path
+    return canary.match is primary.match and rule_path(canary.path) == rule_path(primary.path)
+
+
+def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: AffinitySettings) -> Route:
+    """Return *route*, a primary's, with what *canaries* make of it; *sessions* says how its clients stay."""
+    is_sticky = sessions.by_cookie and sessions.canaries is CanaryBehavior.STICKY
+    shares = _Shares(route, is_sticky)
+    variants = [
+        *(
+            shares.variant((_stays(sessions.cookie, one),), one)
+            for one in shares.backends(canaries)
+            if is_sticky
+        ),
+        *(
+            shares.variant(conditions, canary.backend)
+            for canary in canaries
+            for conditions in _wanted(canary.settings)
+        ),
+    ]
+    weighty = [canary for canary in canaries if canary.settings.weight]
+    choices = [((), *_unwanted(canary.settings)) for canary in weighty]
+    unwanted = sorted(product(*choices), key=lambda choice: -sum(map(bool, choice)))
+    for choice in unwanted:
+        conditions = tuple(condition for conditions in choice for condition in conditions)
+        if conditions:
+            left = [canary for canary, refused in zip(weighty, choice, strict=True) if not refused]
+            variants.append(Variant(conditions, shares.weighted(left), shares.filters))
+    weighted = shares.weighted(weighty)
+    if not variants and len(weighted) == 1 and weighted[0].backend == route.backend:
+        return route
+    return evolve(route, filters=shares.filters, weighted=weighted, variants=tuple(variants))
+
+
+class _Shares:
+    """The backends of one route, with filters and weights."""
+
+    def __init__(self, route: Route, is_sticky: bool) -> None:
+        self._route = route
+        cookies = tuple(one for one in route.filters if isinstance(one, SessionCookie)) if is_sticky else ()
+        self._cookies = cookies
+        self.filters = tuple(one for one in route.filters if one not in cookies)
+
+    def backends(self, canaries: Sequence[Canary]) -> Iterator[BackendReference]:
+        """Yield that of the primary, and those of *canaries*."""
+        yield self._route.backend
+        yield from (canary.backend for canary in canaries)
+
+    def variant(self, conditions: tuple[RequestCondition, ...], backend: BackendReference) -> Variant:
+        """Return what sends requests to one backend alone."""
+        return Variant(conditions, (self._entry(backend, 1),), self.filters)
+
+    def weighted(self, canaries: Sequence[Canary]) -> tuple[WeightedBackend, ...]:
+        """Return the shares that *canaries* leave to the primary, and theirs."""
+        base = min(lcm(*(canary.settings.share[1] for canary in canaries)), _MOST_WEIGHT)
+        left = base
+        entries: list[WeightedBackend] = []
+        for canary in canaries:
+            weight, total = canary.settings.share
+            taken = min(weight * base // total, left)
+            left -= taken
+            if taken:
+                entries.append(self._entry(canary.backend, taken))
+        primary = (self._entry(self._route.backend, left),) if left else ()
+        return (*primary, *entries)
+
+    def _entry(self, backend: BackendReference, weight: int) -> WeightedBackend:
+        secure = self._route.secure_backend
+        over_tls = None if secure is None else backend._replace(protocol=secure.protocol)
+        filters: tuple[FilterSpec, ...] = tuple(
+            evolve(one, mark=mark_of_backend(backend)) for one in self._cookies
+        )
+        return WeightedBackend(backend, weight, filters, over_tls)
+
+
+def _stays(cookie: bytes, backend: BackendReference) -> RequestCondition:
+    """Return what holds for a client whose cookie says *backend*."""
+    mark = mark_of_backend(backend).decode()
+    return RequestCondition(Said.COOKIE, cookie, pattern=Expression(rf"[ke][0-9a-f]+\.{mark}"))
+
+
+def _wanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]]:
+    """Yield what a request has to say for the canary, each of which suffices."""
+    if settings.header:
+        if settings.header_value:
+            yield (RequestCondition(Said.HEADER, settings.header, frozenset({settings.header_value})),)
+        elif settings.header_pattern is not None:
+            yield (RequestCondition(Said.HEADER, settings.header, pattern=settings.header_pattern),)
+        else:
+            yield (RequestCondition(Said.HEADER, settings.header, _ALWAYS),)
+    if settings.cookie:
+        yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _ALWAYS))
+
+
+def _unwanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]]:
+    """Yield what a request has to say against the canary, each of which suffices."""
+    if settings.header and not settings.header_value and settings.header_pattern is None:
+        yield (RequestCondition(Said.HEADER, settings.header, _NEVER),)
+    if settings.cookie:
+        yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _NEVER))
+
+
+def _undecided(settings: CanarySettings) -> tuple[RequestCondition, ...]:
+    """Return what holds where the field, which comes before the cookie, says nothing."""
+    if not settings.header or settings.header_value or settings.header_pattern is not None:
+        return ()
+    return (RequestCondition(Said.HEADER, settings.header, _EITHER, is_negated=True),)

@@ -1,0 +1,56 @@
+"""Endpoints by the keys of cookies."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.affinity import mark_of_endpoint
+from ingress.model.backends import Endpoint
+from ingress.routing.sticky import Sticky
+
+ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8080) for number in range(1, 11))
+KEYS = [b"k%016x" % (number * 7919) for number in range(500)]
+
+
+class StickyTests(SynchronousTestCase):
+    """``Sticky``."""
+
+    def test_mark_is_the_endpoint(self) -> None:
+        """The mark of an endpoint chooses it, whatever the order and however many others there are."""
+        for endpoint in ENDPOINTS:
+            key = mark_of_endpoint(endpoint)
+            self.assertEqual(Sticky(ENDPOINTS).pick((), key), endpoint)
+            self.assertEqual(Sticky(ENDPOINTS[::-1]).pick((), key), endpoint)
+            self.assertEqual(Sticky((endpoint,)).pick((), key), endpoint)
+
+    def test_replicas_agree(self) -> None:
+        """Two balancers that never met send one key to one endpoint, whether it is known, forged or of an endpoint that left."""
+        one, other = Sticky(ENDPOINTS), Sticky(ENDPOINTS[::-1])
+        gone = mark_of_endpoint(Endpoint("10.9.9.9", 1))
+        for key in (*KEYS, b"x", b"e" * 64, gone):
+            found = one.pick((), key)
+            self.assertIn(found, ENDPOINTS)
+            self.assertEqual(found, other.pick((), key))
+
+    def test_in_turn_without_key(self) -> None:
+        """Whoever has no key gets the endpoints in turn."""
+        sticky = Sticky(ENDPOINTS)
+        self.assertEqual([sticky.pick() for _ in ENDPOINTS], list(ENDPOINTS))
+
+    def test_excluded(self) -> None:
+        """Where its endpoint failed, a key has another one, and with none left it has none."""
+        sticky = Sticky(ENDPOINTS)
+        key = mark_of_endpoint(ENDPOINTS[0])
+        self.assertNotEqual(sticky.pick({ENDPOINTS[0]}, key), ENDPOINTS[0])
+        self.assertIsNone(sticky.pick(set(ENDPOINTS), key))
+        self.assertIsNone(Sticky(()).pick((), key))
+
+    def test_change(self) -> None:
+        """When one endpoint of ten comes, keys stay or move to it, and marks stay where they are."""
+        sticky = Sticky(ENDPOINTS[:9])
+        before = [sticky.pick((), key) for key in KEYS]
+        sticky.endpoints = ENDPOINTS
+        after = [sticky.pick((), key) for key in KEYS]
+        moved = [new for old, new in zip(before, after, strict=True) if old != new]
+        self.assertEqual(set(moved), {ENDPOINTS[9]})
+        self.assertLess(len(moved), len(KEYS) / 4)
+        for endpoint in ENDPOINTS[:9]:
+            self.assertEqual(sticky.pick((), mark_of_endpoint(endpoint)), endpoint)
