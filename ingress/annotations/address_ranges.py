@@ -147,6 +147,7 @@ ADDRESS_RANGES: Final = Family(
     filters_unasked=True,
     remarks=range_remarks,
     guards=range_guards,
+    satisfies=True,
     annotations={
         "allowlist-source-range": Annotation(
             "allowlist",

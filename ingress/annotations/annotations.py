@@ -40,6 +40,7 @@ from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.satisfying import SATISFYING, joined
 from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
@@ -82,6 +83,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     ADDRESS_RANGES,
     PASSWORDS,
     EXTERNAL_AUTH,
+    SATISFYING,
     COMPRESSION,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
@@ -247,12 +249,13 @@ class AnnotationReader:
 
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""
-        return tuple(
-            spec
+        asked = [
+            (spec, family.satisfies)
             for family, filters in self._filtering
             if family.filters_unasked or settings.asks(family)
             for spec in filters(settings.of(family), facts)
-        )
+        ]
+        return joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
 
     def unmatched_filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return those of them that stand before what no route of a host matches, too."""

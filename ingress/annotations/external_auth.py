@@ -374,6 +374,7 @@ EXTERNAL_AUTH: Final = Family(
     guards=auth_guards,
     references=auth_references,
     contents=auth_contents,
+    satisfies=True,
     annotations={
         **_ASKING,
         "auth-proxy-set-headers": Annotation(

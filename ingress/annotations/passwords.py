@@ -217,6 +217,7 @@ PASSWORDS: Final = Family(
     guards=lambda settings: settings.asks,
     references=password_references,
     contents=password_contents,
+    satisfies=True,
     annotations={
         "auth-type": Annotation(
             "scheme",

@@ -23,6 +23,7 @@ from ingress.annotations.password_check import CredentialsKept, PasswordCheck
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.satisfying import AnyOf
 from ingress.annotations.snippets.filters import (
     PathStatements,
     ServerStatements,
@@ -72,6 +73,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
     (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),
+    (AnyOf((AddressRanges(("10.0.0.0/8",)), PasswordCheck(b"bob:{PLAIN}x"))), Phase.ACCESS, Hook.REQUEST),
     (CredentialsKept(), Phase.EDITS, Hook.UPSTREAM),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),

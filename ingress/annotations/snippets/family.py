@@ -210,6 +210,7 @@ SNIPPETS: Final = Family(
     settings=SnippetSettings(),
     acts="does what directives of nginx say",
     phases=(Phase.SERVER, Phase.REWRITE, Phase.ACCESS, Phase.EDITS, Phase.ANSWER),
+    satisfies=True,
     filters=snippet_filters,
     filters_unasked=True,
     by_path=True,

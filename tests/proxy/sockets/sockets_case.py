@@ -35,7 +35,7 @@ from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, States
+from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
@@ -106,6 +106,7 @@ class SocketsCase(TestCase):
             metrics=self.metrics.filters,
             states=states,
             asker=self.sub_requests,
+            replicas=ReplicaCount(),
             computer=FakeComputing(),
             secret=b"a secret of the tests",
         )

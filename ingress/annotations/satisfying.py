@@ -1,0 +1,157 @@
+"""Who has to let a request in where several are asked: ``satisfy``, which is ``all`` or ``any``.
+
+Joined are address ranges, passwords, what another service decides, and ``allow`` and ``deny`` of snippets: the families that say so
+(``Family.satisfies``).  With ``any`` the first that lets a request pass decides, and the others are not asked; where all refuse, the reply is
+nginx's: 401, or the way to sign in, where anybody asks for that, else 403.  Whatever else a member answers ends the matter, be it that
+a service failed or that too many passwords wait.  Client certificates, filters of the operator's and guards that are missing are not joined.
+"""
+
+from collections.abc import Awaitable, Sequence
+from typing import ClassVar, Final
+
+from attrs import frozen
+
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
+from ingress.filters import (
+    AnswerEdit,
+    Facts,
+    Filter,
+    FilterSpec,
+    Hook,
+    Phase,
+    Reply,
+    RequestEdit,
+    Services,
+    used_hooks,
+)
+
+ANNOTATION: Final = "satisfy"
+
+
+def parse_satisfy(text: str) -> bool:
+    """Say whether one is enough."""
+    if text not in ("all", "any"):
+        raise ValueRefused('is neither "all" nor "any"')
+    return text == "any"
+
+
+@frozen
+class SatisfySettings:
+    """Whether one of those that are asked is enough."""
+
+    is_any: bool = False
+
+
+@frozen(cache_hash=True)
+class AnyOf:
+    """Lets pass what one of *members* lets pass, which are asked in order."""
+
+    phase: ClassVar[Phase] = Phase.ACCESS
+    name: ClassVar[str] = "satisfy-any"
+
+    members: tuple[FilterSpec, ...]
+
+    def describe(self) -> str:
+        """Say who is asked."""
+        return f"lets in whom one of these does: {', '.join(one.name for one in self.members)}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter, and those of its members."""
+        members = [one.make(services) for one in self.members]
+        tells = any(used_hooks(one) - {Hook.REQUEST} for one in members)
+        return _Telling(members) if tells else _Joined(members)
+
+
+def joined(asked: Sequence[tuple[FilterSpec, bool]]) -> tuple[FilterSpec, ...]:
+    """Return the specs of *asked*, with one in place of those that are joined; each has with it whether its family is."""
+    is_member = [
+        is_joined and one.phase is Phase.ACCESS and not isinstance(one, GuardMissing)
+        for one, is_joined in asked
+    ]
+    if sum(is_member) < 2:
+        return tuple(one for one, _ in asked)
+    members = tuple(one for (one, _), joins in zip(asked, is_member, strict=True) if joins)
+    first = is_member.index(True)
+    return tuple(
+        AnyOf(members) if number == first else one
+        for number, (one, _) in enumerate(asked)
+        if number == first or not is_member[number]
+    )
+
+
+class _Joined(Filter):
+    def __init__(self, members: Sequence[Filter]) -> None:
+        self._members = members
+        self.holds_body = max(one.holds_body for one in members)
+
+    def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
+        return self._ask(facts, 0, None)
+
+    def _ask(self, facts: Facts, first: int, refusal: Reply | None) -> Reply | Awaitable[Reply | None] | None:
+        """Ask members from the *first* on; *refusal* is what those before said."""
+        for number in range(first, len(self._members)):
+            member = self._members[number]
+            if member.asked_methods is not None and facts.method not in member.asked_methods:
+                # It would let pass what it does not look at.
+                continue
+            verdict = member.on_request(facts)
+            if verdict is None:
+                return None
+            if not isinstance(verdict, Reply):
+                return self._wait(facts, verdict, number + 1, refusal)
+            if not _refuses(verdict):
+                return verdict
+            refusal = _first_asking(refusal, verdict)
+        return refusal
+
+    async def _wait(
+        self, facts: Facts, coming: Awaitable[Reply | None], after: int, refusal: Reply | None
+    ) -> Reply | None:
+        verdict = await coming
+        if verdict is None or not _refuses(verdict):
+            return verdict
+        rest = self._ask(facts, after, _first_asking(refusal, verdict))
+        return rest if rest is None or isinstance(rest, Reply) else await rest
+
+
+class _Telling(_Joined):
+    """What members have to tell, or to take away, they do whoever let the request pass."""
+
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        for member in self._members:
+            member.on_upstream(facts, edit)
+
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+        for member in self._members:
+            member.on_answer(facts, edit)
+
+
+def _refuses(reply: Reply) -> bool:
+    """Whether *reply* says no, or where to sign in, so that another member may still say yes."""
+    return reply.status in (401, 403) or 300 <= reply.status < 400
+
+
+def _first_asking(before: Reply | None, reply: Reply) -> Reply:
+    """Return what is said of two refusals: the first that is more than a no."""
+    return reply if before is None or (before.status == 403 and reply.status != 403) else before
+
+
+SATISFYING: Final = Family(
+    name="satisfying",
+    settings=SatisfySettings(),
+    acts="says whether one of those is enough who let requests in",
+    annotations={
+        ANNOTATION: Annotation(
+            "is_any",
+            parse_satisfy,
+            values="`all` or `any`; `all`",
+            meaning=(
+                "`any`: who is let in by address, by password or by `auth-url` is in, whatever the others say;"
+                " where all refuse it is 401 if a password or a sign-in would help, else 403"
+            ),
+            differs="where one of them cannot be honored the paths answer 503 all the same",
+            risk=Risk.MEDIUM,
+        )
+    },
+)
