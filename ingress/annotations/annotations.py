@@ -31,6 +31,7 @@ from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
+from ingress.annotations.mirrors import MIRRORS
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.passwords import PASSWORDS
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
@@ -85,6 +86,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     EXTERNAL_AUTH,
     SATISFYING,
     COMPRESSION,
+    MIRRORS,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
 

@@ -163,12 +163,15 @@ def as_visible(text: bytes) -> bytes:
 _invisible = re.compile(rb"[^\x21-\x7e]")
 
 
-def fault_of_host(base: str, allowed: AllowedTargets) -> str:
-    """Say why a tenant's requests must not go to *base*, as far as that is known beforehand; empty if they may."""
+def fault_of_host(base: str, allowed: AllowedTargets, option: str = "auth-url-allow") -> str:
+    """Say why a tenant's requests must not go to *base*, as far as that is known beforehand; empty if they may.
+
+    *option* is what the operator says *allowed* by.
+    """
     host = parse_url(base).host
     leave = allowed.leave(host)
     if leave is None:
-        return f"leads to {host}, which is not among what --auth-url-allow names"
+        return f"leads to {host}, which is not among what --{option} names"
     try:
         ip_address(host)
     except ValueError:

@@ -200,9 +200,15 @@ def told_fields(facts: Facts, status: int) -> Iterator[tuple[bytes, bytes]]:
 def _request(
     facts: Facts, backend: BackendReference, fields: tuple[tuple[bytes, bytes], ...], seconds: float
 ) -> SubRequest:
-    host = (facts.field(b"host") or facts.host or backend.name.encode()).decode("latin-1")
+    _, question, query = facts.target.partition(b"?")
     return SubRequest(
-        f"http://{host}/", fields=fields, seconds=seconds, max_bytes=MOST_BYTES, backend=backend
+        f"http://{backend.name}",
+        target=b"/" + question + query,
+        authority=facts.field(b"host") or facts.host,
+        fields=fields,
+        seconds=seconds,
+        max_bytes=MOST_BYTES,
+        backend=backend,
     )
 
 

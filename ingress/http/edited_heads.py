@@ -35,7 +35,7 @@ _BODILESS: Final = (204, 304)
 
 _vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
 _is_target = re.compile(ORIGIN_FORM).fullmatch
-_is_authority = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
+is_authority = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
 
 
 @lru_cache(maxsize=256)
@@ -138,7 +138,7 @@ class RequestChange:
                 raise ValueError(f"{target!r} is no target in origin form")
             self._target = target
         if authority is not None:
-            if not _is_authority(authority):
+            if not is_authority(authority):
                 raise ValueError(f"{authority!r} is no authority")
             self._authority = authority
 

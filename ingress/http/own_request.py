@@ -7,7 +7,7 @@ what is in it may come from a client's request.
 import re
 from functools import lru_cache
 
-from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field, mark_of, without_fields
+from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field, is_authority, mark_of, without_fields
 from ingress.http.grammar import MAX_HEAD, TOKEN, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.model.http_urls import HttpUrl
@@ -42,18 +42,21 @@ def own_request_head(
     body: bytes | None,
     *,
     target: bytes = b"",
+    authority: bytes = b"",
     lines: bytes = b"",
     without: tuple[bytes, ...] = (),
 ) -> RequestHead:
     """Return the head of a request with *body*; raises ``ValueError`` for what may not be sent.
 
     *lines* are fields as lines, each with its CRLF, that stand before *fields*, but for those *without* which they go, by
-    names in lower case; *target* is asked for in place of that of *url*.
+    names in lower case; *target* is asked for, and *authority* asked as, in place of those of *url*.
     """
     if not _is_method(method) or method in _REFUSED_METHODS:
         raise ValueError(f"{method!r} is no method to ask by")
     if target and not _is_target(target):
         raise ValueError(f"{target!r} is no target in origin form")
+    if authority and not is_authority(authority):
+        raise ValueError(f"{authority!r} is no host to ask as")
     if without:
         lines = without_fields(lines, _marks_of(without))
     forward = lines + b"".join([b"%b: %b\r\n" % (name, value.strip(b" \t")) for name, value in fields])
@@ -68,7 +71,7 @@ def own_request_head(
     head.method = method
     head.target = target or url.target
     head.path = head.target.partition(b"?")[0]
-    head.authority = url.authority
+    head.authority = authority or url.authority
     head.forward = forward
     if len(head.forward) + len(head.target) > MAX_OWN_HEAD:
         raise ValueError("the fields to send are too large")

@@ -21,6 +21,8 @@ class SubRequest:
     """Fields that go before *fields*, as lines, each with its CRLF: what ``Facts.lines`` has, ..."""
     without: tuple[bytes, ...] = ()
     """... but for those of these names, in lower case."""
+    authority: bytes = b""
+    """What ``Host`` says, in place of the host of the URL."""
     method: bytes = b"GET"
     fields: tuple[tuple[bytes, bytes], ...] = ()
     """Names and values, ``Host``, what frames the body and what belongs to a connection excepted."""

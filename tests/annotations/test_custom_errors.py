@@ -324,9 +324,10 @@ class ReplacingTests(SynchronousTestCase):
         self.assertEqual(reply, Reply(404, ((b"Content-Type", b"text/html"),), b"<p>"))
         (request,) = self.asked
         self.assertEqual(
-            (request.url, request.method, request.body, request.backend, request.max_bytes, request.seconds),
-            ("http://shop.test:8080/", b"GET", b"", OWN, MOST_BYTES, SECONDS),
+            (request.url, request.target, request.authority, request.method, request.body, request.backend),
+            ("http://errors", b"/?b", b"shop.test:8080", b"GET", b"", OWN),
         )
+        self.assertEqual((request.max_bytes, request.seconds), (MOST_BYTES, SECONDS))
         expected = {
             b"X-Code": b"404", b"X-Format": b"text/html", b"X-Original-URI": b"/a?b", b"X-Request-ID": b"id7",
             b"X-Forwarded-For": b"192.0.2.7", b"accept": b"text/html", b"cookie": b"c=d", **dict(ABOUT),

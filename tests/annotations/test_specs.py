@@ -18,6 +18,7 @@ from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.digest_check import DigestCheck
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
+from ingress.annotations.mirrors import Mirror
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.password_check import CredentialsKept, PasswordCheck
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
@@ -165,6 +166,9 @@ class SpecTests(SynchronousTestCase):
             (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),
             (CorsFields(SOME, ()), CorsFields(SOME, ((b"Access-Control-Max-Age", b"1"),))),
             (CustomErrors((404,)), CustomErrors((404, 503))),
+            (Mirror("http://a.test"), Mirror("http://b.test")),
+            (Mirror("http://a.test"), Mirror("http://a.test", host="b.test")),
+            (Mirror("http://a.test"), Mirror("http://a.test", sends_body=False)),
             (CustomErrors((404,)), CustomErrors((404,), (BackendReference("demo", "errors"),))),
             (CustomErrors((404,)), CustomErrors((404,), keeps_answers=True)),
             (SessionCookie(Affinity(b"a")), SessionCookie(Affinity(b"b"))),

@@ -56,6 +56,14 @@ class HeadTests(SynchronousTestCase):
 
     url = parse_url("http://auth.test/verify?a")
 
+    def test_authority(self) -> None:
+        """``Host`` may say something else than the URL, as long as that is a host."""
+        url = parse_url("http://a.test:81/")
+        for authority, said in ((b"", b"a.test:81"), (b"b.test:8080", b"b.test:8080")):
+            self.assertEqual(own_request_head(b"GET", url, (), b"", authority=authority).authority, said)
+        for wrong in (b"a b", b"a\r\nX: y", b"a/b", b"\xff"):
+            self.assertRaises(ValueError, own_request_head, b"GET", url, (), b"", authority=wrong)
+
     def test_head(self) -> None:
         """It has the fields as they are, and the length of a body where there is or may be one."""
         head = own_request_head(b"GET", self.url, ((b"X-One", b" 1 "), (b"x-one", b"")), b"")

@@ -54,6 +54,8 @@ DISTRUST_SECONDS = 60.0
 
 MAX_MIRRORS = 256
 """Requests of filters under way whose answers nobody waits for; what is told beyond that is not sent ..."""
+MAX_MIRRORS_OF_ONE = 64
+"""... nor what is told one URL beyond so many ..."""
 MAX_MIRROR_BYTES = 16 * 1024 * 1024
 """... nor what would have more bytes than that wait with them."""
 

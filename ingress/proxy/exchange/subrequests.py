@@ -32,7 +32,7 @@ from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import IDEMPOTENT, TABLE, Fault, Row, State, Step
-from ingress.proxy.contract.limits import DECISION_SECONDS, MAX_MIRROR_BYTES, MAX_MIRRORS
+from ingress.proxy.contract.limits import DECISION_SECONDS, MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.pending import Pending
 from ingress.proxy.contract.sides import Upstream
 from ingress.proxy.contract.transport import KernelCopy
@@ -80,6 +80,8 @@ class SubRequests:
         self._under_way: set[SubExchange] = set()
         self._mirrors = 0
         self._mirror_bytes = 0
+        self._told: dict[str, int] = {}
+        """How many of these there are by URL: one that hangs must not take the room of all."""
         self._errors = SubRequestErrorLog(deadlines.exact_seconds)
 
     def __repr__(self) -> str:
@@ -149,15 +151,25 @@ class SubRequests:
         """
         exchange = self._exchange_of(request, is_kept=False)
         size = len(exchange.head.forward) + len(request.body or b"")
-        if self._mirrors >= MAX_MIRRORS or self._mirror_bytes + size > MAX_MIRROR_BYTES:
+        told = self._told
+        if (
+            self._mirrors >= MAX_MIRRORS
+            or self._mirror_bytes + size > MAX_MIRROR_BYTES
+            or told.get(request.url, 0) >= MAX_MIRRORS_OF_ONE
+        ):
             self._metrics.ended("tell", "dropped")
             return
         self._mirrors += 1
+        told[request.url] = told.get(request.url, 0) + 1
         self._mirror_bytes += size
 
         def ended(outcome: SubAnswer | str | None) -> None:
             self._under_way.discard(exchange)
             self._mirrors -= 1
+            if told[request.url] == 1:
+                del told[request.url]
+            else:
+                told[request.url] -= 1
             self._mirror_bytes -= size
             self._metrics.ended("tell", _word_for(outcome))
 
@@ -180,6 +192,7 @@ class SubRequests:
             request.fields,
             request.body,
             target=request.target,
+            authority=request.authority,
             lines=request.lines,
             without=request.without,
         )

@@ -68,7 +68,7 @@ class CustomErrorsTests(FilterCase):
         client = self.get(target=b"/a?b", fields=((b"accept", b"text/html"),))
         self.upstream().say(MISSING)
         said = self.pages().take()
-        self.assertTrue(said.startswith(b"GET / HTTP/1.1\r\nHost: shop.test\r\n"), said)
+        self.assertTrue(said.startswith(b"GET /?b HTTP/1.1\r\nHost: shop.test\r\n"), said)
         fields = fields_of(said)
         told = [fields[name] for name in (b"x-code", b"x-format", b"x-original-uri", b"x-namespace")]
         self.assertEqual(told, [b"404", b"text/html", b"/a?b", b"shop"])

@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
-from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS
+from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.subrequests import MAX_KNOWN, SubExchange, SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
@@ -552,14 +552,27 @@ class TellTests(SubRequestCase):
 
     def test_many(self) -> None:
         """There are so many at a time, whatever their endpoints do; what is told beyond that is not sent."""
-        for _ in range(MAX_MIRRORS + 10):
-            self.tell()
+        for number in range(MAX_MIRRORS + 10):
+            self.tell(evolve(POST, url=f"http://auth{number % 8}.test"))
         self.assert_counts("tell", dropped=10)
         self.reactor.settle()
         self.assert_upstreams(MAX_MIRRORS)
         self.upstream().say(OK)
         self.tell()
         self.assert_counts("tell", answered=1, dropped=10)
+
+    def test_many_of_one(self) -> None:
+        """One URL has no more than its part of these, and leaves the rest to others."""
+        for _ in range(MAX_MIRRORS_OF_ONE + 10):
+            self.tell()
+        self.assert_counts("tell", dropped=10)
+        self.tell(evolve(POST, url="http://other.test"))
+        self.reactor.settle()
+        self.assert_upstreams(MAX_MIRRORS_OF_ONE + 1)
+        self.upstream(0).say(OK)
+        self.tell()
+        self.tell()
+        self.assert_counts("tell", answered=1, dropped=11)
 
     def test_much(self) -> None:
         """They hold so many bytes at a time."""
