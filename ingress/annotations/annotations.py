@@ -20,6 +20,7 @@ from ingress.annotations.affinity import AFFINITY
 from ingress.annotations.answer_rates import ANSWER_RATES
 from ingress.annotations.answer_rewrites import ANSWER_REWRITES
 from ingress.annotations.balancing import BALANCING
+from ingress.annotations.blocking import BLOCKING
 from ingress.annotations.bodies import BODIES
 from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.canaries import CANARIES
@@ -81,6 +82,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     REGEXES,
     RATE_LIMITS,
     ANSWER_RATES,
+    BLOCKING,
     ADDRESS_RANGES,
     PASSWORDS,
     EXTERNAL_AUTH,

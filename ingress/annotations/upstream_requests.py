@@ -15,7 +15,7 @@ from attrs import frozen
 
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
+from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
 
@@ -35,6 +35,7 @@ class UpstreamRequestSettings:
     vhost: Template = NO_TEXT
     prefix: str = ""
     connection: str = ""
+    adds_original_uri: bool = False
 
 
 def parse_vhost(text: str) -> Template:
@@ -132,6 +133,28 @@ class _Prefix(Filter):
         edit.change(self._changes)
 
 
+@frozen
+class OriginalUri:
+    """Tells endpoints the target that was asked for, whatever it is rewritten to."""
+
+    phase: ClassVar[Phase] = Phase.EDITS
+    name: ClassVar[str] = "original-uri"
+
+    def describe(self) -> str:
+        """Say what is told."""
+        return "tells endpoints X-Original-Uri"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter."""
+        return _OriginalUri()
+
+
+class _OriginalUri(Filter):
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        """Put the field, in place of what the client says."""
+        edit.put(b"X-Original-Uri", facts.target)
+
+
 def upstream_request_filters(settings: UpstreamRequestSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return what changes requests of a route on their way to endpoints."""
     specs: tuple[FilterSpec, ...] = ()
@@ -144,6 +167,8 @@ def upstream_request_filters(settings: UpstreamRequestSettings, facts: RouteFact
         )
     if settings.prefix:
         specs += (ForwardedPrefix(settings.prefix.encode("ascii")),)
+    if settings.adds_original_uri:
+        specs += (OriginalUri(),)
     return specs
 
 
@@ -164,6 +189,14 @@ UPSTREAM_REQUESTS: Final = Family(
     filters=upstream_request_filters,
     by_path=True,
     remarks=upstream_request_remarks,
+    options={
+        "proxy-add-original-uri-header": Annotation(
+            "adds_original_uri",
+            parse_boolean,
+            values="`true` or `false`, the default",
+            meaning="tells endpoints in X-Original-Uri the target that was asked for",
+        )
+    },
     annotations={
         "upstream-vhost": Annotation(
             "vhost",

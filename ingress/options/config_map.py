@@ -48,7 +48,8 @@ class _Reading:
 
     def texts(self) -> OptionTexts:
         unknown: list[str] = []
-        for key in sorted(self._content):
+        # What adds to another key comes after that.
+        for key in sorted(self._content, key=lambda key: (key in KEYS and KEYS[key].adds, key)):
             text = self._content[key]
             option = SPELLINGS.get(key)
             row = KEYS.get(key)
@@ -76,17 +77,20 @@ class _Reading:
     def _read(self, key: str, row: ConfigMapKey, text: str) -> None:
         if text.strip().lower() in row.silent:
             return
-        if not row.option:
-            if row.told:
-                reason = Reason.OPTION_NOTE if row.is_note else Reason.UNSUPPORTED_OPTION
-                self._tell(key, reason, f"is not honored: {row.told}")
+        if row.told:
+            reason = Reason.OPTION_NOTE if row.is_note else Reason.UNSUPPORTED_OPTION
+            self._tell(key, reason, f"is not honored: {row.told}")
             return
         try:
             read = row.read(text)
         except ValueError as error:
             self._tell(key, Reason.INVALID_OPTION, f"{quoted(text)} {error}; it has no effect")
             return
-        if row.option not in self._content:
+        if not row.option:
+            return
+        if row.adds and row.option in self._texts:
+            self._texts[row.option] += f",{read}"
+        elif row.adds or row.option not in self._content:
             self._texts[row.option] = read
             self._keys[row.option] = key
 

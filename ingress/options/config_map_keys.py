@@ -12,6 +12,7 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.values import ValueRefused, parse_boolean
+from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
 
 
 @frozen
@@ -21,9 +22,11 @@ class ConfigMapKey:
     option: str = ""
     """The option that it decides; empty for none."""
     read: Callable[[str], str] = str.strip
-    """Returns the text of that option for the text of the key; raises ``ValueError`` with a reason."""
+    """Returns the text of that option for the text of the key; raises ``ValueError`` with a reason, without option too."""
     silent: tuple[str, ...] = ()
     """Values, in lower case, of which nothing needs to be said: what they ask for is so in any case."""
+    adds: bool = False
+    """Whether it is put behind what the option's own key says, and not in its place."""
     told: str = ""
     """Why it is not honored; empty: it changes nothing here, which needs no words."""
     is_note: bool = False
@@ -56,6 +59,19 @@ def _keep_alive(text: str) -> str:
     if float(seconds) == 0:
         raise ValueError('would end each connection after a request; write keep-alive-requests: "1" for that')
     return seconds
+
+
+def _head_buffers(text: str) -> str:
+    """Read number and size of nginx's buffers for heads; raises ``ValueError`` for more than there is room for here."""
+    found = re.fullmatch(r"([0-9]{1,4})\s+([0-9]{1,9})([kKmM]?)", text.strip())
+    if found is None:
+        raise ValueError('is no number and size; write "4 8k"')
+    size = int(found[2]) * {"": 1, "k": 1024, "m": 1024**2}[found[3].lower()]
+    if size > MAX_REQUEST_LINE or int(found[1]) * size > MAX_HEAD:
+        raise ValueError(
+            f"is more than there is: a head has {MAX_HEAD // 1024} KiB at most here, and its first line {MAX_REQUEST_LINE // 1024} KiB"
+        )
+    return text
 
 
 _VERSIONS: Final = {"tlsv1.2": "1.2", "tlsv1.3": "1.3"}
@@ -101,6 +117,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "ssl-protocols": ConfigMapKey("tls-min-version", _least_version),
     "ssl-ecdh-curve": ConfigMapKey("tls-groups", silent=("auto",)),
     "ssl-reject-handshake": ConfigMapKey("strict-sni"),
+    "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
     # What is meant together: see ``ingress.options.config_map``.
     "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
@@ -142,6 +159,8 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
     "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),
     "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
+    "large-client-header-buffers": ConfigMapKey(read=_head_buffers),
+    "http2-max-concurrent-streams": _note("a connection of HTTP/2 has 128 streams at once at most", ("128",)),
     # Guards that are believed in.
     "enable-modsecurity": _missing(_GUARD),
     "enable-owasp-modsecurity-crs": _missing(_GUARD),
@@ -190,16 +209,13 @@ KEYS.update(
 
 # Keys of which there is nothing to be honored, unless an option of the name is there.
 _ABSENT: Final = """
-    add-headers allow-snippet-annotations annotation-value-word-blocklist annotations-risk-level block-cidrs
-    block-referers block-user-agents brotli-level brotli-min-length brotli-types client-body-buffer-size
-    custom-http-errors denylist-source-range disable-access-log enable-brotli enable-underscores-in-headers
-    global-allowed-response-headers gzip-level gzip-min-length gzip-types hide-headers
-    http-snippet http2-max-concurrent-streams large-client-header-buffers limit-conn-status-code
-    limit-rate limit-rate-after limit-req-status-code location-snippet log-format-escape-json log-format-upstream
-    proxy-add-original-uri-header proxy-buffer-size proxy-buffering proxy-buffers-number
-    proxy-busy-buffers-size proxy-max-temp-file-size
-    proxy-request-buffering proxy-set-headers
-    server-snippet skip-access-log-urls ssl-ciphers strict-validate-path-type use-gzip whitelist-source-range
+    add-headers brotli-level brotli-min-length brotli-types client-body-buffer-size
+    custom-http-errors denylist-source-range enable-brotli global-allowed-response-headers
+    gzip-level gzip-min-length gzip-types hide-headers http-snippet limit-conn-status-code
+    limit-rate limit-rate-after limit-req-status-code location-snippet proxy-buffer-size
+    proxy-buffering proxy-buffers-number proxy-busy-buffers-size proxy-max-temp-file-size
+    proxy-request-buffering proxy-set-headers server-snippet strict-validate-path-type use-gzip
+    whitelist-source-range
 """
 KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())
 

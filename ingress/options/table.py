@@ -104,6 +104,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Secret with the certificate for names that no other covers; without it, one is generated at start."),
         Option(name="tls-min-version", value="VERSION", read=v.read_tls_version, to="tls_min_version", at_start=True,
                help="Oldest version of TLS that is spoken, on all hosts: 1.2 or 1.3."),
+        Option(name="ssl-ciphers", value="LIST", read=v.read_suites, to="translate.ssl_ciphers", running=True, shows_default=False,
+               help="Suites of TLS 1.2 that hosts offer, in order, where no Ingress says so by the annotation of this name. Those without forward secrecy or authenticated encryption are left out. [default: all that are safe]"),
         Option(name="tls-groups", value="LIST", read=v.read_tls_groups, to="tls_groups",
                help="Groups of the key exchange, to clients and to endpoints, the first ones preferred."),
         Option(name="strict-sni", to="serving.strict_sni", running=True,

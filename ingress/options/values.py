@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ingress.annotations.balancing import parse_algorithm
 from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
+from ingress.annotations.ciphers import parse_suites
 from ingress.annotations.policy import parse_risk, parse_words
 from ingress.annotations.values import Risk, ValueRefused, parse_boolean
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
@@ -218,6 +219,14 @@ def read_words(text: str) -> tuple[str, ...]:
     """Read words with commas between them, which may be signs."""
     try:
         return parse_words(text)
+    except ValueRefused as refusal:
+        raise ValueError(str(refusal)) from None
+
+
+def read_suites(text: str) -> tuple[str, ...]:
+    """Read suites of TLS 1.2, as the annotation does; those that are not spoken are left out."""
+    try:
+        return parse_suites(text).kept
     except ValueRefused as refusal:
         raise ValueError(str(refusal)) from None
 

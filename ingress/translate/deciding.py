@@ -99,7 +99,9 @@ class HostRules:
             merged,
             passing.claim,
             behind,
-            host_handshake_settings(all_parsed, guard.authentication, speaker) if all_parsed else None,
+            host_handshake_settings(all_parsed, guard.authentication, speaker, self._options.ssl_ciphers)
+            if all_parsed
+            else None,
             (
                 *guard.problems,
                 *handshake_settings_problems(host, all_parsed, speaker, annotations),

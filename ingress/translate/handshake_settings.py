@@ -23,11 +23,12 @@ def host_handshake_settings(
     all_parsed: Sequence[ParsedObject],
     authentication: ClientAuthentication | None = None,
     owner: Owner | None = None,
+    usual: tuple[str, ...] = (),
 ) -> HandshakeSettings:
     """Return the settings of a host; *all_parsed* are those that have a say about it, sorted oldest first.
 
     *authentication* is what was decided about client certificates, which needs more than readings;
-    *owner* to whom the host belongs, None where all may speak for it.
+    *owner* to whom the host belongs, None where all may speak for it; *usual* are the operator's suites.
     """
     suites: tuple[str, ...] = ()
     prefers_server: bool | None = None
@@ -38,6 +39,7 @@ def host_handshake_settings(
         suites = suites or ciphers.chosen.kept
         if prefers_server is None:
             prefers_server = ciphers.prefers_server
+    suites = suites or usual
     if not suites and not prefers_server and authentication is None:
         return PLAIN_HANDSHAKE
     return evolve(

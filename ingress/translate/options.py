@@ -33,6 +33,8 @@ class TranslateOptions:
     """What holds where an Ingress says nothing by annotation, family by family."""
     strict_transport: StrictTransport | None = STRICT_TRANSPORT
     """None says nothing to browsers."""
+    ssl_ciphers: tuple[str, ...] = ()
+    """The suites of hosts that no Ingress says any for."""
     ssl_passthrough: bool = False
     """Whether the annotation ``ssl-passthrough`` is honored."""
     allow_external_name: bool = False

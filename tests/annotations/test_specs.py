@@ -11,6 +11,7 @@ from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
 from ingress.annotations.auth_check import ExternalAuth
 from ingress.annotations.auth_targets import parse_url_template
+from ingress.annotations.blocking import Blocking
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
@@ -35,7 +36,7 @@ from ingress.annotations.snippets.filters import (
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.annotations.transport_security import TransportSecurity
-from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
+from ingress.annotations.upstream_requests import ForwardedPrefix, OriginalUri, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.model.affinity import Affinity
@@ -61,6 +62,8 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (AppRoot(b"/app"), Phase.REDIRECT, Hook.REQUEST),
     (UpstreamHost(read_template("b.test")), Phase.EDITS, Hook.UPSTREAM),
     (ForwardedPrefix(b"/app"), Phase.EDITS, Hook.UPSTREAM),
+    (OriginalUri(), Phase.EDITS, Hook.UPSTREAM),
+    (Blocking(("crawler",), ("~spam",)), Phase.ACCESS, Hook.REQUEST),
     (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
     (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),

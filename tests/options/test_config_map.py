@@ -116,6 +116,14 @@ class KeysTests(SynchronousTestCase):
             self.said(**{key: "false"})
         self.assertIn("firewall", self.told(enable_modsecurity="true").message)
 
+    def test_heads(self) -> None:
+        """Room for heads is fixed: what fits in is silent, and what is more than that is told with what there is."""
+        self.said(large_client_header_buffers="4 8k")
+        for text in ("4 16k", "8 8k", "x", "9" * 9000):
+            problem = self.told(large_client_header_buffers=text)
+            self.assertEqual(problem.reason, Reason.INVALID_OPTION)
+        self.assertIn("32 KiB", self.told(large_client_header_buffers="4 16k").message)
+
     def test_nothing_lost(self) -> None:
         """What changes nothing here is silent, or a note where somebody might wait for it."""
         self.said(worker_processes="4", server_tokens="false", map_hash_bucket_size="128", reuse_port="true")

@@ -63,6 +63,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "default-backend-service": ("a/b:80", "translate.default_backend_service", BackendReference("a", "b", 80)),
     "default-ssl-certificate": ("a/b", "translate.default_ssl_certificate", ObjectKey("a", "b")),
     "tls-min-version": ("1.3", "tls_min_version", "1.3"),
+    "ssl-ciphers": ("ECDHE-RSA-AES128-GCM-SHA256", "translate.ssl_ciphers", ("ECDHE-RSA-AES128-GCM-SHA256",)),
     "tls-groups": ("x25519", "tls_groups", "X25519"),
     "strict-sni": (None, "serving.strict_sni", True),
     "404-page": ("/dev/null", "serving.not_found_page", b""),

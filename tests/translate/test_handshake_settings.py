@@ -48,3 +48,10 @@ class HostHandshakeSettingsTests(SynchronousTestCase):
         self.assertEqual(
             host_handshake_settings([parsed({})], asks), HandshakeSettings(client_authentication=asks)
         )
+
+    def test_operators_suites(self) -> None:
+        """The operator's suites are those of hosts that no Ingress says any for, whoever came first."""
+        silent, says = parsed({}), parsed({"ssl-ciphers": TWO})
+        usual = (ONE,)
+        self.assertEqual(host_handshake_settings([silent], usual=usual), HandshakeSettings((ONE,)))
+        self.assertEqual(host_handshake_settings([silent, says], usual=usual), HandshakeSettings((TWO,)))
