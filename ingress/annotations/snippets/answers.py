@@ -4,7 +4,7 @@ The order is that of nginx's modules: fields of endpoints are hidden first, then
 ``expires``, then ``add_header``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from typing import Final
@@ -53,9 +53,13 @@ class AnswerPlan:
         return first if all(other == first for other in others) else None
 
     def apply(
-        self, edit: AnswerEdit, facts: TemplateFacts, now: datetime, values: Mapping[str, bytes] = NO_VALUES
+        self,
+        edit: AnswerEdit,
+        facts: TemplateFacts,
+        now: Callable[[], datetime],
+        values: Mapping[str, bytes] = NO_VALUES,
     ) -> None:
-        """Do it to *edit*; *now* is in UTC."""
+        """Do it to *edit*; *now* says what time it is, in UTC."""
         is_listed = edit.status in LISTED_STATUSES
         if self._fixed is not None:
             changes = self._fixed[edit.is_ours, is_listed]
@@ -68,7 +72,7 @@ class AnswerPlan:
             if not field.statuses or edit.status in field.statuses:
                 _set(field, edit, facts, values)
         if self._level.expires is not None and is_listed:
-            _expire(self._level.expires, edit, now)
+            _expire(self._level.expires, edit, now())
         for added in self._level.added:
             if added.always or is_listed:
                 value = added.value.render(facts, edit, values).strip(b" \t")

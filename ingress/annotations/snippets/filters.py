@@ -184,4 +184,4 @@ class _Answers(Filter):
     def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
         course = known_course(facts)
         plan = self._plans.of(course)
-        plan.apply(edit, facts, self._clock.now(), NO_VALUES if course is None else course.values)
+        plan.apply(edit, facts, self._clock.now, NO_VALUES if course is None else course.values)
