@@ -31,6 +31,7 @@ from ingress.annotations.compression import COMPRESSION
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
+from ingress.annotations.further_hosts import FURTHER_HOSTS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
 from ingress.annotations.mirrors import MIRRORS
 from ingress.annotations.passthrough import PASSTHROUGH
@@ -59,6 +60,7 @@ from ingress.model.problems import Problem, Reason
 S = TypeVar("S")
 
 FAMILIES: tuple[Family[Any], ...] = (
+    FURTHER_HOSTS,
     URL_REDIRECTS,
     UPSTREAM_REQUESTS,
     ANSWER_REWRITES,

@@ -124,6 +124,13 @@ class _TLSReader:
         self, parsed: ParsedObject, lookup: Lookup, default: Certificate | None, now: datetime
     ) -> None:
         self._reading = parsed
+        # Further hosts that no entry names, by the host of the rules that they go by.
+        self._further: dict[str, list[str]] = {}
+        if parsed.further:
+            named = {host.lower() for entry in parsed.certificates for host in entry.hosts}
+            for one in parsed.further:
+                if one.host not in named:
+                    self._further.setdefault(one.target, []).append(one.host)
         self._lookup = lookup
         self._default = default
         self._now = now
@@ -154,6 +161,7 @@ class _TLSReader:
             self._listed.add(host)
             if found is None or secret is None or found.covers(host):
                 self._claim(host, secret, found, field)
+                self._claim_further(host, secret, found, field)
             else:
                 self._claim(host, secret, None, field)
                 message = f"{_names(found)}, not for {host}; {_FALLBACK}"
@@ -184,6 +192,7 @@ class _TLSReader:
             claimed = dict.fromkeys((*covered, *(_own_hosts(found) if self._takes_all else ())))
         for host in claimed:
             self._claim(host, secret, found, at)
+            self._claim_further(host, secret, found, at)
         if is_first:
             for host in hosts:
                 self._claim(host, secret, None, at)
@@ -230,6 +239,14 @@ class _TLSReader:
                 message = f"host {quoted(host)} {fault}; it gets no certificate{placeholder_hint(host)}"
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
+
+    def _claim_further(
+        self, host: str, secret: ObjectKey | None, certificate: Certificate | None, field: str
+    ) -> None:
+        """Claim the further hosts that go by *host*, and that its certificate covers."""
+        for further in self._further.get(host, ()):
+            if certificate is not None and (secret is None or certificate.covers(further)):
+                self._claim(further, secret, certificate, field)
 
     def _claim(
         self, host: str, secret: ObjectKey | None, certificate: Certificate | None, field: str

@@ -61,6 +61,17 @@ class RegexPath:
         return regex_beginnings(self.path)
 
 
+class FurtherHost(NamedTuple):
+    """A host that an object asks for besides those of its rules, unless somebody has a rule for it."""
+
+    host: str
+    target: str
+    """The host of its rules that it is served as, or sent to."""
+    is_redirect: bool
+    field: str
+    """Where the object asks."""
+
+
 class CertificateRequest(NamedTuple):
     """Hosts for which an object asks for TLS, with the certificate in *secret*.
 
@@ -106,6 +117,8 @@ class ParsedObject:
     """Backends that its filters ask, with the fields that name them."""
     answered: tuple[str, ...] = ()
     """Those of *hosts* whose requests its annotations answer by themselves where no rule has a path for them."""
+    further: tuple[FurtherHost, ...] = ()
+    """What it asks for besides *hosts*, each host once."""
     needs_backends: bool = True
     """Whether requests ever get to the backends that it names."""
     has_regexes: bool = False

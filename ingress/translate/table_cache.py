@@ -24,6 +24,7 @@ from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.deciding import HostRules
+from ingress.translate.further_hosts import Heard, further_hosts, further_targets, hear
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
@@ -65,6 +66,9 @@ class TableCache:
         self._by_host: Index[str, ObjectId] = Index()
         # The canaries of each, which have none.
         self._canaries: Index[str, ObjectId] = Index()
+        # Who asks for each further host, and by which host of its rules.
+        self._by_further: Index[str, ObjectId] = Index()
+        self._by_target: Index[str, ObjectId] = Index()
         self._owners: dict[str, Owner] = {}
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
@@ -91,24 +95,29 @@ class TableCache:
         hosts_before = () if before is None else hosts_asked(before)
         hosts_after = () if after is None else hosts_asked(after)
         self._by_host.replace(object_id, hosts_before, hosts_after)
-        for stale in (self._stale_hosts, self._stale_owners):
-            stale.update(dict.fromkeys(hosts_before))
-            stale.update(dict.fromkeys(hosts_after))
         behind_before = () if before is None else canary_hosts(before)
         behind_after = () if after is None else canary_hosts(after)
         if behind_before or behind_after:
             self._canaries.replace(object_id, behind_before, behind_after)
-            self._stale_hosts.update(dict.fromkeys((*behind_before, *behind_after)))
+            self._stale_hosts.update(dict.fromkeys(self._with_further((*behind_before, *behind_after))))
+        further_before, further_after = further_hosts(before), further_hosts(after)
+        self._by_further.replace(object_id, further_before, further_after)
+        self._by_target.replace(object_id, further_targets(before), further_targets(after))
+        for some in (hosts_before, hosts_after, further_before, further_after):
+            concerned = dict.fromkeys(self._with_further(some))
+            self._stale_hosts.update(concerned)
+            self._stale_owners.update(concerned)
         self._certificates.object_changed(object_id, before, after)
 
     def concerned(self, parsed: ParsedObject) -> None:
         """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
-        self._stale_hosts.update(dict.fromkeys(hosts_asked(parsed)))
+        self._stale_hosts.update(dict.fromkeys(self._with_further(hosts_asked(parsed))))
 
     def all_concerned(self) -> None:
         """Note that something else was found of what the operator refers to."""
         self._stale_hosts[ALL_HOSTS] = None
         self._stale_hosts.update(dict.fromkeys(self._by_host))
+        self._stale_hosts.update(dict.fromkeys(self._by_further))
 
     def secret_changed(self, secret: ObjectKey) -> None:
         """Note that *secret* has to be read again."""
@@ -131,7 +140,7 @@ class TableCache:
         for host, decision in self._certificates.decide(now):
             for concerned in self._redirects.settle(host, decision, has_rule=host in self._owners):
                 # The controller's own default backend has a route for all hosts that nobody has a say about.
-                if concerned in self._by_host or concerned == ALL_HOSTS:
+                if concerned in self._by_host or concerned in self._by_further or concerned == ALL_HOSTS:
                     self._stale_hosts[concerned] = None
             yield
         while self._stale_hosts:
@@ -166,8 +175,18 @@ class TableCache:
         parsed = self._parsed.get(object_id)
         return parsed if parsed is not None and self._name in parsed.tables else None
 
-    def _parsed_of(self, host: str) -> list[ParsedObject]:
-        """Return those that have a say about *host*, sorted oldest first."""
+    def _with_further(self, hosts: Iterable[str]) -> Iterator[str]:
+        """Yield *hosts*, and the further hosts that go by one of them."""
+        for host in hosts:
+            yield host
+            for object_id in self._by_target.get(host):
+                parsed = self._parsed.get(object_id)
+                yield from (
+                    () if parsed is None else (one.host for one in parsed.further if one.target == host)
+                )
+
+    def _naming(self, host: str) -> list[ParsedObject]:
+        """Return those that have a rule for *host*, or a default backend for all hosts, sorted oldest first."""
         return self._sorted(self._by_host.get(host))
 
     def _sorted(self, object_ids: Iterable[ObjectId]) -> list[ParsedObject]:
@@ -176,9 +195,17 @@ class TableCache:
             all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
         return all_parsed
 
+    def _hear(self, host: str) -> Heard:
+        """Return who has a say about *host*."""
+        naming = self._naming(host)
+        if host not in self._by_further:
+            return Heard(naming)
+        askers = self._sorted(self._by_further.get(host))
+        return hear(host, naming, askers, self._naming, is_shared=self._options.shared_hosts)
+
     def _find_owner(self, host: str) -> None:
         """See whose *host* is."""
-        owner = owner_of(host, self._parsed_of(host))
+        owner = owner_of(host, self._hear(host).all_parsed)
         if owner == self._owners.get(host):
             return
         if owner is None:
@@ -189,10 +216,10 @@ class TableCache:
 
     def _decide(self, host: str, state: ClusterState) -> None:
         """Decide which routes *host* has."""
-        decision = self._rules.decide(
-            host, self._parsed_of(host), self._owners.get(host), self._sorted(self._canaries.get(host))
-        )
-        self._problem_index.put((self._host_source, host), decision.problems)
+        heard = self._hear(host)
+        canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
+        decision = self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
+        self._problem_index.put((self._host_source, host), (*heard.problems, *decision.problems))
         if decision.handshake_settings != self._handshake_settings.get(host):
             self._handshake_settings.put(host, decision.handshake_settings)
         would_fall = False

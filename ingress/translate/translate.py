@@ -15,7 +15,7 @@ to the same result.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -39,6 +39,7 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
 from ingress.translate.finding import Finding, find_at_once, find_references, find_references_of_operator
+from ingress.translate.further_hosts import Heard, further_hosts, hear
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.listeners import choose_listeners
@@ -117,6 +118,20 @@ def translate(
     )
 
 
+def _hear_further(
+    all_parsed: Sequence[ParsedObject], by_host: Mapping[str, Sequence[ParsedObject]], *, is_shared: bool
+) -> dict[str, Heard]:
+    """Decide who has a say about the further hosts that *all_parsed* ask for; *by_host* has those with a rule, by host."""
+    askers: dict[str, list[ParsedObject]] = {}
+    for parsed in all_parsed:
+        for host in further_hosts(parsed):
+            askers.setdefault(host, []).append(parsed)
+    return {
+        host: hear(host, by_host.get(host, ()), some, lambda one: by_host.get(one, ()), is_shared=is_shared)
+        for host, some in askers.items()
+    }
+
+
 class _TableRules(NamedTuple):
     """What all tables are made by."""
 
@@ -130,25 +145,36 @@ def _table(
     all_parsed: Sequence[ParsedObject], by: _TableRules, state: ClusterState, now: datetime
 ) -> tuple[ListenerTable, set[Problem]]:
     """Make the table in which *all_parsed* ask for something, sorted oldest first."""
-    by_host: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
+    naming: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
     for parsed in all_parsed:
         for host in hosts_asked(parsed):
-            by_host.setdefault(host, []).append(parsed)
+            naming.setdefault(host, []).append(parsed)
     canaries: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:
         for host in canary_hosts(parsed):
             canaries.setdefault(host, []).append(parsed)
-            by_host.setdefault(host, [])
-    owners = {host: owner for host, some in by_host.items() if (owner := owner_of(host, some)) is not None}
+            naming.setdefault(host, [])
+    further = _hear_further(all_parsed, naming, is_shared=by.options.shared_hosts)
+    by_host = {**{host: Heard(some) for host, some in naming.items()}, **further}
+    owners = {
+        host: owner
+        for host, heard in by_host.items()
+        if (owner := owner_of(host, heard.all_parsed)) is not None
+    }
     certificates, decisions, found = translate_tls(all_parsed, owners, state, by.options, now)
-    problems = set(found)
+    problems = {*found, *(problem for heard in further.values() for problem in heard.problems)}
     redirects = RedirectRule(by.options)
     for host, decision in decisions.items():
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
     rules = HostRules(by.options, by.annotations, by.request_of, redirects, by.found_for)
     decided = {
-        host: rules.decide(host, some, owners.get(host), canaries.get(host, ()))
-        for host, some in by_host.items()
+        host: rules.decide(
+            host,
+            heard.all_parsed,
+            owners.get(host),
+            heard.canaries(host, lambda one: canaries.get(one, ())),
+        )
+        for host, heard in by_host.items()
     }
     served = {host for host, one in decided.items() if one.is_served}
     table: dict[str, HostRoutes] = {}

@@ -17,6 +17,7 @@ from ingress.annotations.client_check import ClientCertificateFields, ClientChec
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.digest_check import DigestCheck
+from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.mirrors import Mirror
@@ -66,6 +67,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (Blocking(("crawler",), ("~spam",)), Phase.ACCESS, Hook.REQUEST),
     (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
     (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
+    (HostRedirect(b"b.test"), Phase.REDIRECT, Hook.REQUEST),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
     (ServerStatements(SERVER.block, SERVER.locations, b"/"), Phase.SERVER, Hook.REQUEST),
     (PathStatements(HERE.block), Phase.REWRITE, Hook.REQUEST),
@@ -139,6 +141,7 @@ class SpecTests(SynchronousTestCase):
         hosts = CertifiedHosts(frozenset({b"a.test"}))
         for one, another in (
             (HttpsRedirect(), HttpsRedirect(8443)),
+            (HostRedirect(b"a.test"), HostRedirect(b"b.test")),
             (UpstreamHost(read_template("a")), UpstreamHost(read_template("b"))),
             (ForwardedPrefix(b"/a"), ForwardedPrefix(b"/b")),
             (CookieRewrite(None, REPLACING), CookieRewrite(REPLACING)),
@@ -186,6 +189,7 @@ class FilterTests(SynchronousTestCase):
         """A filter of a verdict answers what the spec's judgment answers, and lets pass what that lets pass."""
         for spec, facts in (
             (HttpsRedirect(), FakeFacts()),
+            (HostRedirect(b"b.test"), FakeFacts()),
             (UrlRedirect(read_template("https://b.test")), FakeFacts()),
             (UrlRedirect(read_template("/a$uri")), FakeFacts()),
             (AppRoot(b"/app"), FakeFacts()),

@@ -121,8 +121,21 @@ references = st.fixed_dictionaries(
         for name in ("badge-secret", "badge-config")
     },
 )
+further = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/server-alias": st.sampled_from(
+            ["b.a.com", "c.com", "www.a.com, c.com", "*.a.com", "A.com,~x", "x y"]
+        ),
+        f"{PREFIX}/from-to-www-redirect": st.sampled_from(["true", "false"]),
+        f"{PREFIX}/permanent-redirect": st.sampled_from(["https://c.com", "x"]),
+        f"{PREFIX}/app-root": st.just("/b"),
+    },
+)
 referring = st.builds(
-    lambda one, more: evolve(one, annotations={**one.annotations, **more}), ingresses, references
+    lambda one, more: evolve(one, annotations={**one.annotations, **more}),
+    ingresses,
+    references | further,
 )
 
 

@@ -23,6 +23,7 @@ from ingress.annotations.annotations import DEFAULTS, AnnotationReader, Annotati
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.further_hosts import ALIASES, FURTHER_HOSTS, WWW, FurtherHostSettings
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.annotations.route_facts import RouteFacts
@@ -44,6 +45,7 @@ from ingress.translate.claims import (
     SERVICE_KIND,
     CertificateRequest,
     Claim,
+    FurtherHost,
     ParsedObject,
     RegexPath,
     invalid_reference,
@@ -85,6 +87,7 @@ def read_ingress(
         reader.rule(rule, index, has_default=default is not None or has_global_default)
         if redirect.app_root and reader.hosts:
             reader.root(reader.hosts[-1], annotations.field(APP_ROOT))
+    further = reader.further(settings.of(FURTHER_HOSTS), annotations) if reader.hosts else ()
     looped = leads_to_itself(redirect, reader.hosts)
     if looped is not None:
         name, message = looped
@@ -104,6 +107,7 @@ def read_ingress(
         protocols=protocols,
         beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
         answered=tuple(dict.fromkeys(reader.answered)),
+        further=further,
         needs_backends=not is_answered or reader.solves_challenges,
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
@@ -214,6 +218,35 @@ class _RulesReader:
             return
         for index, path in enumerate(rule.paths):
             self._path(path, host, *_path_fields(number, index))
+
+    def further(
+        self, settings: FurtherHostSettings, annotations: AnnotationReader
+    ) -> tuple[FurtherHost, ...]:
+        """Return the further hosts that annotations add to those of the rules."""
+        found: dict[str, FurtherHost] = {}
+        named = dict.fromkeys(host for host in self.hosts if host and not host.startswith("*"))
+        aliases = settings.aliases.hosts
+        if (aliases or settings.from_to_www) and not named:
+            name = ALIASES if aliases else WWW
+            message = f"{name}: no rule names a host, so there is none that others could lead to"
+            self.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
+            return ()
+        for alias in aliases:
+            fault = check_rule_host(alias)
+            if fault is not None:
+                message = f"{ALIASES}: host {quoted(alias)} {fault}; it is left out{placeholder_hint(alias)}"
+                self.report(annotations.field(ALIASES), Reason.INVALID_ANNOTATION, message)
+            elif alias not in self.hosts:
+                found[alias] = FurtherHost(alias, next(iter(named)), False, annotations.field(ALIASES))
+        for host in named if settings.from_to_www else ():
+            other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
+            if other in self.hosts:
+                message = f"{WWW}: {host} and {other} both have rules here, so neither is sent to the other"
+                self.report(annotations.field(WWW), Reason.ANNOTATION_NOTE, message)
+                break
+            if check_rule_host(other) is None:
+                found.setdefault(other, FurtherHost(other, host, True, annotations.field(WWW)))
+        return tuple(found.values())
 
     def root(self, host: str, field: str) -> None:
         """Claim ``/`` itself of *host* for what *field* asks, unless a path of the Ingress takes it."""

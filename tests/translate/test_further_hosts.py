@@ -1,0 +1,316 @@
+"""Further hosts: aliases and redirects between a host and its ``www.`` one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.further_hosts import MAX_ALIASES, Aliases, HostRedirect, parse_aliases
+from ingress.annotations.values import ValueRefused
+from ingress.filters import FilterSpec
+from ingress.identity.certificates import Certificate
+from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
+from ingress.translate.snapshot import Snapshot
+from tests.annotations.served_case import ServedCase
+from tests.fakes.filter_parts import FakeFacts
+from tests.proxy.playing import OK
+from tests.translate.following import Follower, batch, gone, tls_secret
+from tests.translate.test_client_authentication import ingress
+
+SHARED = TranslateOptions(shared_hosts=True)
+
+
+def of_namespace(one: Ingress, namespace: str) -> Ingress:
+    """Return *one* in another namespace."""
+    return evolve(one, key=ObjectKey(namespace, one.key.name))
+
+
+def snapshot(*objects: ClusterObject, options: TranslateOptions = TranslateOptions()) -> Snapshot:  # noqa: B008 - it is frozen
+    """Translate *objects*."""
+    return Follower(options, list(objects)).expected()
+
+
+def routes(found: Snapshot) -> dict[tuple[str, str], tuple[FilterSpec, ...]]:
+    """Return the filters of routes, by host and path."""
+    return {(route.host, route.path): route.filters for route in found.table.routes}
+
+
+def told(found: Snapshot) -> list[Problem]:
+    """Return what is told but for Services, of which there are none."""
+    return [one for one in found.problems if one.reason is not Reason.SERVICE_NOT_FOUND]
+
+
+def shown(found: Snapshot) -> Mapping[str, tuple[Certificate, ...]]:
+    """Return the certificates of hosts."""
+    return dict(found.certificates.exact)
+
+
+class ParseTests(SynchronousTestCase):
+    """What may stand there."""
+
+    def test_aliases(self) -> None:
+        """Hosts, each once, in lower case; regular expressions are put aside."""
+        self.assertEqual(
+            parse_aliases(" A.test, b.test,,a.test , ~^x"), Aliases(("a.test", "b.test"), ("~^x",))
+        )
+
+    def test_refused(self) -> None:
+        """No host, expressions alone, and more than can be served, are refused, however long the text is."""
+        many = ",".join(f"{number}.test" for number in range(MAX_ALIASES + 1))
+        for text in (
+            "",
+            " , ",
+            "~^(.+)\\.test$",
+            many,
+            ",".join(f"{n}.test" for n in range(5000)),
+            "a" * 262144,
+            "," * 262144,
+        ):
+            self.assertRaises(ValueRefused, parse_aliases, text)
+
+
+class AliasTests(SynchronousTestCase):
+    """``server-alias``."""
+
+    def test_routes(self) -> None:
+        """An alias has all routes of the host, those of other Ingresses of the namespace as well."""
+        found = snapshot(
+            ingress(
+                "a", "/", host="a.test", server_alias="b.test, c.test", cors_max_age="1", enable_cors="true"
+            ),
+            ingress("more", "/api", host="a.test"),
+        )
+        have = routes(found)
+        for host in ("b.test", "c.test"):
+            self.assertEqual(have[host, "/"], have["a.test", "/"])
+            self.assertEqual(have[host, "/api"], have["a.test", "/api"])
+        self.assertEqual((len(have), told(found)), (6, []))
+
+    def test_first_host(self) -> None:
+        """With several hosts, it is that of the first."""
+        one = ingress("a", "/a", host="a.test", server_alias="c.test")
+        one = evolve(one, rules=(*one.rules, IngressRule("b.test", one.rules[0].paths)))
+        self.assertEqual(set(routes(snapshot(one))), {("a.test", "/a"), ("b.test", "/a"), ("c.test", "/a")})
+
+    def test_rules_win(self) -> None:
+        """A rule for the very host takes it away if it is of the namespace, or older, or hosts are shared; that is a note."""
+        rule = ingress("younger", "/own", host="b.test")
+        older = evolve(of_namespace(rule, "other"), created="2019-01-01T00:00:00Z")
+        for other, options in (
+            (rule, TranslateOptions()),
+            (older, TranslateOptions()),
+            (of_namespace(rule, "other"), SHARED),
+        ):
+            found = snapshot(ingress("a", "/", host="a.test", server_alias="b.test"), other, options=options)
+            self.assertEqual(set(routes(found)), {("a.test", "/"), ("b.test", "/own")})
+            (problem,) = told(found)
+            self.assertTrue(problem.is_note)
+            self.assertIn(f"in Ingress {other.key}", problem.message)
+
+    def test_a_younger_stranger(self) -> None:
+        """No younger Ingress of another namespace takes an alias away; it may have paths there, as on any host."""
+        stranger = evolve(
+            of_namespace(ingress("younger", "/", "/own", host="b.test"), "other"),
+            tls=(IngressTLS(("b.test",), "theirs"),),
+        )
+        found = snapshot(ingress("a", "/", host="a.test", server_alias="b.test"), stranger)
+        owners = {(one.host, one.path): one.owner.key.namespace for one in found.table.routes if one.owner}
+        self.assertEqual(
+            owners, {("a.test", "/"): "demo", ("b.test", "/"): "demo", ("b.test", "/own"): "other"}
+        )
+        self.assertEqual(
+            {one.reason for one in told(found)},
+            {Reason.PATH_CONFLICT, Reason.HOST_CONFLICT, Reason.SECRET_NOT_FOUND},
+        )
+        self.assertEqual({one.name for one in told(found)}, {"younger"})
+
+    def test_other_namespaces(self) -> None:
+        """Paths of other namespaces on the host are not those of the alias, unless hosts are shared."""
+        objects = (
+            ingress("a", "/", host="a.test", server_alias="b.test"),
+            of_namespace(ingress("stranger", "/api", host="a.test"), "other"),
+        )
+        self.assertNotIn(("b.test", "/api"), routes(snapshot(*objects)))
+        self.assertIn(("b.test", "/api"), routes(snapshot(*objects, options=SHARED)))
+
+    def test_oldest(self) -> None:
+        """Of several that ask for it the oldest has it; who asks for the same in the same namespace is not told."""
+        first = ingress("a", "/", host="a.test", server_alias="z.test")
+        same = ingress("bb", "/b", host="a.test", server_alias="z.test")
+        another = ingress("ccc", "/", host="c.test", server_alias="z.test")
+        stranger = of_namespace(ingress("dddd", "/", host="a.test", server_alias="z.test"), "other")
+        found = snapshot(first, same, another, stranger)
+        self.assertEqual({path for host, path in routes(found) if host == "z.test"}, {"/", "/b"})
+        conflicts = [one.name for one in told(found) if one.reason is Reason.HOST_CONFLICT]
+        self.assertEqual(sorted(conflicts), ["ccc", "dddd"])
+
+    def test_what_is_no_host(self) -> None:
+        """What is no host is told, and left out; so is an alias where no rule names a host."""
+        found = snapshot(ingress("a", "/", host="a.test", server_alias="x y, ~^b, b.test, 1.2.3.4, a.test"))
+        self.assertEqual(set(routes(found)), {("a.test", "/"), ("b.test", "/")})
+        self.assertEqual([one.reason for one in told(found)], [Reason.INVALID_ANNOTATION] * 3)
+        found = snapshot(ingress("a", "/", host="*.a.test", server_alias="b.test"))
+        self.assertEqual(
+            (set(routes(found)), [one.is_note for one in told(found)]), ({("*.a.test", "/")}, [True])
+        )
+
+    def test_certificate(self) -> None:
+        """It is shown the certificate of its host if that covers it, and redirects to HTTPS then; or its own, by ``tls``."""
+        one = evolve(
+            ingress("a", "/", host="a.test", server_alias="b.test, c.test"),
+            tls=(IngressTLS(("a.test",), "wide"),),
+        )
+        found = snapshot(one, tls_secret("wide", "a.test", "b.test"))
+        self.assertEqual(set(shown(found)), {"a.test", "b.test"})
+        have = routes(found)
+        self.assertEqual((bool(have["b.test", "/"]), bool(have["c.test", "/"])), (True, False))
+        named = evolve(one, tls=(*one.tls, IngressTLS(("c.test",), "own")))
+        found = snapshot(named, tls_secret("wide", "a.test", "b.test"), tls_secret("own", "c.test"))
+        self.assertEqual(set(shown(found)), {"a.test", "b.test", "c.test"})
+
+    def test_guard_of_the_host(self) -> None:
+        """What keeps requests out of the host keeps them out of the alias."""
+        found = snapshot(
+            ingress("a", "/", host="a.test", server_alias="b.test", denylist_source_range="10.0.0.0/8")
+        )
+        have = routes(found)
+        self.assertEqual(have["b.test", "/"], have["a.test", "/"])
+        self.assertTrue(have["b.test", "/"])
+
+    def test_canaries(self) -> None:
+        """A canary of the host is one of the alias as well."""
+        canary = ingress("canary", "/", host="a.test", canary="true", canary_by_header="x-new")
+        found = snapshot(ingress("a", "/", host="a.test", server_alias="b.test"), canary)
+        variants = {route.host: route.variants for route in found.table.routes}
+        self.assertEqual((set(variants), bool(variants["b.test"])), ({"a.test", "b.test"}, True))
+        self.assertEqual(told(found), [])
+
+    def test_without_http(self) -> None:
+        """A redirect that needs no paths answers on an alias as well."""
+        one = evolve(
+            ingress("a", "/", permanent_redirect="https://z.test", server_alias="b.test"),
+            rules=(IngressRule("a.test", None),),
+        )
+        found = snapshot(one)
+        self.assertEqual((set(routes(found)), told(found)), ({("a.test", "/"), ("b.test", "/")}, []))
+
+
+class WwwTests(SynchronousTestCase):
+    """``from-to-www-redirect``."""
+
+    def test_both_ways(self) -> None:
+        """Either host of a rule gets the other one sent to it."""
+        for host, other in (("a.test", "www.a.test"), ("www.a.test", "a.test")):
+            found = snapshot(ingress("a", "/app", host=host, from_to_www_redirect="true"))
+            have = routes(found)
+            self.assertEqual(set(have), {(host, "/app"), (other, "/")})
+            self.assertEqual(have[other, "/"], (HostRedirect(host.encode()),))
+            self.assertEqual(told(found), [])
+
+    def test_rules_win(self) -> None:
+        """A host that has a rule is not redirected: a note, be it in the same Ingress or in another one."""
+        one = ingress("a", "/", host="a.test", from_to_www_redirect="true")
+        both = evolve(one, rules=(*one.rules, IngressRule("www.a.test", one.rules[0].paths)))
+        for objects in (
+            (both,),
+            (one, ingress("other", "/", host="www.a.test")),
+        ):
+            found = snapshot(*objects)
+            self.assertEqual(set(routes(found)), {("a.test", "/"), ("www.a.test", "/")})
+            self.assertEqual([one.is_note for one in told(found)], [True])
+
+    def test_settings(self) -> None:
+        """The status is the operator's, the slash that of the Ingress, and no other annotation holds there."""
+        one = ingress(
+            "a",
+            "/",
+            host="a.test",
+            from_to_www_redirect="true",
+            preserve_trailing_slash="true",
+            enable_cors="true",
+        )
+        (spec,) = routes(snapshot(one))["www.a.test", "/"]
+        self.assertEqual(spec, HostRedirect(b"a.test", 308, True))
+
+    def test_certificate(self) -> None:
+        """The redirected host is shown the certificate of the other one, where that covers it."""
+        one = evolve(
+            ingress("a", "/", host="a.test", from_to_www_redirect="true"), tls=(IngressTLS((), "tls"),)
+        )
+        for names in (("a.test", "www.a.test"), ("a.test",)):
+            self.assertEqual(set(shown(snapshot(one, tls_secret("tls", *names)))), set(names))
+
+    def test_judge(self) -> None:
+        """Scheme, port and target stay; the slash at the end of a path goes, and nothing changes the host."""
+        spec = HostRedirect(b"a.test", 301)
+        for target, authority, found in (
+            (b"/b/?c=/", b"www.a.test:8080", b"https://a.test:8080/b/?c=/"),
+            (b"/b/", b"www.a.test", b"https://a.test/b"),
+            (b"/", b"", b"https://a.test"),
+            (b"//evil.test/x", b"www.a.test", b"https://a.test//evil.test/x"),
+            (b"@evil.test", b"www.a.test:x", b"https://a.test"),
+            (b"*", b"[::1]", b"https://a.test"),
+        ):
+            reply = spec.judge(FakeFacts(scheme=b"https", target=target, fields={b"host": authority}))
+            assert reply is not None
+            self.assertEqual((reply.status, dict(reply.fields)[b"Location"]), (301, found))
+
+
+class FollowedTests(SynchronousTestCase):
+    """That further hosts follow what changes around them."""
+
+    def check(self, follower: Follower, expected: set[tuple[str, str]]) -> None:
+        """Settle, and compare with what there is to be, and with a translation of everything."""
+        found = follower.settle()
+        self.assertEqual(set(routes(found)), expected)
+        self.assertEqual(set(routes(follower.expected())), expected)
+        self.assertEqual(set(found.problems), set(follower.expected().problems))
+
+    def test_history(self) -> None:
+        """Rules, siblings and annotations that come and go are seen on the alias."""
+        one = ingress("a", "/", host="a.test", server_alias="b.test")
+        sibling = ingress("more", "/api", host="a.test")
+        rule = ingress("younger", "/own", host="b.test")
+        follower = Follower(TranslateOptions(), [one])
+        host = {("a.test", "/")}
+        self.check(follower, host | {("b.test", "/")})
+        follower.change(batch(sibling))
+        self.check(follower, host | {("a.test", "/api"), ("b.test", "/"), ("b.test", "/api")})
+        follower.change(batch(rule))
+        self.check(follower, host | {("a.test", "/api"), ("b.test", "/own")})
+        follower.change(gone(sibling))
+        follower.change(gone(rule))
+        self.check(follower, host | {("b.test", "/")})
+        follower.change(batch(evolve(one, annotations={})))
+        self.check(follower, host)
+        follower.change(gone(one))
+        self.check(follower, set())
+
+
+class ServedTests(ServedCase):
+    """In the proxy, over HTTP/1.1."""
+
+    def test_alias(self) -> None:
+        """A request for an alias gets to the endpoint, as the host that was asked for."""
+        self.annotate(server_alias="b.test")
+        client = self.stage.open()
+        client.say(b"GET /x HTTP/1.1\r\nHost: B.test\r\n\r\n")
+        self.assertIn(b"\r\nHost: B.test\r\n", self.upstream().received)
+        self.upstream().say(OK)
+        self.assert_status(client.take(), 200)
+
+    def test_www(self) -> None:
+        """A request for the other host is redirected, with its method, and reaches no endpoint."""
+        self.serve(ingress("web", "/app", host="a.test", from_to_www_redirect="true"))
+        for method in (b"GET", b"POST", b"HEAD"):
+            client = self.stage.open()
+            client.say(method + b" /x?y HTTP/1.1\r\nHost: www.a.test\r\n\r\n")
+            answer = client.take()
+            self.assert_status(answer, 308)
+            self.assertIn(b"\r\nLocation: http://a.test/x?y\r\n", answer)
+        self.assert_upstreams(0)
