@@ -14,6 +14,7 @@ from attrs import Factory, frozen
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.snippets.blocks import EMPTY, Snippet
 from ingress.annotations.snippets.family import SERVER_SNIPPET, SNIPPETS
+from ingress.annotations.snippets.levels import keeping
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.age import why_first
@@ -77,7 +78,7 @@ def server_snippets(
         snippet = EMPTY if own is None else own.settings.of(SNIPPETS).server
         if owner is not None and of_owner is not None and is_stranger(one.owner, owner):
             strangers.append(one)
-            snippet = of_host.beside(snippet) if of_host.keeps_out else snippet
+            snippet = keeping(of_host).beside(snippet) if of_host.keeps_out else snippet
         if snippet != EMPTY:
             by_owner[one.owner] = snippet
     if strangers and of_owner is not None:

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
-from ingress.annotations.snippets.filters import SnippetAnswers
+from ingress.annotations.snippets.filters import SnippetAccess, SnippetAnswers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -18,6 +18,7 @@ from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
+from tests.fakes.filter_parts import FakeFacts
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 
@@ -95,6 +96,25 @@ class ReachTests(SynchronousTestCase):
         ((namespace, message),) = told(snapshot, Reason.HOST_CONFLICT)
         self.assertEqual(namespace, "guest")
         self.assertIn("stands before its paths, too", message)
+
+    def test_guard_of_the_owner_is_kept(self) -> None:
+        """Nothing that others write for their paths takes the place of what the owner of the host guards."""
+        own = of(
+            "bank",
+            2020,
+            ingress("a", "/a", server_snippet="deny 10.0.0.0/8;", configuration_snippet="allow all;"),
+        )
+        other = ingress("b", "/b", server_snippet="allow all;", configuration_snippet="allow all;")
+        snapshot = served(own, of("guest", 2021, other))
+        for path, answers in ((b"/a", None), (b"/b", 403)):
+            route = snapshot.table.find(b"a.test", path)
+            assert route is not None
+            found = [
+                one.judge(FakeFacts(client=b"10.0.0.1"))
+                for one in route.filters
+                if isinstance(one, SnippetAccess)
+            ]
+            self.assertEqual([one and one.status for one in found], [answers])
 
     def test_guard_of_a_stranger(self) -> None:
         """A stranger guards his own paths alone."""

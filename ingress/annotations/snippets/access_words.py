@@ -39,6 +39,8 @@ def lets_in(level: Level, method: bytes, client: bytes) -> bool:
     for limited in level.by_method:
         if method not in limited.methods and not _allows(limited.rules, client):
             return False
+    if not all(_allows(rules, client) for rules in level.kept):
+        return False
     return _allows(level.access, client)
 
 

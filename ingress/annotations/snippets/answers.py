@@ -19,8 +19,9 @@ _NO_CACHE: Final = b"no-cache"
 _EPOCH: Final = b"Thu, 01 Jan 1970 00:00:01 GMT"
 _MAX: Final = b"Thu, 31 Dec 2037 23:55:55 GMT"
 _MAX_AGE: Final = b"max-age=315360000"
-_ONCE: Final = frozenset((b"strict-transport-security",))
-"""Fields that must not come twice (RFC 6797 section 7.1), so that ``add_header`` takes the place of what is there."""
+_SINGLE: Final = frozenset((b"strict-transport-security", b"last-modified", b"etag"))
+"""Fields of which ``add_header`` takes the place, or which it clears where nothing is to be added: as in nginx, but for the
+first, which must not come twice (RFC 6797 section 7.1)."""
 _NO_CHANGES: Final = FieldChanges()
 
 
@@ -76,10 +77,13 @@ class AnswerPlan:
         for added in self._level.added:
             if added.always or is_listed:
                 value = added.value.render(facts, edit, values).strip(b" \t")
-                if value and added.name.lower() in _ONCE:
+                lower = added.name.lower()
+                if value and lower in _SINGLE:
                     edit.put(added.name, value)
                 elif value:
                     edit.add(added.name, value)
+                elif lower in _SINGLE:
+                    edit.drop(lower)
 
 
 def _texts(fields: tuple[AnswerField, ...]) -> tuple[tuple[AnswerField, bytes], ...] | None:
@@ -102,15 +106,17 @@ def _joined(
         last.pop(lower, None)
         last[lower] = (field.name, text)
     drop = [] if is_ours else sorted(level.hidden)
-    drop += [lower for lower, (_, text) in last.items() if not text]
     added = []
     for one in level.added:
         text = (one.value.text or b"").strip(b" \t")
-        if text and (one.always or is_listed):
-            if one.name.lower() in _ONCE:
-                last[one.name.lower()] = (one.name, text)
-            else:
-                added.append((one.name, text))
+        lower = one.name.lower()
+        if not one.always and not is_listed:
+            continue
+        if lower in _SINGLE:
+            last[lower] = (one.name, text)
+        elif text:
+            added.append((one.name, text))
+    drop += [lower for lower, (_, text) in last.items() if not text]
     return FieldChanges(
         tuple(dict.fromkeys(drop)), tuple(field for field in last.values() if field[1]), tuple(added)
     )

@@ -110,6 +110,8 @@ class Level:
     by_method: tuple[MethodAccess, ...] = ()
     content_type: bytes = b""
     """``default_type`` of what is answered here."""
+    kept: tuple[tuple[AccessRule, ...], ...] = ()
+    """Lists of rules that no level within takes the place of: each has to let a client in."""
 
     def over(self, inner: "Level") -> "Level":
         """Return what holds in *inner*, which stands within this one.
@@ -129,6 +131,7 @@ class Level:
             inner.access or self.access,
             inner.by_method or self.by_method,
             inner.content_type or self.content_type,
+            self.kept + inner.kept,
         )
 
     def beside(self, other: "Level") -> "Level":
@@ -143,6 +146,7 @@ class Level:
             self.access + other.access,
             self.by_method + other.by_method,
             other.content_type or self.content_type,
+            self.kept + other.kept,
         )
 
 

@@ -36,8 +36,10 @@ def locations(found: Iterable[Location]) -> str:
 
 def access(level: Level) -> str:
     """Name the rules of *level*."""
+    kept = [_rule(rule) for rules in level.kept for rule in rules]
     return (
-        _some([*map(_rule, level.access), *map(_methods, level.by_method)]) or "rules within if and location"
+        _some([*kept, *map(_rule, level.access), *map(_methods, level.by_method)])
+        or "rules within if and location"
     )
 
 

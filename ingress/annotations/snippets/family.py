@@ -92,7 +92,7 @@ def _specs(
         specs.append(ServerStatements(server.block, server.locations, path, is_exact))
     if location.block.statements:
         specs.append(PathStatements(location.block))
-    if any(level.access or level.by_method for level in levels):
+    if any(level.access or level.by_method or level.kept for level in levels):
         specs.append(SnippetAccess(layers))
     if rewrites(blocks) or any(level.inputs or level.sent for level in levels):
         specs.append(SnippetEdits(layers))

@@ -52,6 +52,14 @@ class DirectiveRefused(Exception):  # noqa: N818 - it is a verdict on a directiv
     """The directive cannot be honored; the message says why, as what follows its name."""
 
 
+class FieldsTaken(DirectiveRefused):
+    """A value for endpoints cannot be had; lest a visitor says it in its place, *fields* are taken away."""
+
+    def __init__(self, reason: str, fields: tuple[RequestField, ...]) -> None:
+        super().__init__(f"{reason}, so that nobody's is sent")
+        self.fields = fields
+
+
 def template_of(
     text: str, own: frozenset[str], *, answers: bool = False, lines: bool = False, what: str = "value"
 ) -> Template:
@@ -70,6 +78,8 @@ def answer_fields(words: tuple[str, ...], own: frozenset[str], *, clears: bool) 
     found = []
     for text in texts:
         name, value = _split(text, clears=clears)
+        if name.lower() == "content-length" and value == "0":
+            continue
         shown, is_prefix = _name(name, FRAMING, prefixes=clears)
         template = template_of(value, own, answers=True) if value and not clears else None
         written = shown.encode() if template is not None else shown.lower().encode()
@@ -81,14 +91,19 @@ def input_fields(words: tuple[str, ...], own: frozenset[str], *, clears: bool) -
     """Read ``more_set_input_headers``, or ``more_clear_input_headers`` where it *clears*."""
     options, texts = _options(words, "rt" if not clears else "t")
     types = _types(options["t"])
-    found = []
+    found: list[RequestField] = []
     for text in texts:
         name, value = _split(text, clears=clears)
         if name.strip().lower() in HANDLED:
             continue
         shown, is_prefix = _name(name, FRAMING | {EXPECT}, prefixes=clears)
         lower = shown.lower().encode()
-        template = template_of(value, own) if value and not clears else None
+        try:
+            template = template_of(value, own) if value and not clears else None
+        except DirectiveRefused as refusal:
+            if lower == HOST:
+                raise
+            raise FieldsTaken(str(refusal), (*found, RequestField(lower))) from None
         if lower == HOST and template is None:
             raise DirectiveRefused("takes Host away, without which no request is one")
         written = lower if template is None or lower == HOST else shown.encode()
@@ -103,7 +118,12 @@ def sent_field(words: tuple[str, ...], own: frozenset[str]) -> RequestField | No
     if lower in HANDLED or (lower == EXPECT and not text):
         return None
     shown, _ = _name(name, FRAMING | {EXPECT})
-    value = template_of(_folded(text), own) if text else None
+    try:
+        value = template_of(_folded(text), own) if text else None
+    except DirectiveRefused as refusal:
+        if lower == HOST.decode():
+            raise
+        raise FieldsTaken(str(refusal), (RequestField(lower.encode()),)) from None
     if lower == HOST.decode():
         if value is None:
             raise DirectiveRefused("takes Host away, without which no request is one")
@@ -111,10 +131,12 @@ def sent_field(words: tuple[str, ...], own: frozenset[str]) -> RequestField | No
     return RequestField(shown.encode() if value is not None else lower.encode(), value)
 
 
-def added_field(words: tuple[str, ...], own: frozenset[str]) -> AddedField:
-    """Read ``add_header``."""
+def added_field(words: tuple[str, ...], own: frozenset[str]) -> AddedField | None:
+    """Read ``add_header``; None for what frames an empty answer, as people write it beside ``return 204``."""
     always = len(words) == 3 and words[2] == "always"
     name, text = _two(words[:2] if always else words)
+    if name.lower() == "content-length" and text == "0":
+        return None
     shown, _ = _name(name, FRAMING)
     return AddedField(shown.encode(), template_of(_folded(text), own, answers=True), always)
 

@@ -58,6 +58,25 @@ def blocks_of(snippet: Snippet) -> tuple[Block, ...]:
     return (snippet.block, *(location.block for location in snippet.locations))
 
 
+def keeping(snippet: Snippet) -> Snippet:
+    """Return *snippet* with rules of access that nothing which stands within can take the place of."""
+    return evolve(
+        snippet,
+        block=_keeping(snippet.block),
+        locations=tuple(evolve(one, block=_keeping(one.block)) for one in snippet.locations),
+    )
+
+
+def _keeping(block: Block) -> Block:
+    statements = tuple(
+        evolve(one, block=_keeping(one.block)) if isinstance(one, If) else one for one in block.statements
+    )
+    level = block.level
+    if level.access:
+        level = evolve(level, access=(), kept=(*level.kept, level.access))
+    return Block(statements, level)
+
+
 def bound(snippet: Snippet, constants: Callable[[], Mapping[str, str]]) -> Snippet:
     """Return *snippet* with *constants* in place of the variables of these names; it is the same where it has none."""
     if not _names_constants(snippet.block) and not _names_constants(snippet.locations):

@@ -34,6 +34,7 @@ from ingress.annotations.snippets.blocks import (
 )
 from ingress.annotations.snippets.field_directives import (
     DirectiveRefused,
+    FieldsTaken,
     added_field,
     answer_fields,
     content_type,
@@ -152,6 +153,8 @@ class _Reading:
             try:
                 reader(self, directive, content)
             except DirectiveRefused as refusal:
+                if isinstance(refusal, FieldsTaken):
+                    content.inputs += refusal.fields
                 sort = Sort.GUARD if is_guard(directive) else Sort.REFUSED
                 self._tell(directive, f"{refusal}, and {INSTEAD}", sort)
         return content.block()
@@ -183,7 +186,9 @@ class _Reading:
         content.inputs += input_fields(self._count_field(directive), self._own, clears=True)
 
     def add_field(self, directive: Directive, content: _Content) -> None:
-        content.added.append(added_field(self._count_field(directive), self._own))
+        field = added_field(self._count_field(directive), self._own)
+        if field is not None:
+            content.added.append(field)
 
     def send_field(self, directive: Directive, content: _Content) -> None:
         if not self._in_location:

@@ -80,6 +80,15 @@ class AddHeaderTests(SynchronousTestCase):
             self.assertEqual(answered(text, sts)[0], (b"Strict-Transport-Security", b"max-age=2"))
             self.assertNotIn(sts, answered(text, sts))
 
+    def test_fields_that_come_once(self) -> None:
+        """Last-Modified and ETag are set, and cleared by nothing at all, as in nginx."""
+        for text in (
+            "add_header Last-Modified ''; add_header ETag 'x';",
+            "add_header Last-Modified $http_none; add_header ETag x$http_none;",
+        ):
+            found = answered(text, (b"Last-Modified", b"then"), (b"etag", b"y"))
+            self.assertEqual(found, [(b"ETag", b"x")])
+
     def test_inheritance(self) -> None:
         """A level with add_header of its own has none of those around it; more_set_headers come together."""
         stage = Stage(

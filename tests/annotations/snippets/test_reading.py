@@ -41,7 +41,7 @@ class ReadingTests(SynchronousTestCase):
             proxy_buffering off; proxy_buffer_size 8k; proxy_buffers 4 16k; proxy_http_version 1.1;
             proxy_request_buffering off; server_tokens off; chunked_transfer_encoding on; satisfy all;
             proxy_pass_header Server; proxy_set_header Connection ""; proxy_set_header Upgrade $http_upgrade;
-            gzip off; proxy_cache off; allow all; proxy_set_header Expect "";
+            add_header Content-Length 0; more_set_headers "Content-Length: 0"; gzip off; proxy_cache off; allow all; proxy_set_header Expect "";
         """
         self.assertEqual(told(text), [])
 

@@ -2,6 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.snippets.blocks import RequestField
+from ingress.annotations.snippets.reading import Place, parse_snippet
 from tests.annotations.snippets.playing import Stage, on, sent
 from tests.fakes.filter_parts import FakeEdit
 
@@ -38,6 +40,16 @@ class ProxySetHeaderTests(SynchronousTestCase):
             proxy_set_header X-Request-ID $req_id;
         """
         self.assertEqual(Stage(text).play().request, FakeEdit())
+
+    def test_values_that_cannot_be_had(self) -> None:
+        """A field whose value is refused is taken away, so that no visitor says it in its place."""
+        for text in (
+            "proxy_set_header X-User $ssl_client_s_dn;",
+            "more_set_input_headers 'X-User: $ssl_client_s_dn';",
+        ):
+            snippet = parse_snippet(text, Place.LOCATION)
+            self.assertEqual(snippet.block.level.inputs, (RequestField(b"x-user"),))
+            self.assertIn("so that nobody's is sent", snippet.findings[0].message)
 
     def test_around_the_path(self) -> None:
         """In a server it has no effect, as in ingress-nginx, whose paths have their own."""
