@@ -253,6 +253,10 @@ class AnnotationReader:
                 message = f"{remark.annotation}: {remark.message}"
                 yield owner.problem(remark.reason, message, self.field(remark.annotation))
 
+    def has_any(self, ingress: Annotated) -> bool:
+        """Whether *ingress* has an annotation of the prefix, of whatever name."""
+        return any(name.startswith(self._below) for name in ingress.annotations)
+
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""
         asked = [

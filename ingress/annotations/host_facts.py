@@ -45,3 +45,5 @@ class HostFacts:
     """The operator's own, who answers where nothing else does; None where there is none."""
     server_snippet: Snippet = EMPTY
     """What ``server-snippet`` of an Ingress has for these routes."""
+    keeps_slash: bool = False
+    """Whether the redirect to HTTPS repeats the slash at the end of a path where nobody asks for that."""

@@ -7,7 +7,7 @@ the last word.  Which hosts ``spec.tls`` speaks for is known when a route is bui
 route of any other host has no such filter.
 
 As in ingress-nginx, the slash at the end of a path is not repeated in the location,
-unless ``preserve-trailing-slash`` says so.  Where a query follows the path, all of the
+unless ``preserve-trailing-slash`` says so, or the operator wants no quirks.  Where a query follows the path, all of the
 target is repeated: ingress-nginx would cut a slash off the end of the query.
 
 ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them over
@@ -123,7 +123,7 @@ def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[Fil
         hosts = EVERY_HOST
     elif not settings.ssl_redirect:
         hosts = None
-    keeps_slash = settings.preserve_trailing_slash
+    keeps_slash = settings.preserve_trailing_slash or host.keeps_slash
     if hosts is None:
         return ()
     if hosts is EVERY_HOST:

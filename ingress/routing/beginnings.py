@@ -32,6 +32,7 @@ _PASSED: Final = re.compile(r"[^\\\[()|]+")
 _SIGNS: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 # No normal form of a path has these (``ingress.routing.paths``), or it has them in another spelling.
 _NOT_IN_PATHS: Final = frozenset(";?#%\\")
+_is_simple = re.compile(r"[A-Za-z0-9/_.~-]*").fullmatch
 _GROUP: Final = re.compile(r"\?(?::|P?<[A-Za-z_][A-Za-z0-9_]*>|'[A-Za-z_][A-Za-z0-9_]*')")
 _LOOK: Final = re.compile(r"\?<?[=!]")
 _COUNT: Final = re.compile(r"\{[0-9, ]*\}")
@@ -48,12 +49,13 @@ class Beginnings:
 
     prefixes: tuple[bytes, ...]
     whole: frozenset[bytes] = frozenset()
-    namespace: str = ""
-    """Whose path it is, or ``EVERYBODY``.  Among paths of one namespace the longer text comes first, as in
-    ingress-nginx."""
+    realm: str = ""
+    """Among whose paths the longer text comes first, as in ingress-nginx: a namespace, an Ingress, or ``EVERYBODY``."""
     own_prefixes: tuple[bytes, ...] = ()
-    """More of them, which an older Ingress of another namespace has: they are closed to paths of this namespace alone."""
+    """More of them, which an older Ingress of another realm has as a path of its own: what that takes does not go here."""
     own_whole: frozenset[bytes] = frozenset()
+    order: int = 0
+    """Which of the Ingresses of the host it belongs to, counted from the oldest."""
 
     def take(self, path: bytes) -> bool:
         """Whether *path*, in normal form, is among those that are meant."""
@@ -70,7 +72,7 @@ class Beginnings:
         if self.takes_all:
             return "every path"
         if not self.prefixes and not self.whole:
-            return "paths of its own namespace alone" if self.own_prefixes or self.own_whole else "no path"
+            return "what nobody older has" if self.own_prefixes or self.own_whole else "no path"
         shown = [f"what begins with {_shown(one)}" for one in self.prefixes]
         shown += [_shown(one) for one in sorted(self.whole) if not one.endswith(b"\n")]
         more = f" and {len(shown) - 4} more" if len(shown) > 4 else ""
@@ -90,6 +92,8 @@ def regex_beginnings(path: str) -> Beginnings:
     """Return the beginnings of the regular expression *path*.  Never raises."""
     if len(path) > MAX_CHARACTERS:
         return EVERYTHING
+    if len(path) <= MAX_LENGTH and "//" not in path and _is_simple(path):
+        return literal_beginnings(path.partition(".")[0].encode())
     reader = _Reader(path)
     try:
         branch = reader.branch(0, _EMPTY)

@@ -9,6 +9,7 @@ from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
+from ingress.model.path_expressions import PathExpression
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.variants import Variant, WeightedBackend, backends_of
@@ -20,6 +21,8 @@ class Match(Enum):
     EXACT = "Exact"
     PREFIX = "Prefix"
     """Element by element; ImplementationSpecific is read as this."""
+    EXPRESSION = "Expression"
+    """As a regular expression, fixed to the beginning of the path."""
     BEGINNING = "Beginning"
     """By the beginnings of what matches the path, which is a regular expression; nothing of it is served."""
 
@@ -56,13 +59,20 @@ class Route:
     beside: tuple[BackendReference, ...] = ()
     """Backends that its filters ask."""
     beginnings: Beginnings | None = None
-    """What is closed, of a route that is matched by that."""
+    """What every path begins with that it takes, of a route that is an expression, or closed in the place of one."""
+    expressions: tuple[PathExpression, ...] = ()
+    """What it takes, of a route that is an expression: whatever one of them takes."""
     filters: tuple[FilterSpec, ...] = ()
     """All that stand before its backend, the host's and its own, in order of phase and place."""
     weighted: tuple[WeightedBackend, ...] = ()
     """Backends that share the requests in place of *backend*, which is the first of them then; empty for nearly all routes."""
     variants: tuple[Variant, ...] = ()
     """Requests that lead elsewhere by what else they say; the first one that takes a request has it."""
+
+    @property
+    def key(self) -> tuple[str, str, Match, str]:
+        """What no two routes of a table have the same of: host, path, match, and the realm of an expression."""
+        return self.host, self.path, self.match, "" if self.beginnings is None else self.beginnings.realm
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:

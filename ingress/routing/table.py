@@ -16,8 +16,8 @@ Precedence (``networking.k8s.io/v1``, IngressRule and HTTPIngressPath):
 3. The longest prefix, compared element by element.  ``/foo`` and ``/foo/`` match
    the same requests; where both exist, the longer text is used.
 
-Where a host has routes that stand for regular expressions (``Match.BEGINNING``), what they may match
-goes to them before any path that is not longer (``ingress.routing.closed``).
+Where paths of a host are regular expressions, or closed in the place of some, these are looked for besides, and
+have an order of their own (``ingress.routing.expression_routes``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
-from ingress.routing.closed import ClosedRoutes
+from ingress.routing.expression_routes import ExpressionRoutes
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 
@@ -68,7 +68,7 @@ class HostRoutes:
     hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("_closed", "_depth", "_exact", "_others", "_prefixes", "chains", "filters", "routes")
+    __slots__ = ("_depth", "_exact", "_expressions", "_others", "_prefixes", "chains", "filters", "routes")
 
     def __init__(self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = ()) -> None:
         self.routes = routes
@@ -82,7 +82,7 @@ class HostRoutes:
         self._depth = 0
         # Where there are any: the routes of regular expressions, and all others.  Then there is no ``_exact``, so
         # that other hosts need not ask for them.
-        self._closed: ClosedRoutes | None = None
+        self._expressions: ExpressionRoutes | None = None
         self._others: HostRoutes | None = None
 
     def _put_in_order(self) -> dict[bytes, Route]:
@@ -103,21 +103,24 @@ class HostRoutes:
         return self._exact
 
     def _set_apart(self) -> bool:
-        """Set the routes that stand for regular expressions apart; return whether there are any."""
+        """Set the routes of regular expressions apart; return whether there are any."""
         open_routes = tuple(route for route in self.routes if route.beginnings is None)
         if len(open_routes) == len(self.routes):
             return False
-        self._closed, self._others = ClosedRoutes(self.routes), HostRoutes(open_routes)
+        self._expressions, self._others = ExpressionRoutes(self.routes), HostRoutes(open_routes)
         return True
 
     def _find_beside(self, path: bytes) -> Route | None:
-        """Find the route of *path* where some routes stand for regular expressions."""
-        assert self._others is not None and self._closed is not None
+        """Find the route of *path* where some routes are regular expressions."""
+        assert self._others is not None and self._expressions is not None
         found = self._others.find(path)
-        return self._closed.before(found, path) or found
+        return self._expressions.before(found, path) or found
 
     def find(self, path: bytes) -> Route | None:
-        """Find the route of *path*, which is in normal form."""
+        """Find the route of *path*, which is in normal form.
+
+        Raises ``PathTooLong`` where that would take too long.
+        """
         exact = self._exact
         if exact is None:
             if self._others is not None or self._set_apart():
@@ -239,15 +242,30 @@ class RouteTable:
                     return None
         return routes.find(path)
 
-    def host_filters(self, host: bytes) -> tuple[FilterSpec, ...]:
-        """Return what stands before *host*, in normal form, where no route matched the path."""
+    def passing(self, host: bytes) -> Route | None:
+        """Find the route of *host* by whose ``passthrough`` its TLS goes, if it has one."""
+        found = self.find(host, b"/")
+        if found is None or found.passthrough is not None or found.match is not Match.EXPRESSION:
+            return found
+        # Another expression takes that path, too, and its text is longer; a server name has no path.
+        routes = self._found(host)
+        assert routes is not None
+        return next((one for one in routes.routes if one.passthrough is not None), found)
+
+    def _found(self, host: bytes) -> HostRoutes | None:
+        """Return the routes of *host*, or else of its wildcard, or else of all hosts."""
         by_host = self._by_host
         dot = host.find(b".")
         for key in (host, b"*" + host[dot:] if dot > 0 else host, b""):
             routes = by_host.get(key)
             if routes is not None:
-                return routes.filters
-        return ()
+                return routes
+        return None
+
+    def host_filters(self, host: bytes) -> tuple[FilterSpec, ...]:
+        """Return what stands before *host*, in normal form, where no route matched the path."""
+        routes = self._found(host)
+        return () if routes is None else routes.filters
 
     def __repr__(self) -> str:
         return f"<RouteTable of {self.count} routes>"

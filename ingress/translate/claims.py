@@ -12,8 +12,10 @@ from attrs import field, frozen
 
 from ingress.annotations.annotations import AnnotationSettings
 from ingress.model.backends import BackendReference
+from ingress.model.expressions import ExpressionRefused
 from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import ObjectKey, Owner
+from ingress.model.path_expressions import PathExpression, read_path_expression
 from ingress.model.problems import Problem
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.route import Match
@@ -42,12 +44,16 @@ class Claim:
     regex: "RegexPath | None" = None
     """Where *path* would mean something else as a regular expression."""
     beginnings: Beginnings | None = None
-    """What is closed, where that is so and the path is not compared as it is written."""
+    """What every path begins with that is meant, where that is so: of an expression, or closed in the place of one."""
+    expressions: tuple[PathExpression, ...] = ()
+    """What it takes, where its path is a regular expression."""
+    is_prefix: bool = False
+    """Whether its type is Prefix, and not only read as that."""
 
 
 @frozen(weakref_slot=False)
 class RegexPath:
-    """What becomes of a path with the signs of a regular expression where it is compared as it is written."""
+    """A path with the signs of a regular expression: what it means as one, and what where it is compared as it is written."""
 
     path: str
     fault: str | None
@@ -59,6 +65,20 @@ class RegexPath:
     def beginnings(self) -> Beginnings:
         """What every match of the expression begins with."""
         return regex_beginnings(self.path)
+
+    @cached_property
+    def expression(self) -> PathExpression | None:
+        """The expression; None where it is not run here."""
+        return None if self.refusal else read_path_expression(self.path)
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why it is not run here; empty where it is."""
+        try:
+            read_path_expression(self.path)
+        except ExpressionRefused as refused:
+            return str(refused)
+        return ""
 
 
 class FurtherHost(NamedTuple):
@@ -121,6 +141,8 @@ class ParsedObject:
     """What it asks for besides *hosts*, each host once."""
     needs_backends: bool = True
     """Whether requests ever get to the backends that it names."""
+    has_annotations: bool = False
+    """Whether it has annotations of the prefix that is honored, so that its owner counts on what ingress-nginx does."""
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
     tables: tuple[str, ...] = IN_MAIN
@@ -140,6 +162,7 @@ class ParsedObject:
             for claim in self.claims:
                 if claim.regex is not None:
                     _ = claim.regex.beginnings
+                    _ = claim.regex.expression
                     yield
 
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:

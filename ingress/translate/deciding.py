@@ -24,6 +24,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.server_snippets import ServerSnippets, server_snippets
+from ingress.translate.slashes import slash_claims
 
 
 class HostDecision(NamedTuple):
@@ -85,7 +86,7 @@ class HostRules:
         annotations, is_shared = self._annotations, self._options.shared_hosts
         speaker = None if is_shared else owner
         guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
-        closing = close_host(host, all_parsed, is_shared=is_shared)
+        closing = close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
         snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = merge_host(host, all_parsed, closing)
         passing = choose_passthrough(host, all_parsed, merged.claims, annotations, closing)
@@ -121,6 +122,8 @@ class HostRules:
         default = self._options.default_backend_service
         if default is None and all_parsed and not merged.claims and would_fall:
             merged = evolve(merged, claims=(block(host, all_parsed),))
+        options = self._options
+        slashed = slash_claims(merged.claims, all_parsed, is_shared=options.shared_hosts)
         return host_routes(
             host,
             merged,
@@ -134,4 +137,5 @@ class HostRules:
             decision.closing,
             decision.snippets,
             decision.canaries,
+            slashed if options.quirks else (),
         )

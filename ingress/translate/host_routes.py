@@ -4,7 +4,7 @@ The filters of a route are in order of phase, and within a phase in order of pla
 comes before what the route's own object asks for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
@@ -31,6 +31,7 @@ from ingress.annotations.references import Found
 from ingress.annotations.regexes import RegexMissing
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.blocks import EMPTY
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
@@ -40,6 +41,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
+from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import WeightedBackend
@@ -75,6 +77,7 @@ def host_routes(
     closing: HostClosing = NOTHING_CLOSED,
     snippets: ServerSnippets = NO_SNIPPETS,
     canaries: HostCanaries = NO_CANARIES,
+    slashed: Iterable[Claim] = (),
 ) -> HostRoutes:
     """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
@@ -82,7 +85,8 @@ def host_routes(
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed,
     *snippets* what stands before its paths by ``server-snippet``,
-    *canaries* what stands behind its claims.
+    *canaries* what stands behind its claims,
+    *slashed* the paths that are redirected to themselves with a slash.
     """
     asked = {parsed.owner: parsed for parsed in all_parsed}
     owner = owner_of(host, all_parsed)
@@ -90,22 +94,18 @@ def host_routes(
     filters = _HostFilters(
         host, annotations, redirects, found_for, guard, closing, snippets, passing, speaker
     )
-    routes = [
-        _asking_beside(
-            _route(
-                claim,
-                asked[claim.owner],
-                filters.of_claim(claim, asked[claim.owner]),
-                passed_backend(claim) if claim is passing else None,
-            ),
-            asked[claim.owner],
-            filters.facts_of(claim, asked[claim.owner]),
-            annotations,
-        )
-        for claim in merged.claims
-    ]
+
+    def made(claim: Claim, *more: FilterSpec) -> Route:
+        parsed = asked[claim.owner]
+        own = filters.of_claim(claim, parsed)
+        passed = passed_backend(claim) if claim is passing else None
+        route = _route(claim, parsed, _in_order((*own, *more)) if more else own, passed)
+        return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
+
+    routes = list(map(made, merged.claims))
     if canaries.behind:
         routes = [_with_canaries(*one, canaries, asked) for one in zip(routes, merged.claims, strict=True)]
+    routes += [made(claim, SlashRedirect(rule_path(claim.path) + b"/")) for claim in slashed]
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
         routes.append(_default_route(host, default, annotations.usual, filters.of_default))
@@ -261,6 +261,7 @@ def _route(
         timeouts=_timeouts(settings) if asks else None,
         is_logged=not asks or settings.of(ACCESS_LOGS).is_logged,
         beginnings=claim.beginnings,
+        expressions=claim.expressions,
         filters=filters,
     )
 

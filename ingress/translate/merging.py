@@ -22,7 +22,7 @@ those exist, a host for which nothing usable was asked gets a route that answers
 that an Ingress is broken must not hand its host to somebody else's rules.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from attrs import frozen
 
@@ -81,7 +81,7 @@ def merge_host(
             same = winner.owner == claim.owner and winner.backend == claim.backend
             if winner is not claim and not same:
                 problems.append(_path_conflict(claim, winner))
-    rule = won.get(_ROOT_KEY)
+    rule = won.get(_ROOT_KEY) or _root_expression(won, closing)
     for parsed in all_parsed:
         wanted = _default_claim(parsed, host)
         if wanted is None:
@@ -96,7 +96,7 @@ def merge_host(
         winner = won.setdefault(_ROOT_KEY, wanted)
         if winner is not wanted:
             problems.append(_default_conflict(wanted, winner, has_rules=parsed.has_rules))
-    return HostMerge(tuple(won.values()), _ROOT_KEY not in won, tuple(problems))
+    return HostMerge(tuple(won.values()), rule is None and _ROOT_KEY not in won, tuple(problems))
 
 
 def falls(host: str, served: Container[str]) -> bool:
@@ -113,10 +113,17 @@ def block(host: str, all_parsed: Sequence[ParsedObject]) -> Claim:
 
 
 def _key(claim: Claim) -> _ClaimKey:
-    if claim.match is Match.BEGINNING:
-        # An expression has no other spelling, and no request is compared with it.  Each namespace closes its own.
-        return claim.match, claim.path.encode("utf-8", "surrogatepass"), claim.owner.key.namespace
+    if claim.beginnings is not None:
+        # An expression has no other spelling.  Each realm has its own, among which its longest text comes first.
+        return claim.match, claim.path.encode("utf-8", "surrogatepass"), claim.beginnings.realm
     return claim.match, rule_path(claim.path)
+
+
+def _root_expression(won: Mapping[_ClaimKey, Claim], closing: HostClosing) -> Claim | None:
+    if not closing.claims:
+        return None
+    taking = (claim for claim in won.values() if claim.path == ROOT and claim.match is Match.EXPRESSION)
+    return next(taking, None)
 
 
 def _default_claim(parsed: ParsedObject, host: str) -> Claim | None:

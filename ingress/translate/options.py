@@ -25,6 +25,10 @@ class TranslateOptions:
     shared_hosts: bool = False
     """Whether all namespaces speak for all hosts (``ingress.translate.ownership``)."""
     annotations_prefix: str = ANNOTATIONS_PREFIX
+    quirks: bool = True
+    """Whether hosts are served with the quirks of ingress-nginx where an Ingress with such annotations names them."""
+    strict_path_types: bool = False
+    """Whether paths of the types Exact and Prefix must be plain."""
     default_backend_service: BackendReference | None = None
     default_ssl_certificate: ObjectKey | None = None
     annotation_policy: AnnotationPolicy = EVERYTHING

@@ -112,7 +112,7 @@ def _first_closed(
 ) -> Claim | None:
     """Find a claim that nobody may get to, and that TLS to the backend of *root* would open."""
     for claim in claims:
-        if claim.beginnings is not None and claim.beginnings.takes_all:
+        if claim.match is Match.BEGINNING and claim.beginnings is not None and claim.beginnings.takes_all:
             return claim
         leads_there = passed_backend(claim) == passed_backend(root)
         if leads_there and closing.lacks_guard(all_parsed[claim.owner]):

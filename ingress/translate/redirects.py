@@ -56,7 +56,14 @@ class RedirectRule:
     def facts(self, host: str, *, passes_tls: bool = False) -> HostFacts:
         """Return what families may know of *host*; with *passes_tls*, whoever terminates its TLS has a certificate."""
         certified = EVERY_HOST if passes_tls else self._found(host)[0]
-        return HostFacts(host, certified, self._options.https_port, self._options.default_backend_service)
+        options = self._options
+        return HostFacts(
+            host,
+            certified,
+            options.https_port,
+            options.default_backend_service,
+            keeps_slash=not options.quirks,
+        )
 
     def transport_security(self, host: str) -> TransportSecurity | None:
         """Return how the routes of *host* insist on HTTPS, or None where they do not."""

@@ -32,8 +32,8 @@ class RouteCounts:
 
     def compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
         """Count what is different in the routes of one host."""
-        old = {(route.path, route.match): route for route in before}
-        new = {(route.path, route.match): route for route in after}
+        old = {route.key: route for route in before}
+        new = {route.key: route for route in after}
         stay = old.keys() & new.keys()
         self._news[0] += len(new) - len(stay)
         self._news[1] += len(old) - len(stay)

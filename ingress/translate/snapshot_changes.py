@@ -16,8 +16,8 @@ from ingress.translate.snapshot import ListenerTable, Snapshot
 
 K = TypeVar("K", bound=Hashable)
 
-RouteKey = tuple[str, str, Match]
-"""Host, path and match: no two routes have the same."""
+RouteKey = tuple[str, str, Match, str]
+"""``Route.key``."""
 HostFilter = tuple[str, FilterSpec]
 """A host, and what stands before it or before one of its routes."""
 
@@ -105,7 +105,7 @@ def _hosts(old: RouteTable, new: RouteTable) -> tuple[_Hosts, _Hosts]:
 
 
 def _routes(hosts: _Hosts) -> dict[RouteKey, Route]:
-    return {(one.host, one.path, one.match): one for some in hosts.values() for one in some.routes}
+    return {one.key: one for some in hosts.values() for one in some.routes}
 
 
 def _filters(hosts: _Hosts) -> dict[HostFilter, None]:

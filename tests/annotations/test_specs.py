@@ -25,8 +25,10 @@ from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.password_check import CredentialsKept, PasswordCheck
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
+from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.annotations.satisfying import AnyOf
+from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.filters import (
     PathStatements,
     ServerStatements,
@@ -75,7 +77,11 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
     (HostClosed(), Phase.ACCESS, Hook.REQUEST),
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
+    (SlashRedirect(b"/a/"), Phase.REDIRECT, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
+    (RewriteMissing(), Phase.ACCESS, Hook.REQUEST),
+    (PathRewrite("/(.*)", parse_rewrite_target("/a/$1")), Phase.REWRITE, Hook.UPSTREAM),
+    (RewriteRedirect("/(.*)", parse_rewrite_target("https://a.test/$1")), Phase.REWRITE, Hook.REQUEST),
     (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
     (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),
@@ -158,6 +164,8 @@ class SpecTests(SynchronousTestCase):
             (SnippetAccess(Layers()), SnippetAccess(LAYERS)),
             (SnippetEdits(Layers()), SnippetEdits(LAYERS)),
             (SnippetAnswers(Layers()), SnippetAnswers(LAYERS)),
+            (SlashRedirect(b"/a/"), SlashRedirect(b"/b/")),
+            (PathRewrite("", parse_rewrite_target("/a")), PathRewrite("", parse_rewrite_target("/b"))),
             (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
             (RequestLimit("", 5), RequestLimit("", 6)),
             (RequestLimit("", 5), RequestLimit("", 5, 60)),

@@ -56,6 +56,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "controller-class": ("a.test/b", "translate.controller_class", "a.test/b"),
     "watch-without-class": (None, "translate.watch_without_class", True),
     "shared-hosts": (None, "translate.shared_hosts", True),
+    "no-quirks": (None, "translate.quirks", False),
+    "strict-validate-path-type": (None, "translate.strict_path_types", True),
     "allow-snippet-annotations": ("false", "translate.annotation_policy.allows_snippets", False),
     "annotations-risk-level": ("high", "translate.annotation_policy.highest_risk", Risk.HIGH),
     "annotation-value-word-blocklist": ("lua, {,}", "translate.annotation_policy.blocked_words", ("lua", "{", "}")),

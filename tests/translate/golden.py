@@ -219,7 +219,9 @@ def _route(route: Route) -> dict[str, Any]:
         "backend": str(route.backend),
     }
     if route.beginnings is not None:
-        shown["closed"] = str(route.beginnings)
+        shown["begins" if route.expressions else "closed"] = str(route.beginnings)
+    if len(route.expressions) > 1:
+        shown["expressions"] = [one.text for one in route.expressions]
     if route.secure_backend is not None:
         shown["backend over tls"] = str(route.secure_backend)
     if route.passthrough is not None:
@@ -281,7 +283,7 @@ def _verdict(policy: FilterSpec) -> str:
     if isinstance(policy, NotTerminatedHere):
         return "421 over TLS, which is not terminated here"
     if isinstance(policy, RegexMissing):
-        return "503, for regular expressions are not honored"
+        return "503, for the regular expression is not run"
     if isinstance(policy, GuardMissing):
         return "503, for a guard is missing"
     if isinstance(policy, HostClosed):

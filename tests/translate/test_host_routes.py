@@ -53,7 +53,9 @@ class RouteFilterTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """The order is that of phases, and within a phase that of places: the host's before the route's."""
-        asking = ingress("a", "/", auth_tls_secret="demo/people", modsecurity_snippet="x", use_regex="true")
+        asking = ingress(
+            "a", "/(?!b)", auth_tls_secret="demo/people", modsecurity_snippet="x", use_regex="true"
+        )
         people = secret(ca_crt=PEOPLE.pem)
         found = table(evolve(asking, tls=TLS), SECURED, people)
         expected = (

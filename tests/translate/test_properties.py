@@ -144,7 +144,9 @@ client_annotations = st.fixed_dictionaries(
 closing_annotations = st.fixed_dictionaries(
     {},
     optional={
-        f"{PREFIX}/rewrite-target": st.sampled_from(["/", "/$1", "/(.*)"]),
+        f"{PREFIX}/rewrite-target": st.sampled_from(
+            ["/", "/$1", "/(.*)", "/$2?x=$host", "https://a.test/$1", "/$nothing", "/a b", "/$service_name"]
+        ),
         f"{PREFIX}/server-snippet": st.sampled_from(
             [
                 "internal;",
@@ -283,6 +285,8 @@ all_options = st.builds(
     TranslateOptions,
     watch_without_class=st.booleans(),
     shared_hosts=st.sampled_from([False, False, True]),
+    quirks=st.sampled_from([True, True, False]),
+    strict_path_types=st.sampled_from([False, False, True]),
     default_backend_service=st.sampled_from(
         [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
     ),
@@ -343,7 +347,7 @@ class TranslateProperties(SynchronousTestCase):
         """One route a match; a state for each backend named; endpoints or a reason; printable problems."""
         snapshot = translate(state_of(objects), options, NOW)
         routes = snapshot.table.routes
-        self.assertEqual(len({(one.host, one.path, one.match) for one in routes}), len(routes))
+        self.assertEqual(len({one.key for one in routes}), len(routes))
         self.assertEqual({backend for one in routes for backend in one.backends}, set(snapshot.backends))
         for found in snapshot.backends.values():
             self.assertNotEqual(bool(found.endpoints), bool(found.reason))

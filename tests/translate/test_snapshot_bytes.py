@@ -209,11 +209,11 @@ class ChangesTests(SynchronousTestCase):
 
     def test_routes(self) -> None:
         """A path that came, one that went, and one that leads elsewhere, each by host, path and match."""
-        key = ("a.test", "/", Match.PREFIX)
+        key = ("a.test", "/", Match.PREFIX, "")
         before = self.snapshot(ingress("a", "/", "/old"))
         found = changes(before, self.snapshot(ingress("a", "/", "/new", proxy_body_size="8m"))).routes
-        self.assertEqual(found.came, {("a.test", "/new", Match.PREFIX)})
-        self.assertEqual(found.went, {("a.test", "/old", Match.PREFIX)})
+        self.assertEqual(found.came, {("a.test", "/new", Match.PREFIX, "")})
+        self.assertEqual(found.went, {("a.test", "/old", Match.PREFIX, "")})
         self.assertEqual(found.changed, {key})
 
     def test_filters(self) -> None:
@@ -258,7 +258,7 @@ class ChangesTests(SynchronousTestCase):
         compared = Route("0.test", "/", Match.PREFIX, None, CANARY)
         after = before.patched({"0.test": HostRoutes((compared,))})
         found = changes(Snapshot(table=before), Snapshot(table=after))
-        self.assertEqual(found.routes.changed, {("0.test", "/", Match.PREFIX)})
+        self.assertEqual(found.routes.changed, {("0.test", "/", Match.PREFIX, "")})
         self.assertEqual(len(dict(after.changes_since(before))), 1)
 
     @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -268,9 +268,7 @@ class ChangesTests(SynchronousTestCase):
     ) -> None:
         """What is said of the routes is what a comparison of all of them says, and there and back are opposites."""
         old, new = (translate(golden.state_of(one), options, NOW) for one in (some, others))
-        before, after = (
-            {(route.host, route.path, route.match): route for route in one.table.routes} for one in (old, new)
-        )
+        before, after = ({route.key: route for route in one.table.routes} for one in (old, new))
         there, back = changes(old, new), changes(new, old)
         self.assertEqual(there.routes.came, after.keys() - before.keys())
         self.assertEqual(there.routes.went, before.keys() - after.keys())

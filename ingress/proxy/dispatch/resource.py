@@ -28,6 +28,7 @@ from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose
+from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 
@@ -90,7 +91,7 @@ class IngressProxyResource(ReverseProxyResource):
 
     def passthrough(self, server_name: bytes) -> tuple[Route, Rotation] | None:
         """Find the route of a host whose TLS passes through, and who picks its endpoints."""
-        route = self._table.find(server_name, b"/")
+        route = self._table.passing(server_name)
         backend = None if route is None else route.passthrough
         if route is None or backend is None:
             return None
@@ -109,7 +110,11 @@ class IngressProxyResource(ReverseProxyResource):
         Who comes back from filters has *decided* by which route it goes, and to which backend.
         """
         if decided is None:
-            route = self._table.find(exchange.host, exchange.path)
+            try:
+                route = self._table.find(exchange.host, exchange.path)
+            except PathTooLong:
+                exchange.fail(414, "path too long for the expressions of its host")
+                return NOT_DONE_YET
             if route is None or route.variants or route.weighted or route.stand_in is not None:
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET

@@ -23,6 +23,7 @@ class IngressReader:
         self._options = options
         self._annotations = annotation_reader(options)
         self._has_default = options.default_backend_service is not None
+        self._is_strict = options.strict_path_types
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
         """Decide by the class whether *value* is ours."""
@@ -37,7 +38,12 @@ class IngressReader:
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what *value* asks for."""
         assert isinstance(value, Ingress)
-        return read_ingress(value, self._annotations, has_global_default=self._has_default)
+        return read_ingress(
+            value,
+            self._annotations,
+            has_global_default=self._has_default,
+            strict_path_types=self._is_strict,
+        )
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
         """Return the Secrets or ConfigMaps that *value* refers to."""

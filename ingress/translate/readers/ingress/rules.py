@@ -61,11 +61,17 @@ from ingress.translate.readers.ingress.objects import (
 
 _HIGHEST_PORT = 65535
 _LIKELY_REGEX = re.compile(r"[\[(*|{^$]")
+_is_strict = re.compile(r"/[A-Za-z0-9._\-/]*").fullmatch
+_STRICT = ("Exact", "Prefix")
 _MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecific": Match.PREFIX}
 
 
 def read_ingress(
-    ingress: Ingress, annotations: AnnotationReader, *, has_global_default: bool = False
+    ingress: Ingress,
+    annotations: AnnotationReader,
+    *,
+    has_global_default: bool = False,
+    strict_path_types: bool = False,
 ) -> ParsedObject:
     """Read rules, default backend and annotations of *ingress*; never raises."""
     settings, problems = annotations.read(ingress)
@@ -77,7 +83,13 @@ def read_ingress(
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
     redirect = settings.of(URL_REDIRECTS)
     is_answered = annotations.answers(settings)
-    reader = _RulesReader(owner, protocols.usual, settings.of(CLUSTER_IPS).by_cluster_ip, is_answered)
+    reader = _RulesReader(
+        owner,
+        protocols.usual,
+        settings.of(CLUSTER_IPS).by_cluster_ip,
+        is_answered,
+        strict_path_types=strict_path_types,
+    )
     reader.problems += problems
     reader.problems += protocols.problems
     default: BackendReference | None = None
@@ -109,6 +121,7 @@ def read_ingress(
         answered=tuple(dict.fromkeys(reader.answered)),
         further=further,
         needs_backends=not is_answered or reader.solves_challenges,
+        has_annotations=annotations.has_any(ingress),
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
@@ -183,9 +196,16 @@ class _RulesReader:
     """Collects claims, hosts and problems of one Ingress."""
 
     def __init__(
-        self, owner: Owner, protocol: UpstreamProtocol, by_cluster_ip: bool | None, is_answered: bool
+        self,
+        owner: Owner,
+        protocol: UpstreamProtocol,
+        by_cluster_ip: bool | None,
+        is_answered: bool,
+        *,
+        strict_path_types: bool = False,
     ) -> None:
         """With *is_answered*, annotations answer all requests by themselves."""
+        self.strict_path_types = strict_path_types
         self.owner = owner
         self.is_answered = is_answered
         self.answered: list[str] = []
@@ -284,9 +304,19 @@ class _RulesReader:
         elif match is None:
             message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
+        elif self.strict_path_types and path.path_type in _STRICT and not _is_strict(text):
+            message = (
+                f"path {quoted(text)} of type {path.path_type} holds anything but letters, digits and . _ - /, which"
+                " --strict-validate-path-type keeps for ImplementationSpecific; the path answers 503"
+            )
+            self.report(f"{at}.path", Reason.INVALID_PATH, message)
+            backend = invalid_reference(self.owner, backend.name)
         match = match or Match.PREFIX
         self.solves_challenges = self.solves_challenges or text.startswith(ACME_CHALLENGES.decode())
-        self.claims.append(Claim(self.owner, host, text, match, backend, at, backend_at, regex))
+        is_prefix = path.path_type == "Prefix"
+        self.claims.append(
+            Claim(self.owner, host, text, match, backend, at, backend_at, regex, is_prefix=is_prefix)
+        )
 
     def backend(self, backend: IngressBackend | None, at: str) -> BackendReference:
         """Return the reference that *backend* makes; an invalid one leads to 503 and is reported."""

@@ -1,0 +1,170 @@
+"""The routes of one host that are regular expressions, and those that are closed in the place of one.
+
+ingress-nginx asks expressions by the length of their text, the longest first.  That is done here within one *realm*: a
+namespace, or all of them, or one Ingress.  Between realms, the literal beginning of an expression counts as a path
+would (``ingress.routing.beginnings``): the longer one wins; where they are equal, the older; and an exact path of
+another realm yields to nothing.
+
+An expression is run only for paths that begin as it does.  So a lookup costs a look for each length that a beginning of the
+host has, which are few and bounded, and a search for each expression that the path begins like.  What these may
+cost together is bounded, too: ``PathTooLong``.
+"""
+
+import sys
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from ingress.model.path_expressions import MAX_WORK, PathExpression
+from ingress.routing.beginnings import EVERYBODY
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match, Route
+
+_Place = tuple[int, bool]
+"""The number of a candidate, and whether its beginning counts within its realm alone."""
+_Standing = tuple[int, int]
+"""How a candidate stands among others: the length of what the path begins like, and then its age."""
+_NOWHERE: Final = (-1, 0)
+_NOTHING: Final = (-1, 0)
+_TEXT: Final = itemgetter(0)
+
+
+class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no failure
+    """To compare so long a path with all expressions that it begins like would take too long."""
+
+
+class _Candidate(NamedTuple):
+    """An expression and its route."""
+
+    text: bytes
+    expression: PathExpression | None
+    """None where all that begins so is closed."""
+    route: Route
+    order: int
+
+
+class ExpressionRoutes:
+    """Finds which of its expressions takes a path."""
+
+    __slots__ = ("_realms",)
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        by_realm: dict[str, list[Route]] = {}
+        for route in routes:
+            if route.beginnings is not None:
+                by_realm.setdefault(route.beginnings.realm, []).append(route)
+        self._realms = sorted((_Realm(realm, some) for realm, some in by_realm.items()), key=_oldest)
+
+    def before(self, found: Route | None, path: bytes) -> Route | None:
+        """Return the route that *path* goes to rather than to *found*, its route otherwise; None for none.
+
+        Raises ``PathTooLong``.
+        """
+        lowered = path.lower()
+        best: Route | None = None
+        standing = _NOWHERE
+        for realm in self._realms:
+            better = realm.find(found, path, lowered, standing)
+            if better is not None:
+                standing, best = better
+        return best
+
+
+class _Realm:
+    """The expressions of one realm."""
+
+    __slots__ = ("_candidates", "_lengths", "_name", "_prefixes", "_whole", "oldest")
+
+    def __init__(self, name: str, routes: list[Route]) -> None:
+        self._name = name
+        self._candidates: list[_Candidate] = []
+        for route in routes:
+            order = 0 if route.beginnings is None else route.beginnings.order
+            if not route.expressions:
+                self._candidates.append(_Candidate(_bytes(route.path), None, route, order))
+            for one in route.expressions:
+                self._candidates.append(_Candidate(_bytes(one.text), one, route, order))
+        self.oldest = min(one.order for one in self._candidates)
+        # As ingress-nginx sorts them: by length, and among those of one length backwards.
+        self._candidates.sort(key=lambda one: one.order)
+        self._candidates.sort(key=_TEXT, reverse=True)
+        self._candidates.sort(key=lambda one: -len(one.text))
+        self._prefixes: dict[bytes, list[_Place]] = {}
+        self._whole: dict[bytes, list[_Place]] = {}
+        for number, candidate in enumerate(self._candidates):
+            beginnings = candidate.route.beginnings
+            assert beginnings is not None
+            for texts, places, is_own in (
+                (beginnings.prefixes, self._prefixes, False),
+                (beginnings.whole, self._whole, False),
+                (beginnings.own_prefixes, self._prefixes, True),
+                (beginnings.own_whole, self._whole, True),
+            ):
+                for text in texts:
+                    places.setdefault(text, []).append((number, is_own))
+        self._lengths = sorted({len(text) for text in self._prefixes}, reverse=True)
+
+    def find(
+        self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing
+    ) -> tuple[_Standing, Route] | None:
+        """Return the first route that takes *path*, if any that does comes before *found* and stands better than *standing*.
+
+        Which of its routes has the path is a matter of the realm, once one of them has won it from others.
+        """
+        # By number: how much of the path it begins like, and whether that counts within the realm alone.
+        begun: dict[int, tuple[int, bool]] = {}
+        for number, is_own in self._whole.get(lowered, ()):
+            begun.setdefault(number, (len(lowered.rstrip(b"/")), is_own))
+        for count in self._lengths:
+            if count <= len(lowered):
+                places = self._prefixes.get(lowered[:count])
+                if places is not None:
+                    length = len(lowered[:count].rstrip(b"/"))
+                    for number, is_own in places:
+                        begun.setdefault(number, (length, is_own))
+        longer, text_length = self._least(found)
+        better = {
+            number
+            for number, (length, is_own) in begun.items()
+            if 2 * length + (not is_own) > longer
+            and (length, -self._candidates[number].order) > standing
+            and len(self._candidates[number].route.path) >= text_length
+        }
+        if not better:
+            return None
+        last, work = max(better), MAX_WORK
+        first: Route | None = None
+        for number in sorted(begun):
+            if number > last:
+                break
+            _, expression, route, order = self._candidates[number]
+            if first is not None and number not in better:
+                continue
+            if expression is not None:
+                work -= expression.size * len(path)
+                if work < 0:
+                    raise PathTooLong
+                if not expression.takes(path):
+                    continue
+            first = first or route
+            if number in better:
+                return (begun[number][0], -order), first
+        return None
+
+    def _least(self, found: Route | None) -> tuple[int, int]:
+        """Return what comes before *found*: twice the length that a beginning has to exceed, and the least length of a text."""
+        if found is None or found.owner is None:
+            return _NOTHING
+        if self._name in (EVERYBODY, found.owner.key.namespace):
+            return -1, len(found.path)
+        if found.match is Match.EXACT:
+            return sys.maxsize, 0
+        return 2 * len(rule_path(found.path).rstrip(b"/")), 0
+
+
+def _oldest(realm: _Realm) -> int:
+    return realm.oldest
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

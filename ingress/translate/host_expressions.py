@@ -1,0 +1,269 @@
+"""Which paths of a host are regular expressions, and what becomes of them.
+
+``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
+namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
+its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.
+
+- An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
+- So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
+- What another realm has on the host stays as it is written; between realms, the beginning of an expression counts as
+  a path would (``ingress.routing.expression_routes``), and both sides are told.
+
+What nobody asked to be an expression is compared as it is written, as in ingress-nginx.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from attrs import evolve, frozen
+
+from ingress.annotations.regexes import REGEXES
+from ingress.annotations.values import quoted
+from ingress.model.expressions import ExpressionRefused
+from ingress.model.objects import Owner
+from ingress.model.path_expressions import PathExpression, read_path_expression
+from ingress.model.problems import Problem, Reason
+from ingress.routing.beginnings import EVERYBODY, Beginnings, regex_beginnings
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match
+from ingress.translate.age import why_first
+from ingress.translate.claims import ROOT, Claim, ParsedObject, claims_to
+from ingress.translate.ownership import OPTION
+
+NO_QUIRKS: Final = "--no-quirks"
+
+
+@frozen
+class HostExpressions:
+    """What became of the paths of one host."""
+
+    claims: Mapping[Owner, tuple[Claim, ...]]
+    """The claims to the host of those Ingresses where they are others than were read."""
+    problems: tuple[Problem, ...]
+
+
+def host_expressions(
+    host: str,
+    all_parsed: Sequence[ParsedObject],
+    lacks_guard: Callable[[ParsedObject], bool],
+    *,
+    is_shared: bool,
+    quirks: bool,
+) -> HostExpressions:
+    """Decide about the paths of *host*; *all_parsed* have a say about it, and are sorted oldest first."""
+    reading = _Reading(host, all_parsed, is_shared=is_shared, quirks=quirks)
+    claims = {}
+    for order, parsed in enumerate(all_parsed):
+        read = tuple(claims_to(parsed, host))
+        found = tuple(reading.claims(parsed, read, order, lacks_guard=lacks_guard(parsed)))
+        reading.note_older(found)
+        if found != read:
+            claims[parsed.owner] = found
+    return HostExpressions(claims, tuple(reading.problems))
+
+
+class _Reading:
+    """The reading of the paths of one host, oldest Ingress first."""
+
+    def __init__(
+        self, host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool, quirks: bool
+    ) -> None:
+        self._is_shared = is_shared
+        self._quirks = quirks
+        self._shown = f"host {host}" if host else "all hosts"
+        self.problems: list[Problem] = []
+        # By realm: the Ingress that makes expressions of its paths.
+        self._asking: dict[str, ParsedObject] = {}
+        # The paths of realms with expressions that ingress-nginx has once: with each whether it is exact.
+        self._single: dict[tuple[str, str], bool] = {}
+        # Those who have paths of which nobody made expressions, one of each realm.
+        plain: dict[str, Claim] = {}
+        for parsed in all_parsed:
+            claims = tuple(claims_to(parsed, host))
+            realm = self._realm(parsed.owner)
+            if parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in claims)):
+                self._asking.setdefault(realm, parsed)
+            if claims:
+                plain.setdefault(realm, claims[0])
+        self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
+        for parsed in all_parsed if self._asking else ():
+            realm = self._realm(parsed.owner)
+            for claim in claims_to(parsed, host):
+                if not _is_double(parsed, claim):
+                    is_exact = claim.match is Match.EXACT
+                    self._single[realm, claim.path] = self._single.get((realm, claim.path), False) or is_exact
+        # The prefixes of those that were looked at, which are older, in lower case and without slash at the end.
+        self._older: dict[bytes, list[Claim]] = {}
+        if quirks:
+            self._tell_both_sides()
+
+    def _realm(self, owner: Owner) -> str:
+        """Return whose paths are expressions together with those of *owner*."""
+        if not self._quirks:
+            return str(owner)
+        return EVERYBODY if self._is_shared else owner.key.namespace
+
+    def note_older(self, claims: Sequence[Claim]) -> None:
+        """Note the paths of an Ingress for those that are younger."""
+        for claim in claims:
+            if claim.match is Match.PREFIX:
+                self._older.setdefault(rule_path(claim.path).lower().rstrip(b"/"), []).append(claim)
+
+    def claims(
+        self, parsed: ParsedObject, read: Sequence[Claim], order: int, *, lacks_guard: bool
+    ) -> Iterator[Claim]:
+        """Yield what becomes of the claims of one Ingress."""
+        owner = parsed.owner
+        realm = self._realm(owner)
+        asking = self._asking.get(realm)
+        if asking is not None:
+            if not parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in read)):
+                self._tell_reached(read, asking.owner)
+            for claim in read:
+                yield self._expression(parsed, claim, realm, order)
+            return
+        for claim in read:
+            regex = claim.regex
+            if regex is None:
+                yield claim
+            elif lacks_guard:
+                why = f"path {quoted(claim.path)} looks like a regular expression, and the guard of its Ingress is missing"
+                yield self._closed(claim, regex.beginnings, order, why)
+            elif regex.fault is not None:
+                message = f"path {quoted(claim.path)} {regex.fault}; the path is ignored"
+                self._report(claim.owner, f"{claim.field}.path", Reason.INVALID_PATH, message)
+            else:
+                yield claim
+                if regex.is_likely:
+                    message = f"path {quoted(claim.path)} looks like a regular expression; it is compared as it is written"
+                    self._report(claim.owner, f"{claim.field}.path", Reason.INVALID_PATH, message)
+
+    def _expression(self, parsed: ParsedObject, claim: Claim, realm: str, order: int) -> Claim:
+        """Return what becomes of a path that is an expression."""
+        path = claim.path
+        texts: tuple[str, ...] = (path,)
+        if _is_double(parsed, claim):
+            slashed = f"{path}/"
+            texts = (slashed, path)
+            is_exact = self._single.get((realm, path))
+            if is_exact is not None:
+                # The text without slash is another one's, too, or alone.
+                path, texts = slashed, (slashed,) if is_exact else texts
+        beginnings = regex_beginnings(texts[-1]) if claim.regex is None else claim.regex.beginnings
+        refusal = "" if claim.regex is None else claim.regex.refusal
+        expressions: tuple[PathExpression, ...] = ()
+        read = (
+            None
+            if claim.regex is None or len(texts) > 1 or texts[0] != claim.path
+            else claim.regex.expression
+        )
+        if read is not None:
+            expressions = (read,)
+        elif not refusal:
+            try:
+                expressions = tuple(map(read_path_expression, texts))
+            except ExpressionRefused as refused:
+                refusal = str(refused)
+        if not refusal:
+            refusal = parsed.settings.of(REGEXES).refusal_of(claim.path, partial(_group_names, parsed))
+        if refusal:
+            return self._closed(claim, beginnings, order, f"path {quoted(claim.path)} {refusal}")
+        kept, winner = self._placed(claim, beginnings, order)
+        if winner is not None:
+            self._tell_winner(claim, winner, f"path {quoted(claim.path)} is a regular expression")
+        return Claim(
+            claim.owner,
+            claim.host,
+            path,
+            Match.EXPRESSION,
+            claim.backend,
+            claim.field,
+            claim.backend_field,
+            claim.regex,
+            kept,
+            expressions,
+            claim.is_prefix,
+        )
+
+    def _closed(self, claim: Claim, beginnings: Beginnings, order: int, why: str) -> Claim:
+        """Return the claim that keeps *beginnings* closed, as far as no older Ingress of another realm has them."""
+        kept, winner = self._placed(claim, beginnings, order)
+        if kept.prefixes or kept.whole or winner is None:
+            message = f"{why}; requests for {kept}, in upper or lower case, answer 503"
+            self._report(claim.owner, f"{claim.field}.path", Reason.UNSUPPORTED_PATH, message)
+        if winner is not None:
+            self._tell_winner(claim, winner, why)
+        return evolve(claim, match=Match.BEGINNING, beginnings=kept)
+
+    def _placed(self, claim: Claim, beginnings: Beginnings, order: int) -> tuple[Beginnings, Claim | None]:
+        """Return *beginnings* with what of them is free, and one of the claims by which another part of them is not."""
+        winner: Claim | None = None
+        realm = self._realm(claim.owner)
+        if not self._older:
+            return Beginnings(beginnings.prefixes, beginnings.whole, realm, order=order), None
+
+        def is_free(text: bytes) -> bool:
+            nonlocal winner
+            for older in self._older.get(text.rstrip(b"/\n"), ()):
+                if self._realm(older.owner) != realm:
+                    winner = older
+                    return False
+            return True
+
+        prefixes = tuple(filter(is_free, beginnings.prefixes))
+        whole = frozenset(filter(is_free, beginnings.whole))
+        own = tuple(one for one in beginnings.prefixes if one not in prefixes)
+        return Beginnings(prefixes, whole, realm, own, beginnings.whole - whole, order), winner
+
+    # Who is told what
+
+    def _tell_winner(self, claim: Claim, winner: Claim, why: str) -> None:
+        message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to {winner.owner}, {why_first(winner.owner, claim.owner)}"
+        self._report(claim.owner, f"{claim.field}.path", Reason.PATH_CONFLICT, message)
+
+    def _tell_reached(self, claims: Sequence[Claim], asking: Owner) -> None:
+        """Tell an Ingress whose paths another one made expressions of, by the first that means something else now."""
+        claim = next((one for one in claims if one.path != ROOT), None)
+        if claim is not None:
+            message = (
+                f"path {quoted(claim.path)} of {self._shown} is compared as a regular expression, in upper and lower case"
+                f" and whatever follows it, as {asking} has it for all paths there; {NO_QUIRKS} keeps it as it is written"
+            )
+            self._report(claim.owner, f"{claim.field}.path", Reason.ANNOTATION_NOTE, message)
+
+    def _tell_both_sides(self) -> None:
+        """Tell of namespaces whose paths stay as they are written although another one asks for expressions there."""
+        if not self._plain:
+            return
+        others = ", ".join(sorted(claim.owner.key.namespace for claim in self._plain)[:4])
+        first: Owner | None = None
+        for asking in self._asking.values():
+            first = first or asking.owner
+            message = (
+                f"paths of {self._shown} are regular expressions in namespace {asking.owner.key.namespace} alone, and those"
+                f" of {others} stay as they are written, unless the controller is started with {OPTION}"
+            )
+            self._report(asking.owner, asking.rules_field, Reason.HOST_CONFLICT, message)
+        for claim in self._plain if first is not None else ():
+            message = (
+                f"path {quoted(claim.path)} of {self._shown} stays as it is written, although {first} makes regular"
+                f" expressions of paths there, unless the controller is started with {OPTION}"
+            )
+            self._report(claim.owner, f"{claim.field}.path", Reason.HOST_CONFLICT, message)
+
+    def _report(self, owner: Owner, field: str, reason: Reason, message: str) -> None:
+        self.problems.append(owner.problem(reason, message, field))
+
+
+def _is_double(parsed: ParsedObject, claim: Claim) -> bool:
+    """Whether ingress-nginx has the path of *claim* twice, with a slash and without, and sorts it by the longer text."""
+    if not claim.is_prefix or claim.path.endswith("/"):
+        return False
+    return not parsed.settings.of(REGEXES).makes_regex(claim.path)
+
+
+def _group_names(parsed: ParsedObject) -> frozenset[str]:
+    """Return the names of the groups of all paths of *parsed*: in nginx these are variables everywhere."""
+    expressions = [claim.regex.expression for claim in parsed.claims if claim.regex is not None]
+    return frozenset(name for one in expressions if one is not None for name in one.names)

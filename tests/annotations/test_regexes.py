@@ -1,0 +1,118 @@
+"""Paths that are regular expressions, from the annotation to what the endpoint is asked for."""
+
+from datetime import UTC, datetime
+
+from ingress.annotations.regexes import PathRewrite
+from ingress.annotations.rewrite_targets import parse_rewrite_target
+from ingress.filters import FilterSpec
+from ingress.model.backends import BackendState
+from ingress.model.retries import RetryRule
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+from tests.proxy.filter_case import FilterCase
+from tests.proxy.playing import OK, ONE, TWO, ProxyCase
+from tests.translate.golden import state_of
+from tests.translate.test_client_authentication import ingress
+
+
+def rewriting(path: str, target: str) -> FilterSpec:
+    """Return the spec of a target."""
+    return PathRewrite(path, parse_rewrite_target(target))
+
+
+def snapshot(*paths: str, **annotations: str) -> Snapshot:
+    """Translate an Ingress with these annotations."""
+    return translate(
+        state_of([ingress("a", *paths, host="shop.test", **annotations)]),
+        TranslateOptions(),
+        datetime.now(UTC),
+    )
+
+
+class RewriteTests(FilterCase):
+    """What endpoints are asked for."""
+
+    def publish(self, found: Snapshot) -> None:
+        """Serve a snapshot, with an endpoint for each backend."""
+        backends = {one: BackendState((ONE,)) for route in found.table.routes for one in route.backends}
+        self.stage.resource.publish(found.table, backends)
+
+    def asked(self, target: bytes) -> bytes:
+        """Return the request line that the endpoint gets, after the answer 200 was got and logged by what came."""
+        client = self.get(target=target)
+        upstream = self.upstream()
+        heard = upstream.take()
+        upstream.say(OK)
+        self.assertEqual(client.heard().status, 200)
+        self.assertIn(target, self.stage.log_lines()[-1])
+        client.leave()
+        return heard.partition(b"\r\n")[0]
+
+    def test_from_object_to_endpoint(self) -> None:
+        """The endpoint is asked for the target with what the path captured; log and facts keep what came."""
+        self.publish(snapshot("/api(/|$)(.*)", rewrite_target="/$2"))
+        for target, line in (
+            (b"/api/users?a=b", b"GET /users?a=b HTTP/1.1"),
+            (b"/API", b"GET / HTTP/1.1"),
+            (b"//api/%61%20b", b"GET /a%20b HTTP/1.1"),
+            (b"/api/..a/%0d%0aHost:x", b"GET /..a/%0D HTTP/1.1"),
+        ):
+            self.assertEqual(self.asked(target), line)
+
+    def test_variables_of_the_route(self) -> None:
+        """A target may say of what Service and path its route is."""
+        self.publish(snapshot("/x(.*)", rewrite_target="/$namespace/$service_name$1"))
+        self.assertEqual(self.asked(b"/x/y"), b"GET /demo/web/y HTTP/1.1")
+
+    def test_redirect(self) -> None:
+        """A target that is an URL is answered with a redirect, and nobody else is asked."""
+        self.publish(snapshot("/old/(.*)", rewrite_target="https://b.test/$1"))
+        heard = self.get(target=b"/old/x%20y?c=d").heard()
+        self.assertEqual((heard.status, heard.all(b"location")), (302, [b"https://b.test/x%20y?c=d"]))
+        self.assert_upstreams(0)
+
+    def test_slash_at_the_end(self) -> None:
+        """A request that lacks the slash of its path is redirected before an endpoint is asked."""
+        self.publish(snapshot("/a/", proxy_body_size="1m"))
+        heard = self.get(target=b"/a?b=c").heard()
+        self.assertEqual((heard.status, heard.all(b"location")), (301, [b"http://shop.test/a/?b=c"]))
+        self.assert_upstreams(0)
+
+    def test_path_that_is_too_long(self) -> None:
+        """A path that is too long for the expressions of its host is answered 414."""
+        self.publish(snapshot(*(f"/[a-z]+{'(.*a)' * 30}{number}x" for number in range(99)), use_regex="true"))
+        self.assertEqual(self.get(target=b"/" + b"a" * 4000).heard().status, 414)
+
+
+class RewriteHttp2Tests(RewriteTests):
+    """The same over HTTP/2."""
+
+    is_http2 = True
+
+
+class WayToEndpointTests(ProxyCase):
+    """Requests that come to endpoints in other ways."""
+
+    def test_each_attempt_is_rewritten(self) -> None:
+        """Whichever endpoint is asked in the end, it is asked for the target, once replaced."""
+        retries = RetryRule(statuses=frozenset((503,)))
+        spec = rewriting("/a/(.*)", "/a/a/$1")
+        self.stage.publish((ONE, TWO), filters=(spec,), retries=retries)
+        client = self.stage.open()
+        client.say(b"GET /a/x HTTP/1.1\r\nHost: shop.test\r\n\r\n")
+        for answer in (b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n", OK):
+            upstream = self.upstream()
+            self.assertEqual(upstream.take().partition(b"\r\n")[0], b"GET /a/a/x HTTP/1.1")
+            upstream.say(answer)
+        self.assert_status(client.take(), 200)
+
+    def test_web_socket(self) -> None:
+        """The request that opens a tunnel is rewritten like any other."""
+        self.stage.publish((ONE,), filters=(rewriting("/ws(.*)", "/socket$1"),))
+        client = self.stage.open()
+        client.say(
+            b"GET /ws/x?t=1 HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        self.assertTrue(self.upstream().take().startswith(b"GET /socket/x?t=1 HTTP/1.1\r\n"))

@@ -1,0 +1,149 @@
+"""Routes that are regular expressions, among others of their host."""
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import BackendReference
+from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.path_expressions import MAX_WORK, PathExpression, read_path_expression
+from ingress.routing.beginnings import Beginnings, regex_beginnings
+from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+
+
+def expression(path: str, realm: str = "demo", order: int = 0, *more: str) -> Route:
+    """Return a route of an expression; *more* are further texts of it."""
+    beginnings: Beginnings = evolve(regex_beginnings(path), realm=realm, order=order)
+    texts = (path, *more)
+    return Route(
+        "h",
+        path,
+        Match.EXPRESSION,
+        Owner(Kind.INGRESS, ObjectKey(realm, path)),
+        BackendReference(realm, "web", 80),
+        beginnings=beginnings,
+        expressions=tuple(map(read_path_expression, texts)),
+    )
+
+
+def plain(path: str, match: Match = Match.PREFIX, namespace: str = "bank") -> Route:
+    """Return a route that is none."""
+    return Route(
+        "h",
+        path,
+        match,
+        Owner(Kind.INGRESS, ObjectKey(namespace, path)),
+        BackendReference(namespace, "web", 80),
+    )
+
+
+def found(path: str, *routes: Route) -> str:
+    """Return the path of the route that is found."""
+    one = RouteTable(routes).find(b"h", path.encode())
+    return "" if one is None else one.path
+
+
+class OrderTests(SynchronousTestCase):
+    """Which of those that take a path has it."""
+
+    def test_longest_text_first_and_then_backwards(self) -> None:
+        """In a realm the longest text is asked first; of those of one length the one that is later in the alphabet."""
+        routes = (
+            expression("/"),
+            expression("/a.*"),
+            expression("/abc"),
+            expression("/b.*"),
+            expression("/[ab].+"),
+        )
+        for path, wanted in (("/abc", "/[ab].+"), ("/a", "/a.*"), ("/x", "/"), ("/b", "/b.*")):
+            self.assertEqual(found(path, *routes), wanted)
+            self.assertEqual(found(path, *reversed(routes)), wanted)
+        self.assertEqual(found("/aaaa", expression("/aaa"), expression("/a.a")), "/aaa")
+
+    def test_text_with_a_slash_counts_for_its_order(self) -> None:
+        """A route of two texts comes by the longer one where that takes the path, and by the shorter one else."""
+        double = expression("/foo", "demo", 0, "/foo/")
+        other = expression("/f.o")
+        longer = expression("/f.oo?")
+        for path, wanted in (("/foo/x", "/f.oo?"), ("/foobar", "/f.oo?")):
+            self.assertEqual(found(path, double, other, longer), wanted)
+        self.assertEqual(found("/foo/x", double, expression("/f.o.")), "/foo")
+        self.assertEqual(found("/foobar", double, expression("/f.o.")), "/f.o.")
+
+    def test_beginnings_count_between_realms(self) -> None:
+        """An expression takes from a path of others what begins longer, or as long and is not theirs before."""
+        one = expression("/api/(.*)")
+        own = evolve(one, beginnings=Beginnings((), frozenset(), "demo", (b"/api/",)))
+        self.assertEqual(found("/api/x", one, plain("/")), "/api/(.*)")
+        self.assertEqual(found("/api/x", one, plain("/api")), "/api/(.*)")
+        self.assertEqual(found("/api/x", own, plain("/api")), "/api")
+        self.assertEqual(found("/api/x", one, plain("/api/x")), "/api/x")
+        self.assertEqual(found("/api/x", one, plain("/api/x", Match.EXACT)), "/api/x")
+        self.assertEqual(found("/api/x", own, plain("/b")), "/api/(.*)")
+
+    def test_older_realm_first(self) -> None:
+        """Of two realms whose beginnings are equal the older one has the path; the longer beginning comes before that."""
+        old, new, longer = (
+            expression("/(.*)/a", "old", 0),
+            expression("/(.*)/(a|b)", "new", 1),
+            expression("/x/.*", "longer", 2),
+        )
+        for path, wanted in (("/y/a", old), ("/y/b", new), ("/x/a", longer)):
+            self.assertEqual(found(path, new, longer, old), wanted.path)
+
+    def test_passthrough(self) -> None:
+        """TLS for the host goes by the route that says so, whichever expression takes the path of nothing."""
+        root = evolve(expression("/"), passthrough=BackendReference("demo", "tls", 443))
+        table = RouteTable([root, expression("/(.*)")])
+        self.assertEqual(table.find(b"h", b"/").path, "/(.*)")  # type: ignore[union-attr]
+        self.assertIs(table.passing(b"h"), root)
+        self.assertIsNone(table.passing(b"other"))
+        only = RouteTable([expression("/(.*)")])
+        self.assertIs(only.passing(b"h"), only.routes[0])
+
+
+class CostTests(SynchronousTestCase):
+    """What a lookup costs, counted."""
+
+    def setUp(self) -> None:
+        """Count what is run."""
+        self.work: list[int] = []
+        takes = PathExpression.takes
+
+        def counted(one: PathExpression, path: bytes) -> bool:
+            self.work.append(one.size * len(path))
+            return takes(one, path)
+
+        self.patch(PathExpression, "takes", counted)
+
+    def test_thousand_expressions_are_one_search(self) -> None:
+        """Of a thousand expressions those alone are run that a path begins like."""
+        table = RouteTable(
+            [expression("/(.*)"), *(expression(f"/app{number:04}(/|$)(.*)") for number in range(1000))]
+        )
+        for path, count in ((b"/app0007/x", 1), (b"/APP0999", 1), (b"/app1000", 1), (b"/app0007x", 1)):
+            self.work.clear()
+            self.assertIsNotNone(table.find(b"h", path))
+            self.assertEqual(len(self.work), count, path)
+
+    def test_work_is_bounded(self) -> None:
+        """What may be run for one path is bounded by steps and bytes: for a longer one nothing is found, and it is said."""
+        routes = [expression(f"/[a-z]+{'(.*a)' * 30}{number:03}x") for number in range(200)]
+        table = RouteTable(routes)
+        self.assertIsNone(table.find(b"h", b"/" + b"a" * 20))
+        self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 8000)
+        self.work.clear()
+        self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 1000)
+        self.assertLessEqual(sum(self.work), MAX_WORK)
+
+    def test_stranger_makes_no_path_too_long(self) -> None:
+        """Expressions that come after what is found are not run, and keep nobody else's path from being served."""
+        mine = expression("/(.*)", "old", 0)
+        theirs = [expression(f"/[a-z]+{'(.*a)' * 30}{number:03}x", "new", 1) for number in range(200)]
+        path = "/" + "a" * 8000
+        self.assertEqual(found(path, mine, *theirs), "/(.*)")
+        behind = [
+            evolve(one, beginnings=Beginnings((), frozenset(), "new", (b"/",), order=1)) for one in theirs
+        ]
+        self.assertEqual(found(path, plain("/"), *behind), "/")
