@@ -44,6 +44,7 @@ class _Reading:
         self._content = content
         self._texts: dict[str, str] = {}
         self._keys: dict[str, str] = {}
+        self._unreadable: dict[str, str] = {}
         self._problems: list[Problem] = []
 
     def texts(self) -> OptionTexts:
@@ -56,11 +57,13 @@ class _Reading:
             if option is None and row is None:
                 unknown.append(key)
             elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
+                closes = option is not None and option.refused is not None
+                instead = "what it would guard is closed" if closes else "it has no effect"
                 self._tell(
-                    key,
-                    Reason.INVALID_OPTION,
-                    f"is longer than {MOST_CHARACTERS} characters; it has no effect",
+                    key, Reason.INVALID_OPTION, f"is longer than {MOST_CHARACTERS} characters; {instead}"
                 )
+                if option is not None:
+                    self._unreadable[option.name] = text
             elif option is not None:
                 # Where both stand there, an option's own name beats another name for it.
                 self._texts[option.name] = text
@@ -71,7 +74,14 @@ class _Reading:
         self._tell_unknown(unknown)
         namespace, name = self._key
         return OptionTexts(
-            self._texts, _CONFIG_MAP, namespace, name, _DATA, self._keys, tuple(self._problems)
+            self._texts,
+            _CONFIG_MAP,
+            namespace,
+            name,
+            _DATA,
+            self._keys,
+            self._unreadable,
+            tuple(self._problems),
         )
 
     def _read(self, key: str, row: ConfigMapKey, text: str) -> None:

@@ -209,13 +209,8 @@ KEYS.update(
 
 # Keys of which there is nothing to be honored, unless an option of the name is there.
 _ABSENT: Final = """
-    add-headers brotli-level brotli-min-length brotli-types client-body-buffer-size
-    custom-http-errors denylist-source-range enable-brotli global-allowed-response-headers
-    gzip-level gzip-min-length gzip-types hide-headers http-snippet limit-conn-status-code
-    limit-rate limit-rate-after limit-req-status-code location-snippet proxy-buffer-size
-    proxy-buffering proxy-buffers-number proxy-busy-buffers-size proxy-max-temp-file-size
-    proxy-request-buffering proxy-set-headers server-snippet strict-validate-path-type use-gzip
-    whitelist-source-range
+    add-headers global-allowed-response-headers hide-headers proxy-set-headers
+    strict-validate-path-type
 """
 KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())
 

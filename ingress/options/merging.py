@@ -36,6 +36,8 @@ class OptionTexts:
     """The field of that object in which the options are."""
     keys: Mapping[str, str] = Factory(dict)
     """What an option is called there, where that is not its name."""
+    unreadable: Mapping[str, str] = Factory(dict)
+    """Texts that are too long to be read, by the names of their options; ``problems`` tell of them."""
     problems: tuple[Problem, ...] = ()
     """What is to be told of the object besides."""
 
@@ -73,12 +75,17 @@ def merge(
     decided: dict[Option, Any] = {}
     closing: set[Option] = set()
     problems = list(said.problems)
+    for name, text in said.unreadable.items():
+        option = _known(name)
+        if option.refused is not None and not any(_overlap(option, other) for other in beating):
+            decided[option] = _closing(option, text)
+            closing.add(option)
     for name, text in said.texts.items():
         try:
             option = _known(name)
             is_beaten = any(_overlap(option, other) for other in beating)
             if not is_beaten and option.refused is not None:
-                decided[option] = option.refused(text) if callable(option.refused) else option.refused
+                decided[option] = _closing(option, text)
                 closing.add(option)
             if not (option.running or option.at_start):
                 raise _decided_at_start(option)
@@ -98,6 +105,11 @@ def merge(
             )
     in_force = sorted(option.name for option in decided if option not in closing)
     return Merged(settings_with(settings, decided), tuple(sorted(problems)), tuple(in_force))
+
+
+def _closing(option: Option, text: str) -> Any:
+    """Return what a guard is whose *text* cannot be read."""
+    return option.refused(text) if callable(option.refused) else option.refused
 
 
 class _Refused(Exception):  # noqa: N818 - it is a verdict on an option, no failure

@@ -285,8 +285,10 @@ def project_secret(
 def project_config_map(
     raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
 ) -> ConfigMap | None:
-    """Project a ConfigMap; ``binaryData`` is not looked at."""
+    """Project a ConfigMap; ``binaryData`` is not read, which is told."""
     data = reader.mapping(raw, "data", "")
+    if raw.get("binaryData"):
+        reader.report("binaryData", "is not read; write text below data")
     if data is None:
         return None
     content: dict[str, str] = {}
