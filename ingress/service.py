@@ -438,9 +438,11 @@ class IngressService(Service):
         merged = merge(self._settings, self._given, said, self._started_with)
         if self._started_with is None:
             self._begin_with(merged.settings)
-        self._controller.configure(
-            self._translate_options(merged.settings), merged.settings.serving, merged.problems
-        )
+        options = self._translate_options(merged.settings)
+        self._controller.configure(options, merged.settings.serving, merged.problems)
+        if isinstance(self._source, ApiServerSource):
+            # Not now: this may be amid what the source hands over.
+            self._reactor.callLater(0, self._source.refer, options)
         self.log.info(
             "{kind} {namespace}/{object} decides {options}",
             kind=said.kind,

@@ -28,6 +28,7 @@ from ingress.annotations.ciphers import CIPHERS
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.compression import COMPRESSION
+from ingress.annotations.configured_fields import CUSTOM_HEADERS, OPERATOR_FIELDS
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
@@ -91,6 +92,8 @@ FAMILIES: tuple[Family[Any], ...] = (
     SATISFYING,
     COMPRESSION,
     MIRRORS,
+    CUSTOM_HEADERS,
+    OPERATOR_FIELDS,
     CUSTOM_ERRORS,  # The last row sees answers first; the others see what came of them.
 )
 
@@ -233,6 +236,19 @@ class AnnotationReader:
             for reference in references(self.usual.of(family), NOWHERE)
             if reference.is_operators
         )
+
+    def operator_content_problems(self, found: Found) -> Iterator[Problem]:
+        """Yield what families have to say of the content that the operator refers to, each of the object that has it."""
+        for family, references in self._referring:
+            settings = self.usual.of(family)
+            by_name = {one.annotation: one for one in references(settings, NOWHERE) if one.is_operators}
+            if family.contents is None or not by_name:
+                continue
+            for remark in family.contents(settings, NOWHERE, found):
+                named = None if remark is None else by_name.get(remark.annotation)
+                if remark is not None and named is not None and found.has(named):
+                    message = f"{remark.annotation}: {remark.message}"
+                    yield Problem(named.kind, *named.key, remark.reason, message)
 
     def content_problems(
         self, owner: Owner, settings: AnnotationSettings, found: Found

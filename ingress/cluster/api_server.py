@@ -165,6 +165,11 @@ class ApiServerSource:
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
 
+    def refer(self, options: TranslateOptions) -> None:
+        """Learn that the operator refers to other Secrets and ConfigMaps now.  Nothing else of *options* is looked at."""
+        for referenced in self._referenced:
+            referenced.refer(options)
+
     def addresses(self) -> frozenset[str]:
         """The IP addresses of the API server, as far as they are known."""
         return self._addresses

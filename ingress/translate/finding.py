@@ -61,7 +61,11 @@ def find_at_once(finds: Finds) -> Finding:
 def find_references_of_operator(state: ClusterState, annotations: AnnotationReader) -> Finding:
     """Look up what the operator's own settings refer to, and tell of what is not there."""
     references = annotations.references_of_operator
-    return _find(None, references, state, annotations) if references else NOTHING_NAMED
+    if not references:
+        return NOTHING_NAMED
+    finding = _find(None, references, state, annotations)
+    remarks = annotations.operator_content_problems(finding.found)
+    return finding._replace(problems=(*finding.problems, *remarks))
 
 
 def named_by(

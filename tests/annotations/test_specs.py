@@ -14,6 +14,7 @@ from ingress.annotations.auth_targets import parse_url_template
 from ingress.annotations.blocking import Blocking
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.digest_check import DigestCheck
@@ -97,6 +98,10 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (StandingIn(), Phase.EDITS, Hook.UPSTREAM),
     (CustomErrors((404,)), Phase.ANSWER, Hook.ANSWER),
     (TransportSecurity(b"max-age=1"), Phase.ANSWER, Hook.ANSWER),
+    (AnswerFields(((b"X-Team", b"blue"),), (b"X-Old",)), Phase.ANSWER, Hook.ANSWER),
+    (RenderedFields(((b"X-Id", read_template("$request_id")),)), Phase.ANSWER, Hook.ANSWER),
+    (HiddenFields((b"x-powered-by",)), Phase.ANSWER, Hook.ANSWER),
+    (RequestFields(((b"X-Id", read_template("$request_id")),)), Phase.EDITS, Hook.UPSTREAM),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
     (SessionCookie(Affinity(b"route")), Phase.ANSWER, Hook.ANSWER),
 )

@@ -207,6 +207,7 @@ SOME_VALUES = (
     "404",
     "/a /b",
     "/a",
+    "shop/fields",
     "http://a.test/",
     "POST",
     "# nothing",

@@ -23,6 +23,7 @@ from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection
+from ingress.translate.options import TranslateOptions
 
 log = Logger()
 
@@ -72,6 +73,15 @@ class ReferencedObjects:
         self._has_begun = True
         self._is_reading = not list_follows
         self._need(self._references.begin())
+
+    def refer(self, options: TranslateOptions) -> None:
+        """Learn that the operator refers to other objects now."""
+        changes = self._references.refer(options)
+        gone = {(self._kind, key): None for key in changes.dropped if key in self._given}
+        self._given -= changes.dropped
+        if gone:
+            self._sink.changed(gone)
+        self._need(changes)
 
     def changed(self, batch: Batch) -> None:
         """Take a batch of the delta queue."""

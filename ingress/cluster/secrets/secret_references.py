@@ -74,6 +74,14 @@ class ObjectReferences:
         self._has_begun = True
         return self._judge([None, *self._objects])
 
+    def refer(self, options: TranslateOptions) -> NeedChanges:
+        """Take what the operator refers to by *options* from now on; return what is different."""
+        self._options = options
+        if not self._has_begun:
+            return NeedChanges({}, frozenset(), frozenset())
+        changes = self._judge([None])
+        return NeedChanges(changes.needed, changes.dropped, frozenset())
+
     def changed(self, batch: Batch) -> NeedChanges:
         """Take *batch*; return what is different now."""
         stale: dict[ObjectId | None, None] = {}

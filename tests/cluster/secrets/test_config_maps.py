@@ -5,8 +5,12 @@ from typing import Any
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.configured_fields import OPERATOR_FIELDS, OperatorFieldSettings
+from ingress.annotations.operator_settings import operator_settings
+from ingress.cluster.api_server import ApiServerSource
 from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Reason
+from ingress.translate.options import TranslateOptions
 from tests.cluster.secrets.test_needed_secrets import OTHERS, SecretsTestCase
 from tests.cluster.source_case import Content, ingress
 from tests.fakes.apiserver.faults import Answer
@@ -173,3 +177,16 @@ class OperatorsConfigMapTests(ConfigMapCase):
         await self.running.stop()
         content = await self.synced(single_config_map=ObjectKey("elsewhere", "options"), namespaces=("shop",))
         self.assertEqual(content.names(Kind.CONFIG_MAP), {"options"})
+
+    async def test_the_operator_refers(self) -> None:
+        """What the operator refers to while the process runs is read then, and given up when he does no more."""
+        self.server.create(config_map("added", k="v"))
+        content = await self.synced()
+        self.assertEqual(content.names(Kind.CONFIG_MAP), set())
+        source = self.running
+        assert isinstance(source, ApiServerSource)
+        added = OperatorFieldSettings(ObjectKey("shop", "added"))
+        source.refer(TranslateOptions(operators=operator_settings((OPERATOR_FIELDS, added))))
+        await self.until(lambda: self.data_of(content, "added") == {"k": "v"})
+        source.refer(TranslateOptions())
+        await self.until(lambda: content.names(Kind.CONFIG_MAP) == set())
