@@ -95,8 +95,9 @@ bench-auth: $(dev_environment) ## measure what asking another service about each
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
 	@exec $(bin)/python -m bench.filters
 
-bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause
-	@exec $(bin)/python -m bench.limits
+bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause; and compare them with an nginx that is installed
+	@$(bin)/python -m bench.limits
+	@exec $(bin)/python -m bench.limits_beside_nginx
 
 bench-gzip: $(dev_environment) ## measure what compression costs, beside an nginx that is installed
 	@exec $(bin)/python -m bench.gzip

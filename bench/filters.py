@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
-from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
 from ingress.filters import (
     AnswerEdit,
@@ -47,7 +47,7 @@ _BODY = b"<h1>One of the pages that a shop has</h1>\n"
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 
 
-_RANGES = ("127.0.0.0/8", *(f"10.{number % 256}.{number // 256}.0/25" for number in range(999)))
+_RANGES = parse_ranges(",".join(("127.0.0.0/8", *(f"10.{n % 256}.{n // 256}.0/25" for n in range(999)))))
 SEVEN = FieldChanges(put=tuple((b"X-Team-%d" % number, b"blue") for number in range(7)))
 
 

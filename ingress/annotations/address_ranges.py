@@ -16,7 +16,7 @@ from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.route_facts import NO_FACTS, RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
-from ingress.model.networks import NetworkSet, client_address, read_network
+from ingress.model.networks import Network, NetworkSet, client_address, read_network
 from ingress.model.problems import Reason
 
 MOST_RANGES: Final = 2048
@@ -24,24 +24,26 @@ MOST_RANGES: Final = 2048
 MEMO_ADDRESSES: Final = 1024
 """Addresses of which a filter remembers whether they are let in."""
 
-REFUSED: Final[tuple[str, ...]] = ("refused",)
+Ranges = tuple[Network, ...]
+
+REFUSED: Final[Ranges] = (Network(0, 0, 0),)
 """Stands for a list that could not be read."""
 
-_EVERYBODY: Final = frozenset({"0.0.0.0/0", "::/0"})
+_EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))
 _CLOSED: Final = (GuardMissing(),)
 _FORBIDDEN: Final = status_reply(403)
 _INSTEAD: Final = "the Ingress answers 503 rather than be open"
 
 
-def parse_ranges(text: str) -> tuple[str, ...]:
-    """Read addresses and networks with commas between them; return each in its usual spelling, sorted, once."""
+def parse_ranges(text: str) -> Ranges:
+    """Read addresses and networks with commas between them; return each once, sorted."""
     if text.count(",") >= MOST_RANGES:
         raise ValueRefused(f"has more than {MOST_RANGES} members")
     found = set()
     for member in text.split(","):
         member = member.strip()
         try:
-            found.add(str(read_network(member)))
+            found.add(read_network(member))
         except ValueError:
             shown = quoted(member) if member else "an empty member"
             raise ValueRefused(
@@ -55,10 +57,10 @@ def parse_ranges(text: str) -> tuple[str, ...]:
 class RangeSettings:
     """What the annotations of one Ingress say; None for what they do not mention."""
 
-    allowlist: tuple[str, ...] | None = None
-    whitelist: tuple[str, ...] | None = None
+    allowlist: Ranges | None = None
+    whitelist: Ranges | None = None
     """The older name of the same."""
-    denylist: tuple[str, ...] | None = None
+    denylist: Ranges | None = None
 
 
 @frozen(cache_hash=True)
@@ -68,8 +70,8 @@ class AddressRanges:
     phase: ClassVar[Phase] = Phase.ACCESS
     name: ClassVar[str] = "address-ranges"
 
-    allowed: tuple[str, ...] | None = None
-    denied: tuple[str, ...] = ()
+    allowed: Ranges | None = None
+    denied: Ranges = ()
 
     def describe(self) -> str:
         """Say whom it lets in."""
@@ -82,8 +84,8 @@ class AddressRanges:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
-        allowed = None if self.allowed is None else NetworkSet(map(read_network, self.allowed))
-        refuses = partial(_refuses, allowed, NetworkSet(map(read_network, self.denied)))
+        allowed = None if self.allowed is None else NetworkSet(self.allowed)
+        refuses = partial(_refuses, allowed, NetworkSet(self.denied))
         return Judging(partial(_judge, lru_cache(MEMO_ADDRESSES)(refuses)))
 
 
@@ -99,8 +101,8 @@ def _judge(refuses: Callable[[bytes], bool], facts: Facts) -> Reply | None:
     return _FORBIDDEN if refuses(facts.client) else None
 
 
-def _some(ranges: tuple[str, ...]) -> str:
-    return ranges[0] if len(ranges) == 1 else f"{ranges[0]} and {len(ranges) - 1} more"
+def _some(ranges: Ranges) -> str:
+    return str(ranges[0]) if len(ranges) == 1 else f"{ranges[0]} and {len(ranges) - 1} more"
 
 
 def range_filters(settings: RangeSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
@@ -117,7 +119,7 @@ def range_filters(settings: RangeSettings, facts: RouteFacts) -> tuple[FilterSpe
 
 
 @lru_cache(maxsize=64)
-def _spec(allowed: tuple[str, ...] | None, denied: tuple[str, ...]) -> AddressRanges:
+def _spec(allowed: Ranges | None, denied: Ranges) -> AddressRanges:
     """Return the one spec of routes with the same lists, which may be long."""
     return AddressRanges(allowed, denied)
 

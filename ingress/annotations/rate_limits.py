@@ -18,13 +18,13 @@ from weakref import WeakValueDictionary
 
 from attrs import frozen
 
-from ingress.annotations.address_ranges import parse_ranges
+from ingress.annotations.address_ranges import Ranges, parse_ranges
 from ingress.annotations.judging import status_reply
 from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, Rate, Rates
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
-from ingress.model.networks import NetworkSet, client_address, read_network
+from ingress.model.networks import NetworkSet, client_address
 
 MOST: Final = 999_999_999
 USUAL_MULTIPLIER: Final = 5
@@ -74,8 +74,8 @@ class LimitSettings:
     by_minute: int = 0
     connections: int = 0
     multiplier: int = USUAL_MULTIPLIER
-    allowlist: tuple[str, ...] | None = None
-    whitelist: tuple[str, ...] | None = None
+    allowlist: Ranges | None = None
+    whitelist: Ranges | None = None
     """The older name of the same."""
     request_status: int = USUAL_STATUS
     connection_status: int = USUAL_STATUS
@@ -87,14 +87,14 @@ class Clients:
     """How clients are told apart, and who is not counted."""
 
     ipv6_prefix: int = IPV6_PREFIX
-    exempt: tuple[str, ...] = ()
+    exempt: Ranges = ()
 
     def naming(self) -> Callable[[bytes], bytes]:
         """Return what says, of an address, the name by which the client is counted; empty for who is not.
 
         The name of an IPv4 address is its text.
         """
-        exempt = NetworkSet(map(read_network, self.exempt)) if self.exempt else None
+        exempt = NetworkSet(self.exempt) if self.exempt else None
         return lru_cache(MEMO_ADDRESSES)(partial(_name, self.ipv6_prefix, exempt))
 
     def describe(self) -> str:

@@ -7,10 +7,8 @@ address is looked for by one bisection.  An IPv4 address inside of an IPv6 one
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Final
-
-from attrs import frozen
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
 
 from ingress.model.addresses import plain_address
 
@@ -20,9 +18,8 @@ _MAPPED: Final = 0xFFFF << 32
 _MAPPED_BITS: Final = 96
 
 
-@frozen
-class Network:
-    """All addresses of one version that begin with the same bits."""
+class Network(NamedTuple):
+    """All addresses of one version that begin with the same bits.  A tuple, since there may be thousands in a list."""
 
     version: int
     first: int
@@ -42,8 +39,8 @@ def read_network(text: str) -> Network:
     address, slash, count = text.partition("/")
     if len(text) > _LONGEST or "%" in text or (slash and not (count.isascii() and count.isdigit())):
         raise ValueError("is neither an address nor a network")
-    parsed = ip_address(address)
-    version, number = parsed.version, int(parsed)
+    version = 6 if ":" in address else 4
+    number = int(IPv6Address(address) if version == 6 else IPv4Address(address))
     bits = int(count) if slash else _BITS[version]
     if bits > _BITS[version]:
         raise ValueError("is neither an address nor a network")

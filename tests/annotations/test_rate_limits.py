@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.address_ranges import parse_ranges
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.rate_limits import (
     RATE_LIMITS,
@@ -103,7 +104,7 @@ class TranslationTests(SynchronousTestCase):
             limit_burst_multiplier="3",
             limit_whitelist="10.0.0.0/8",
         )
-        clients = Clients(exempt=("10.0.0.0/8",))
+        clients = Clients(exempt=parse_ranges("10.0.0.0/8"))
         expected = (
             RequestLimit(OWNER, 5, 100, 3, clients=clients),
             ConnectionLimit(OWNER, 7, clients=clients),
@@ -181,7 +182,9 @@ class ClientTests(SynchronousTestCase):
         """IPv4 addresses count each, also inside of IPv6; of IPv6 the network; an exempt one not at all."""
         for spec in (
             RequestLimit(OWNER, 1, multiplier=2),
-            RequestLimit(OWNER, 1, multiplier=2, clients=Clients(exempt=("203.0.113.0/24", "2001:db9::/32"))),
+            RequestLimit(
+                OWNER, 1, multiplier=2, clients=Clients(exempt=parse_ranges("203.0.113.0/24,2001:db9::/32"))
+            ),
         ):
             live = spec.make(FakeServices())
             self.assertEqual(taken(live, b"192.0.2.1"), 3)

@@ -8,7 +8,7 @@ from attrs import frozen
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.auth_check import ExternalAuth
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.judging import status_reply
@@ -184,7 +184,7 @@ class FamilyTests(SynchronousTestCase):
         """Where only one is asked nothing is joined."""
         self.assertEqual(
             self.filters(whitelist_source_range="10.0.0.0/8", satisfy="any"),
-            (AddressRanges(("10.0.0.0/8",)),),
+            (AddressRanges(parse_ranges("10.0.0.0/8")),),
         )
 
 
@@ -193,7 +193,7 @@ class ServedTests(ProxyCase):
 
     def answer(self, allowed: str, authorization: bytes = b"") -> bytes:
         """Return the answer to a request from a client who is in *allowed* or not."""
-        members = (AddressRanges((allowed,)), PasswordCheck(b"bob:" + PLAIN, "staff"))
+        members = (AddressRanges(parse_ranges(allowed)), PasswordCheck(b"bob:" + PLAIN, "staff"))
         self.stage.publish((ONE,), filters=(AnyOf(members),))
         client = self.stage.open()
         field = b"Authorization: %b\r\n" % authorization if authorization else b""

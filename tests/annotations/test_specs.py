@@ -5,7 +5,7 @@ from copy import copy
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.address_ranges import AddressRanges
+from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
@@ -83,10 +83,14 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RewriteMissing(), Phase.ACCESS, Hook.REQUEST),
     (PathRewrite("/(.*)", parse_rewrite_target("/a/$1")), Phase.REWRITE, Hook.UPSTREAM),
     (RewriteRedirect("/(.*)", parse_rewrite_target("https://a.test/$1")), Phase.REWRITE, Hook.REQUEST),
-    (AddressRanges(("10.0.0.0/8",)), Phase.ACCESS, Hook.REQUEST),
+    (AddressRanges(parse_ranges("10.0.0.0/8")), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
     (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),
-    (AnyOf((AddressRanges(("10.0.0.0/8",)), PasswordCheck(b"bob:{PLAIN}x"))), Phase.ACCESS, Hook.REQUEST),
+    (
+        AnyOf((AddressRanges(parse_ranges("10.0.0.0/8")), PasswordCheck(b"bob:{PLAIN}x"))),
+        Phase.ACCESS,
+        Hook.REQUEST,
+    ),
     (CredentialsKept(), Phase.EDITS, Hook.UPSTREAM),
     (RequestLimit("Ingress demo/a", 5), Phase.LIMITS, Hook.REQUEST),
     (AnswerRate(1024), Phase.LIMITS, Hook.ANSWER_BODY),
@@ -171,16 +175,16 @@ class SpecTests(SynchronousTestCase):
             (SnippetAnswers(Layers()), SnippetAnswers(LAYERS)),
             (SlashRedirect(b"/a/"), SlashRedirect(b"/b/")),
             (PathRewrite("", parse_rewrite_target("/a")), PathRewrite("", parse_rewrite_target("/b"))),
-            (AddressRanges(("10.0.0.0/8",)), AddressRanges(("10.0.0.0/9",))),
+            (AddressRanges(parse_ranges("10.0.0.0/8")), AddressRanges(parse_ranges("10.0.0.0/9"))),
             (RequestLimit("", 5), RequestLimit("", 6)),
             (RequestLimit("", 5), RequestLimit("", 5, 60)),
             (RequestLimit("", 5), RequestLimit("", 5, multiplier=1)),
             (RequestLimit("", 5), RequestLimit("", 5, status=429)),
-            (RequestLimit("", 5), RequestLimit("", 5, clients=Clients(exempt=("10.0.0.0/8",)))),
+            (RequestLimit("", 5), RequestLimit("", 5, clients=Clients(exempt=parse_ranges("10.0.0.0/8")))),
             (ConnectionLimit("", 5), ConnectionLimit("", 6)),
             (AnswerRate(1024), AnswerRate(1025)),
             (AnswerRate(1024), AnswerRate(1024, 1)),
-            (AddressRanges(("10.0.0.0/8",)), AddressRanges(None, ("10.0.0.0/8",))),
+            (AddressRanges(parse_ranges("10.0.0.0/8")), AddressRanges(None, parse_ranges("10.0.0.0/8"))),
             (RequestBuffering(1), RequestBuffering(2)),
             (CorsPreflight(SOME), CorsPreflight(EVERYBODY)),
             (CorsFields(SOME, ()), CorsFields(SOME, ((b"Access-Control-Max-Age", b"1"),))),
