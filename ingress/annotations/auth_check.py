@@ -176,7 +176,8 @@ class _Asking:
         self._clock = services.clock
         self._base, self._target = split_url(spec.url)
         text = self._target.text
-        self._constant_target = None if text is None else as_target(text)
+        self._url = "" if text is None or not self._base else self._base + as_target(text).decode("ascii")
+        """All of it, where it depends on no variable."""
         self._leave = self._leave_for(self._base) if self._base else None
         self._redirect = None if spec.request_redirect == REQUEST_URI else spec.request_redirect
         self._method = spec.method.encode("ascii") or b"GET"
@@ -231,13 +232,13 @@ class _Asking:
 
     def request(self, facts: Facts) -> SubRequest:
         """Return what the service is asked about a request; raises ``ValueError`` where its URL comes to none."""
-        base, target, leave = self._base, self._constant_target, self._leave
-        if not base or leave is None:
-            base, rest = split_rendered(self._target.render(facts))
+        url, target, leave = self._url, b"", self._leave
+        if leave is None:
+            url, rest = split_rendered(self._target.render(facts))
             target = as_target(rest)
-            leave = self._leave_for(base)
-        elif target is None:
-            target = as_target(self._target.render(facts))
+            leave = self._leave_for(url)
+        elif not url:
+            url, target = self._base, as_target(self._target.render(facts))
         asked_for = facts.target
         fields: tuple[tuple[bytes, bytes], ...] = (
             (b"X-Original-URL", b"%b://%b%b" % (facts.scheme, facts.field(b"host") or facts.host, asked_for)),
@@ -255,8 +256,8 @@ class _Asking:
                 (name, value) for name, template in self._more if (value := template.render(facts))
             )
         return SubRequest(
-            base,
-            target=target or b"/",
+            url,
+            target=target,
             lines=facts.lines + facts.proxys_lines,
             without=self._without,
             method=self._method,

@@ -101,8 +101,6 @@ def parse_url_template(text: str) -> Template:
     begins = _begins_as_url(text)
     if begins is None:
         raise ValueRefused("is no URL that begins with http:// or https:// and a host")
-    if "#" in text:
-        raise ValueRefused("has a fragment, which is nothing to ask for")
     text = begins[1].lower() + text[begins.end(1) :]
     if "@" in re.split("[/?]", text[begins.end() :], maxsplit=1)[0]:
         raise ValueRefused("holds a user, which a URL to ask must not")

@@ -166,6 +166,8 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
     try:
         if base:
             check_base(base)
+        if base and not is_operators and fault_of_host(base, settings.allowed):
+            return GuardMissing()
         fields = _told(settings, facts)
     except ValueRefused:
         # Of the constants of the route came no host; or what is to be told the service is not there, and was told of.

@@ -23,6 +23,7 @@ _are_lines = re.compile(
     % (b"|".join(map(re.escape, sorted(PROXYS_IN_REQUESTS))), TOKEN)
 ).fullmatch
 _REFUSED_METHODS = (b"CONNECT", b"TRACE")
+_USUAL_METHODS = frozenset((b"GET", b"HEAD", b"POST"))
 
 
 @lru_cache(maxsize=256)
@@ -51,7 +52,7 @@ def own_request_head(
     *lines* are fields as lines, each with its CRLF, that stand before *fields*, but for those *without* which they go, by
     names in lower case; *target* is asked for, and *authority* asked as, in place of those of *url*.
     """
-    if not _is_method(method) or method in _REFUSED_METHODS:
+    if method not in _USUAL_METHODS and (not _is_method(method) or method in _REFUSED_METHODS):
         raise ValueError(f"{method!r} is no method to ask by")
     if target and not _is_target(target):
         raise ValueError(f"{target!r} is no target in origin form")

@@ -56,7 +56,7 @@ class UrlTests(SynchronousTestCase):
             ("http://?x", "is no URL"),
             ("http://user:secret@auth.test/", "holds a user"),
             ("http://$host@auth.test/", "holds a user"),
-            ("http://auth.test/#x", "has a fragment"),
+            ("http://auth.test#x", "names no host"),
             ("http://auth.test/a b", "has blanks"),
             ("http://auth.test/\r\nX: y", "has blanks"),
             ("http://auth.test/\0", "has blanks"),
@@ -79,6 +79,7 @@ class UrlTests(SynchronousTestCase):
             (b"", b"/"),
             (b"?a", b"/?a"),
             (b"/a?b=c", b"/a?b=c"),
+            (b"/a?b=https://c/#/", b"/a?b=https://c/%23/"),
             (b"/a b\r\nc#d\xff", b"/a%20b%0D%0Ac%23d%FF"),
         ):
             self.assertEqual(as_target(text), target)

@@ -226,6 +226,12 @@ class ClosingTests(SynchronousTestCase):
         self.assertIn(GuardMissing(), route.filters)
         self.assertEqual(told(operators, auth_url="http://auth.test/"), [])
 
+    def test_forbidden_by_constants(self) -> None:
+        """Where constants come to a host that may not be asked, that closes the path, too."""
+        operators = AuthSettings(allowed=parse_targets("auth.test"))
+        self.assertEqual(checks(operators, auth_url="http://$namespace.test/"), (GuardMissing(),))
+        self.assertEqual(checks(auth_url="http://127.0.0.$service_port/"), (GuardMissing(),))
+
     def test_no_host_of_constants(self) -> None:
         """Constants that come to no host close the path."""
         self.assertEqual(checks(auth_url="http://$location_path:80/"), (GuardMissing(),))
