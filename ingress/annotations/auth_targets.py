@@ -91,8 +91,11 @@ def parse_targets(text: str) -> AllowedTargets:
     return AllowedTargets(frozenset(hosts), tuple(dict.fromkeys(networks)))
 
 
-def parse_url_template(text: str) -> Template:
-    """Read a URL of http or https with variables; raises ``ValueRefused``."""
+def parse_url_template(text: str, *, has_hash: bool = False) -> Template:
+    """Read a URL of http or https with variables; raises ``ValueRefused``.
+
+    With *has_hash* there may be a ``#`` in its query, as there is where another URL stands in that; it is asked for escaped.
+    """
     text = text.strip()
     if len(text) > MAX_CHARACTERS:
         raise ValueRefused(f"is longer than {MAX_CHARACTERS} characters")
@@ -101,6 +104,9 @@ def parse_url_template(text: str) -> Template:
     begins = _begins_as_url(text)
     if begins is None:
         raise ValueRefused("is no URL that begins with http:// or https:// and a host")
+    before_query = text if not has_hash else text.partition("?")[0]
+    if "#" in before_query:
+        raise ValueRefused("has a fragment, which is nothing to ask for")
     text = begins[1].lower() + text[begins.end(1) :]
     if "@" in re.split("[/?]", text[begins.end() :], maxsplit=1)[0]:
         raise ValueRefused("holds a user, which a URL to ask must not")

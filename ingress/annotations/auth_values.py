@@ -48,7 +48,7 @@ PROXYS: Final = frozenset(
 
 def parse_auth_url(text: str) -> Template | None:
     """Read the URL of a service; a blank value asks nobody."""
-    return parse_url_template(text) if text.strip() else None
+    return parse_url_template(text, has_hash=True) if text.strip() else None
 
 
 def parse_method(text: str) -> str:

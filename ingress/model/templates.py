@@ -16,6 +16,7 @@ Source of the names: https://nginx.org/en/docs/varindex.html, and what ingress-n
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_from_bytes
@@ -101,6 +102,18 @@ def _escaped(found: re.Match[bytes]) -> bytes:
     return b"%%%02X" % found.group()[0]
 
 
+def _remote_user(facts: TemplateFacts) -> bytes:
+    """Return the user that a password is sent for (RFC 7617), whether it is right or not, as nginx does."""
+    scheme, _, credentials = facts.field(b"authorization").partition(b" ")
+    if scheme.lower() != b"basic":
+        return b""
+    try:
+        user, colon, _ = b64decode(credentials.strip(b" "), validate=True).partition(b":")
+    except ValueError:
+        return b""
+    return _CONTROL_BYTES.sub(_escaped, user) if colon else b""
+
+
 def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
 
@@ -125,6 +138,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "proxy_add_x_forwarded_for": lambda facts: facts.forwarded_for,
     "query_string": _args,
     "remote_addr": _REMOTE_ADDRESS,
+    "remote_user": _remote_user,
     "req_id": lambda facts: facts.id,
     "request_id": lambda facts: facts.id,
     "request_method": lambda facts: facts.method,

@@ -56,7 +56,8 @@ class UrlTests(SynchronousTestCase):
             ("http://?x", "is no URL"),
             ("http://user:secret@auth.test/", "holds a user"),
             ("http://$host@auth.test/", "holds a user"),
-            ("http://auth.test#x", "names no host"),
+            ("http://auth.test#x", "has a fragment"),
+            ("http://auth.test/?a#x", "has a fragment"),
             ("http://auth.test/a b", "has blanks"),
             ("http://auth.test/\r\nX: y", "has blanks"),
             ("http://auth.test/\0", "has blanks"),
@@ -72,6 +73,14 @@ class UrlTests(SynchronousTestCase):
         ):
             refused = self.assertRaises(ValueRefused, parse_url_template, text)
             self.assertIn(why, str(refused), text[:80])
+
+    def test_hash(self) -> None:
+        """Where another URL may stand in the query, its fragment does, too; before the query there is none."""
+        self.assertEqual(
+            str(parse_url_template("http://auth.test/?rd=https://a.test/#/", has_hash=True)),
+            "http://auth.test/?rd=https://a.test/#/",
+        )
+        self.assertRaises(ValueRefused, parse_url_template, "http://auth.test/#a?b", has_hash=True)
 
     def test_targets(self) -> None:
         """Whatever variables come to, a target is in origin form, and stays one line."""

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from base64 import b64encode
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -55,6 +56,7 @@ VALUES = {
     "proxy_add_x_forwarded_for": b"192.0.2.9, 10.0.0.1",
     "query_string": b"user=7&Page=2&user=8",
     "remote_addr": b"192.0.2.9",
+    "remote_user": b"",
     "req_id": b"r1",
     "request_id": b"r1",
     "request_method": b"GET",
@@ -81,6 +83,26 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "variables.md"
 def rendered(text: str, facts: FakeFacts = FACTS) -> bytes:
     """What *text* comes to."""
     return read_template(text, answers=True).render(facts, ANSWER)
+
+
+class RemoteUserTests(SynchronousTestCase):
+    """The user that a password is sent for."""
+
+    def test_users(self) -> None:
+        """It is what stands before the colon, with nothing that could end a line; nobody where there is none."""
+        for value, user in (
+            (b"Basic " + b64encode(b"ann:geheim:2"), b"ann"),
+            (b"bASIC  " + b64encode(b"ann:"), b"ann"),
+            (b"Basic " + b64encode(b"a\r\nb:c"), b"a%0D%0Ab"),
+            (b"Basic " + b64encode(b"\xff:c"), b"\xff"),
+            (b"Basic " + b64encode(b"ann"), b""),
+            (b"Bearer " + b64encode(b"ann:x"), b""),
+            (b"Basic !!!", b""),
+            (b"Basic", b""),
+            (b"", b""),
+        ):
+            facts = FakeFacts(fields={b"authorization": value})
+            self.assertEqual(rendered("$remote_user", facts), user, value)
 
 
 class ReadTests(SynchronousTestCase):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
+from types import FrameType
 
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
@@ -18,7 +21,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.transports import Peer
 from tests.proxy.filter_case import FilterCase
-from tests.proxy.playing import OK, ONE, body_of, fields_of
+from tests.proxy.playing import GET, OK, ONE, body_of, fields_of
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 
@@ -353,6 +356,96 @@ class VerdictTestsHttp2(VerdictTests):
     """The same over HTTP/2."""
 
     is_http2 = True
+
+
+class EnoughTests(AuthCase):
+    """Beside others who say who may come in."""
+
+    def test_any(self) -> None:
+        """With ``satisfy: any`` nobody is asked about whom another lets in; who says that it is somebody is not believed."""
+        forged = ((b"x-user", b"root"),)
+        self.serve(satisfy="any", allowlist_source_range="198.51.100.7", auth_response_headers="X-User")
+        client = self.get(fields=forged)
+        self.assertEqual(self.peers(), [])
+        self.assertNotIn(b"x-user", fields_of(self.peers(ONE)[-1].take()))
+        self.peers(ONE)[-1].say(OK)
+        self.assertEqual(client.heard().status, 200)
+        self.serve(satisfy="any", allowlist_source_range="192.0.2.0/24", auth_response_headers="X-User")
+        for answer, status in (
+            (UNKNOWN, 401),
+            (ALLOWED, 200),
+            (b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n", 500),
+        ):
+            client = self.get(fields=forged)
+            self.asked(answer)
+            if status == 200:
+                self.assertNotIn(b"x-user", fields_of(self.peers(ONE)[-1].take()))
+                self.peers(ONE)[-1].say(OK)
+            self.assertEqual(client.heard().status, status)
+
+    def test_all(self) -> None:
+        """Else both have to let a request in, and nobody is asked about whom an address keeps out."""
+        self.serve(allowlist_source_range="192.0.2.0/24")
+        self.assertEqual(self.get().heard().status, 403)
+        self.assertEqual(self.peers(), [])
+        self.serve(allowlist_source_range="198.51.100.7")
+        client = self.get()
+        self.asked(UNKNOWN)
+        self.assertEqual(client.heard().status, 401)
+
+    def test_preflight(self) -> None:
+        """A preflight of CORS has no credentials, and is answered before anybody is asked."""
+        named = {"auth-url": URL, "enable-cors": "true"}
+        (route,) = translate(
+            state_of([ingress("a", "/", **named)]), TranslateOptions(), datetime.now(UTC)
+        ).table.routes
+        self.stage.publish((ONE,), filters=route.filters)
+        more = ((b"origin", b"https://a.test"), (b"access-control-request-method", b"PUT"))
+        self.assertEqual(self.get(method=b"OPTIONS", fields=more).heard().status, 204)
+        self.assertEqual(self.peers(), [])
+        client = self.get(fields=more[:1])
+        self.asked(UNKNOWN)
+        heard = client.heard()
+        self.assertEqual((heard.status, heard.all(b"access-control-allow-origin")), (401, [b"*"]))
+
+
+class EnoughTestsHttp2(EnoughTests):
+    """The same over HTTP/2."""
+
+    is_http2 = True
+
+
+class CostTests(AuthCase):
+    """What asking costs, in calls."""
+
+    def count(self, act: Callable[[], object]) -> int:
+        """Return how many functions of ours *act* calls."""
+        calls = 0
+
+        def see(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal calls
+            if event == "call" and str(frame.f_globals.get("__name__")).startswith("ingress."):
+                calls += 1
+
+        sys.setprofile(see)
+        try:
+            act()
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    def test_calls(self) -> None:
+        """From the request to the question, and from the verdict to the endpoint, there are so many calls and no more."""
+        self.serve(auth_response_headers="X-User")
+        answer = b"HTTP/1.1 200 OK\r\nX-User: anna\r\nContent-Length: 0\r\n\r\n"
+        down = self.stage.open()
+        for _ in range(3):
+            asking = self.count(lambda: down.say(GET))
+            self.assertTrue(self.peers()[0].take())
+            verdict = self.count(lambda: self.peers()[0].say(answer))
+            self.peers(ONE)[0].say(OK)
+        self.assertLessEqual(asking, 60)
+        self.assertLessEqual(verdict, 55)
 
 
 class FailureTests(AuthCase):
