@@ -329,7 +329,9 @@ class IngressService(Service):
         self._options = options
         self._sink: Sink = self._controller
         if settings.config_map is not None:
-            self._options = self._sink = ConfigMapSource(settings.config_map, self._controller, reactor)
+            self._options = self._sink = ConfigMapSource(
+                settings.config_map, self._controller, reactor, given
+            )
 
         self._expiry = ExpiryWatch(self._current, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())

@@ -4,7 +4,7 @@ Pure.  Each key stands for itself: what is wrong with one is a problem of the Co
 reason, and costs that key alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -25,9 +25,9 @@ _CONFIG_MAP: Final = Kind("ConfigMap")
 _DATA: Final = "data"
 
 
-def read_config_map(key: ObjectKey, content: Mapping[str, str]) -> OptionTexts:
-    """Return what the ConfigMap *key* with this *content* says."""
-    return _Reading(key, content).texts()
+def read_config_map(key: ObjectKey, content: Mapping[str, str], given: Collection[str] = ()) -> OptionTexts:
+    """Return what the ConfigMap *key* with this *content* says, beside the options *given* on the command line."""
+    return _Reading(key, content, given).texts()
 
 
 def nothing_said(key: ObjectKey, reason: Reason, message: str) -> OptionTexts:
@@ -39,8 +39,9 @@ def nothing_said(key: ObjectKey, reason: Reason, message: str) -> OptionTexts:
 class _Reading:
     """Reads one ConfigMap, once."""
 
-    def __init__(self, key: ObjectKey, content: Mapping[str, str]) -> None:
+    def __init__(self, key: ObjectKey, content: Mapping[str, str], given: Collection[str]) -> None:
         self._key = key
+        self._given = given
         self._content = content
         self._texts: dict[str, str] = {}
         self._keys: dict[str, str] = {}
@@ -114,11 +115,8 @@ class _Reading:
                     "changes nothing without use-forwarded-headers, enable-real-ip or use-proxy-protocol"
                 )
                 self._tell("proxy-real-ip-cidr", Reason.OPTION_NOTE, message)
-            for name in ("forwarded-for-header", "compute-full-forwarded-for"):
-                if "trusted-proxies" not in self._content:
-                    self._texts.pop(name, None)
             return
-        if "trusted-proxies" not in self._content:
+        if "trusted-proxies" not in self._content and (networks or "trusted-proxies" not in self._given):
             self._texts["trusted-proxies"] = networks or _EVERYBODY
             self._keys["trusted-proxies"] = "proxy-real-ip-cidr"
             if not networks:
@@ -130,8 +128,9 @@ class _Reading:
                 self._tell(key, Reason.OPTION_NOTE, message)
         has_header, is_used = asked.get("use-proxy-protocol"), asked.get("use-forwarded-headers")
         believed = ("others" if is_used else "none") if has_header else "all" if is_used else "address"
-        self._texts.setdefault("forwarded-headers", believed)
-        self._texts.setdefault("compute-full-forwarded-for", "false")
+        for name, text in (("forwarded-headers", believed), ("compute-full-forwarded-for", "false")):
+            if name not in self._given:
+                self._texts.setdefault(name, text)
 
     def _boolean(self, key: str) -> bool:
         text = self._content[key]

@@ -4,7 +4,7 @@ What it said last stays in force while it is gone: a ConfigMap that is replaced 
 a guard must not be open meanwhile.  However often it changes, options are said at most once a second.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from attrs import evolve
@@ -28,8 +28,10 @@ _MISSING: Final = (
 class ConfigMapSource:
     """Says what the ConfigMap *key* has among the objects that go to *sink*; an ``OptionSource`` and a ``Sink``."""
 
-    def __init__(self, key: ObjectKey, sink: Sink, clock: IReactorTime) -> None:
+    def __init__(self, key: ObjectKey, sink: Sink, clock: IReactorTime, given: Collection[str] = ()) -> None:
+        """*given* are the options of the command line."""
         self._key = key
+        self._given = given
         self._id = (Kind.CONFIG_MAP, key)
         self._sink = sink
         self._clock = clock
@@ -78,7 +80,7 @@ class ConfigMapSource:
             gone = Problem(Kind.CONFIG_MAP, namespace, name, Reason.CONFIG_MAP_NOT_FOUND, _GONE)
             self._texts = evolve(self._found, problems=(*self._found.problems, gone))
         elif isinstance(projection.value, ConfigMap):
-            self._found = self._texts = read_config_map(self._key, projection.value.content)
+            self._found = self._texts = read_config_map(self._key, projection.value.content, self._given)
         else:
             # What is wrong with it is told as a problem of the object; what it said before counts.
             self._texts = self._texts or OptionTexts({})

@@ -7,7 +7,7 @@ An option is *running* where a change takes effect without another start: what t
 the snapshot.  Others decide which sockets are open and what connections on them begin with; who the API server is,
 what is asked of it, and what is told to it; how TLS contexts are made; where the log goes.
 
-The last group is made of the families of annotations: see ``ingress.options.family_options``.
+The last two groups are made of the families of annotations: see ``ingress.options.family_options``.
 """
 
 from ingress.annotations.annotations import FAMILIES
@@ -249,8 +249,16 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
 )
 # fmt: on
 
-_OWN = [option for _, group in _GROUPS for option in group]
-GROUPS = (*_GROUPS, ("Defaults of annotations", family_options(FAMILIES, {option.name for option in _OWN})))
+_OF_FAMILIES = family_options(FAMILIES, {option.name for _, group in _GROUPS for option in group})
+_NO_ANNOTATIONS = frozenset(name for family in FAMILIES for name in family.options)
+GROUPS = (
+    *_GROUPS,
+    ("For all Ingresses", tuple(option for option in _OF_FAMILIES if option.name in _NO_ANNOTATIONS)),
+    (
+        "Defaults of annotations",
+        tuple(option for option in _OF_FAMILIES if option.name not in _NO_ANNOTATIONS),
+    ),
+)
 """Titles and rows, in the order in which they are shown."""
 
 OPTIONS = {option.name: option for _, group in GROUPS for option in group}

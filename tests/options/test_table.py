@@ -26,7 +26,7 @@ from tests.annotations.test_operator_filters import SAYS
 from tests.options.test_installed_filters import install
 
 FILE = __file__
-DEFAULTS_OF_ANNOTATIONS = dict(GROUPS)["Defaults of annotations"]
+DEFAULTS_OF_ANNOTATIONS = dict(GROUPS)["Defaults of annotations"] + dict(GROUPS)["For all Ingresses"]
 REPOSITORY = Path(__file__).parents[2]
 
 # Every spelling that was ever taken: what follows "=", and which field it gives which value.
