@@ -23,6 +23,7 @@ from attrs import frozen
 
 from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
 from ingress.annotations.address_ranges import AddressRanges, parse_ranges
+from ingress.annotations.custom_errors import CustomErrors
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
 from ingress.filters import (
     AnswerEdit,
@@ -113,6 +114,7 @@ FILTERS: dict[str, tuple[str, type[Filter] | FilterSpec | None]] = {
     "limits-rate": ("a limit by the second", RequestLimit("bench", 1_000_000)),
     "limits-rates": ("limits by the second and the minute", RequestLimit("bench", 1_000_000, 10_000_000)),
     "limits-connections": ("a limit of connections", ConnectionLimit("bench", 1_000_000)),
+    "custom-errors": ("statuses of error pages", CustomErrors((404, 502, 503))),
     "lets-in": ("a thousand address ranges", AddressRanges(_RANGES)),
 }
 """By the arguments of the one filter that this module brings: what it is, and the class, or the spec of ours."""

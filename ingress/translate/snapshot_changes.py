@@ -115,6 +115,8 @@ def _filters(hosts: _Hosts) -> dict[HostFilter, None]:
         for route in some.routes:
             tuples.add(route.filters)
             tuples.update(entry.filters for entry in route.weighted)
+            if route.stand_in is not None:
+                tuples.add(route.stand_in.filters)
             for variant in route.variants:
                 tuples.add(variant.filters)
                 tuples.update(entry.filters for entry in variant.weighted)

@@ -32,6 +32,7 @@ from ingress.routing.variants import WeightedBackend
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.translate.golden import read_state
@@ -180,6 +181,7 @@ class RouteTests(SynchronousTestCase):
         self.assertEqual(route.stand_in, WeightedBackend(OWN, filters=(StandingIn(ABOUT),)))
         self.assertEqual(found.backends[OWN].endpoints, (Endpoint("10.0.0.7", 8080),))
         self.assertEqual(found.problems, ())
+        self.assertEqual(snapshot_from_bytes(snapshot_to_bytes(found)).table.routes, found.table.routes)
 
     def test_operators_alone(self) -> None:
         """Without a Service of its own an Ingress has the operator's asked, which stands in for nobody."""

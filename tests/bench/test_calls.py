@@ -42,6 +42,10 @@ class FilterCallTests(SynchronousTestCase):
         """A limit by the second is four calls more than letting a request pass, and none on the way out."""
         self.check("limits-rate", **{"in": 44, "out": 24})
 
+    def test_custom_errors(self) -> None:
+        """An answer that is no error passes the statuses of error pages in seven calls."""
+        self.check("custom-errors", **{"in": 29, "out": 30, "others_in": 0, "others_out": 0})
+
     def test_other_methods(self) -> None:
         """Whoever asks of OPTIONS alone costs a GET no call but the one that finds its chain."""
         self.check("asks-of-options", **{"in": 29, "out": 23, "others_in": 0, "others_out": 0})
