@@ -93,7 +93,10 @@ def regex_beginnings(path: str) -> Beginnings:
     if len(path) > MAX_CHARACTERS:
         return EVERYTHING
     if len(path) <= MAX_LENGTH and "//" not in path and _is_simple(path):
-        return literal_beginnings(path.partition(".")[0].encode())
+        # A dot is any character, and is hardly ever meant as one: what has it there counts with all of the text.
+        lowered = path.lower().encode()
+        before, dot, _ = lowered.partition(b".")
+        return Beginnings((before, lowered) if dot else (lowered,))
     reader = _Reader(path)
     try:
         branch = reader.branch(0, _EMPTY)

@@ -28,7 +28,7 @@ from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.references import Found
-from ingress.annotations.regexes import RegexMissing
+from ingress.annotations.regexes import REGEXES, RegexMissing
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.slash_redirect import SlashRedirect
@@ -182,7 +182,7 @@ class _HostFilters:
 
     def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         """What stands before the route of *claim*, which *parsed* asks for."""
-        check = self._guard.check_of(claim.path, claim.owner)
+        check = self._guard.check_of(_path_to_check(claim, parsed), claim.owner)
         if (
             check is None
             and claim.match is not Match.BEGINNING
@@ -213,6 +213,17 @@ class _HostFilters:
         checks = () if check is None else (check,)
         # What an Ingress says of answers comes last: it may say more of HTTPS than the controller does.
         return _in_order((*self._marks, *checks, *self._edits, *own, *self._answers))
+
+
+def _path_to_check(claim: Claim, parsed: ParsedObject) -> str:
+    """Return the path by which it is told whether *claim* is one of ACME challenges, which need no client certificate.
+
+    An expression may take other paths than its text begins with, and its endpoint may be asked for others than it takes.
+    """
+    is_plain = claim.beginnings is None or (
+        claim.regex is None and not parsed.settings.of(REGEXES).rewrites(claim.path)
+    )
+    return claim.path if is_plain else ROOT
 
 
 @lru_cache(maxsize=1024)

@@ -43,8 +43,10 @@ class UnhonoredTests(ProblemsCase):
         """Serve *ingresses*, each with a backend that answers with its name."""
         self.write("all", *ingresses, *(service_object(one["metadata"]["name"]) for one in ingresses))
         names = sorted({one["metadata"]["name"] for one in ingresses})
+        self.upstreams = [self.upstream(name.encode()) for name in names]
         endpoints = [
-            f"--endpoint={NAMESPACE}/{name}={self.upstream(name.encode()).endpoint}" for name in names
+            f"--endpoint={NAMESPACE}/{name}={upstream.endpoint}"
+            for name, upstream in zip(names, self.upstreams, strict=True)
         ]
         await self.until_ready(self.start_with_manifests(*endpoints, *options))
 
@@ -60,17 +62,33 @@ class UnhonoredTests(ProblemsCase):
         self.assertEqual((problem["name"], problem["reason"]), ("canary", "UnsupportedAnnotation"))
         self.assertIn("claims nothing", problem["message"])
 
-    async def test_regex_path_gives_nothing_to_others(self) -> None:
-        """What may match an expression answers 503, and the message says what that is; the rest is served."""
+    async def test_regex_path_takes_what_it_matches(self) -> None:
+        """What matches an expression goes to its Service, which is asked for the target; the rest is another one's."""
         await self.serve(
-            claimant("api", "/api(/|$)(.*)", use_regex="true", rewrite_target="/$2"), claimant("site")
+            claimant("api", "/api(/|$)(.*)", use_regex="true", rewrite_target="/new/$2"), claimant("site")
         )
-        for path in ("/api", "/api/users", "/API/users", "/%61pi/users", "/x/../api/users", "//api/users"):
+        asked = ("/api", "/api/users?a=b", "/API/users", "/%61pi/a%20b", "/x/../api/users", "//api/users")
+        for path in asked:
+            self.assertEqual(await self.get(self.http, path), (200, b"api"), path)
+        api, _ = self.upstreams
+        lines = [head.partition(b" HTTP/1.1")[0].decode() for wire in api.wires for head in wire.heads]
+        targets = ["/new/", "/new/users?a=b", "/new/users", "/new/a%20b", "/new/users", "/new/users"]
+        self.assertEqual(lines, [f"GET {target}" for target in targets])
+        for path in ("/", "/apiary", "/other/api/"):
+            self.assertEqual(await self.get(self.http, path), (200, b"site"), path)
+        reasons = {one["reason"] for one in await self.problems()}
+        self.assertEqual(reasons, set())
+
+    async def test_regex_path_that_is_not_run_gives_nothing_to_others(self) -> None:
+        """What may match such an expression answers 503, and the message says what that is and why; the rest is served."""
+        await self.serve(claimant("api", "/api/(?!v1)(.*)", use_regex="true"), claimant("site"))
+        for path in ("/api/", "/api/users", "/API/users", "/%61pi/users", "/x/../api/users", "//api/users"):
             self.assertEqual((await self.get(self.http, path))[0], 503, path)
         for path in ("/", "/apiary", "/other/api/"):
             self.assertEqual(await self.get(self.http, path), (200, b"site"), path)
-        messages = [one["message"] for one in await self.problems() if one["reason"] == "UnsupportedPath"]
-        self.assertTrue(any('what begins with "/api/", "/api"' in message for message in messages), messages)
+        (message,) = [one["message"] for one in await self.problems() if one["reason"] == "UnsupportedPath"]
+        self.assertIn('what begins with "/api/"', message)
+        self.assertIn("(?!", message)
 
     async def test_guard_on_a_regex_path_holds(self) -> None:
         """A guard that is missing closes what the path may match, also where nobody asks for expressions."""

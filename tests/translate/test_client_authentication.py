@@ -140,6 +140,19 @@ class DecisionTests(SynchronousTestCase):
         spared = {route.path for route in found.table.routes if route.filters == (HostClosed(True),)}
         self.assertEqual(spared, set(paths[:2]))
 
+    def test_challenges_among_expressions(self) -> None:
+        """Where paths are regular expressions the route of a challenge is spared, and none that may take other paths."""
+        challenge = "/.well-known/acme-challenge/"
+        for path, more, is_spared in (
+            (f"{challenge}x", {}, True),
+            (f"{challenge}x|/", {}, False),
+            (f"{challenge}(.*)", {"rewrite_target": "/$1"}, False),
+            (f"{challenge}x", {"rewrite_target": "/"}, False),
+        ):
+            found = snapshot(ingress("a", path, auth_tls_secret="demo/missing", use_regex="true", **more))
+            (route,) = found.table.routes
+            self.assertEqual(HostClosed(True) in route.filters, is_spared, path)
+
     def test_nothing(self) -> None:
         """Without a demand there is no guard."""
         (route,) = snapshot(ingress("a", "/")).table.routes

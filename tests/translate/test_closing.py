@@ -191,6 +191,18 @@ class ClosingTests(SynchronousTestCase):
         self.assertEqual(answer(snapshot, challenge), "solver")
         self.assertEqual(answer(snapshot, "/.well-known/other"), "site")
 
+    def test_solver_of_challenges_is_reached_beside_an_older_stranger(self) -> None:
+        """So it is where another namespace has all other paths: a dot is any character, and counts as what it is."""
+        bank = ingress("bank", [("/", "Prefix")], {}, "bank")
+        challenge = "/.well-known/acme-challenge/token"
+        site = ingress("site", [("/site/(.*)", "ImplementationSpecific")], {"use-regex": "true"})
+        solver = ingress("solver", [(challenge, "Exact")], {})
+        snapshot = translate(state_of([bank, site, solver]), TranslateOptions(), NOW)
+        self.assertEqual(answer(snapshot, challenge), "solver")
+        self.assertEqual(answer(snapshot, challenge.replace(".", "x")), "bank")
+        alone = translate(state_of([site, solver]), TranslateOptions(), NOW)
+        self.assertEqual(answer(alone, challenge.replace(".", "x")), "solver")
+
     def test_own_namespace_gets_past_no_expression_of_its_own(self) -> None:
         """Where an older stranger has the beginning of an expression, a shorter text of its own namespace gets nothing past it."""
         site = ingress("site", [("/", "Prefix"), ("/admin", "Prefix")], {}, "bank")
