@@ -12,6 +12,7 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.rewrite_targets import Rewriting, parse_rewrite_target
+from ingress.model.client_authentication import ClientEvidence
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.path_expressions import MAX_WORK, Capturing, read_path_expression
 from ingress.model.state import ClusterState
@@ -98,6 +99,7 @@ class Asked:
     client: bytes = b"192.0.2.1"
     forwarded_for: bytes = b"192.0.2.1"
     port: int = 80
+    client_evidence: ClientEvidence | None = None
 
     @property
     def target(self) -> bytes:

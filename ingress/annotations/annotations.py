@@ -276,7 +276,7 @@ class AnnotationReader:
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""
         asked = [
-            (spec, family.satisfies)
+            (spec, family.satisfies(spec) if callable(family.satisfies) else family.satisfies)
             for family, filters in self._filtering
             if family.filters_unasked or settings.asks(family)
             for spec in filters(settings.of(family), facts)

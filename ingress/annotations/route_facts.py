@@ -14,7 +14,7 @@ from ingress.model.objects import Owner
 class RouteFacts:
     """Facts of the route that gets filters.
 
-    Only a family that is ``by_path`` may look at *path*, *is_exact* and *backend*: what others make is made once for all
+    Only a family that is ``by_path`` may look at *path*, *is_exact*, *is_expression* and *backend*: what others make is made once for all
     routes that an owner has on a host.
     """
 
@@ -29,6 +29,8 @@ class RouteFacts:
     """What there is of the Secrets and ConfigMaps that whoever asks refers to."""
     is_exact: bool = False
     """Whether it takes this path alone."""
+    is_expression: bool = False
+    """Whether *path* is a regular expression."""
 
 
 NO_FACTS: Final = RouteFacts(HostFacts())

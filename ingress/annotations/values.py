@@ -137,8 +137,8 @@ class Family(Generic[S]):
     """Whether each request of a route with these settings is answered by its filters, so that nothing behind it is needed."""
     guards: Callable[[S], bool] | None = None
     """Whether settings keep anybody out, so that TLS which nobody reads here must not lead past them."""
-    satisfies: bool = False
-    """Whether what its filters of the phase ACCESS decide is joined with that of others by ``satisfy``."""
+    satisfies: bool | Callable[[FilterSpec], bool] = False
+    """Whether what its filters of the phase ACCESS decide is joined with that of others by ``satisfy``; a function says which."""
     references: Callable[[S, ObjectKey], Iterable[Reference]] | None = None
     """Names the Secrets and ConfigMaps that settings of the object of that key need; *filters* gets their content.
 

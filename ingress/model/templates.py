@@ -23,8 +23,9 @@ from urllib.parse import quote_from_bytes
 
 from attrs import evolve, frozen
 
+from ingress.model.client_authentication import VERIFIED, ClientEvidence
 from ingress.model.named_values import cookie_value, query_value
-from ingress.model.requested import RequestedUri
+from ingress.model.requested import RequestedUri, SecuredRequest
 
 MAX_CHARACTERS: Final = 8192
 MAX_VARIABLES: Final = 16
@@ -37,7 +38,7 @@ class TemplateRefused(ValueError):  # noqa: N818 - it is a verdict on a text, no
     """This is no template; the message says why, as what follows the name of the text."""
 
 
-class TemplateFacts(RequestedUri, Protocol):
+class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
     """What of a request a template may be made of; ``ingress.filters.Facts`` has all of it."""
 
     @property
@@ -114,6 +115,14 @@ def _remote_user(facts: TemplateFacts) -> bytes:
     return _CONTROL_BYTES.sub(_escaped, user) if colon else b""
 
 
+def _verdict(evidence: ClientEvidence | None) -> bytes:
+    if evidence is None or not evidence.certificate:
+        return b"NONE"
+    if evidence.error == VERIFIED:
+        return b"SUCCESS"
+    return b"FAILED:" + _CONTROL_BYTES.sub(_escaped, evidence.reason.encode("ascii", "replace"))
+
+
 def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
 
@@ -145,6 +154,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "request_uri": lambda facts: facts.target,
     "scheme": lambda facts: facts.scheme,
     "server_port": _PORT,
+    "ssl_client_verify": lambda facts: _verdict(facts.client_evidence),
     "the_real_ip": _REMOTE_ADDRESS,
     "uri": _uri,
 }
@@ -158,6 +168,7 @@ REQUEST_NAMES: Final[Mapping[str, Callable[[TemplateFacts, bytes], bytes]]] = {
 """The same of those whose name goes on with the name of a field, a parameter or a cookie."""
 
 ANSWER_VARIABLES: Final[Mapping[str, Callable[[TemplateAnswer], bytes]]] = {
+    "upstream_cache_status": lambda answer: b"",
     "status": lambda answer: b"%d" % answer.status,
     "upstream_status": lambda answer: b"%d" % answer.status,
 }

@@ -202,8 +202,11 @@ class _HostFilters:
         snippet = self._snippets.of(parsed.owner)
         if snippet != EMPTY:
             host = evolve(host, server_snippet=snippet)
-        found, is_exact = self._found_for(parsed.owner), claim.match is Match.EXACT
-        return RouteFacts(host, parsed.owner, claim.path, claim.backend, found, is_exact)
+        found, match = self._found_for(parsed.owner), claim.match
+        is_expression = match in (Match.EXPRESSION, Match.BEGINNING)
+        return RouteFacts(
+            host, parsed.owner, claim.path, claim.backend, found, match is Match.EXACT, is_expression
+        )
 
     def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         asked = self._annotations.filters(parsed.settings, self.facts_of(claim, parsed))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.client_authentication import ClientEvidence
 from ingress.model.templates import (
     ANSWER_NAMES,
     ANSWER_VARIABLES,
@@ -32,9 +33,11 @@ FACTS = FakeFacts(
     client=b"192.0.2.9",
     forwarded_for=b"192.0.2.9, 10.0.0.1",
     port=8443,
+    client_evidence=ClientEvidence(certificate=b"der"),
     fields={
         b"host": b"Shop.test:8443",
         b"x-user": b"ann",
+        b"authorization": b"Basic YW5uOnB3",
         b"cookie": b"a=1; session=xyz; Session=no",
         b"content-type": b"text/css",
     },
@@ -56,7 +59,8 @@ VALUES = {
     "proxy_add_x_forwarded_for": b"192.0.2.9, 10.0.0.1",
     "query_string": b"user=7&Page=2&user=8",
     "remote_addr": b"192.0.2.9",
-    "remote_user": b"",
+    "remote_user": b"ann",
+    "ssl_client_verify": b"SUCCESS",
     "req_id": b"r1",
     "request_id": b"r1",
     "request_method": b"GET",
@@ -180,9 +184,18 @@ class RenderTests(SynchronousTestCase):
         self.assertEqual(rendered("[$args$is_args$arg_user$https]", plain), b"[]")
         self.assertEqual(rendered("$best_http_host", plain), b"a.example.com")
 
+    def test_certificates(self) -> None:
+        """A certificate of the client was verified, or it was not, or there is none."""
+        for evidence, verdict in (
+            (None, b"NONE"),
+            (ClientEvidence(), b"NONE"),
+            (ClientEvidence(certificate=b"der", error=10, reason="expired"), b"FAILED:expired"),
+        ):
+            self.assertEqual(rendered("$ssl_client_verify", FakeFacts(client_evidence=evidence)), verdict)
+
     def test_answers(self) -> None:
         """Variables of answers have their values where there is an answer."""
-        text = "$status $upstream_status $sent_http_etag $upstream_http_etag"
+        text = "$upstream_cache_status$status $upstream_status $sent_http_etag $upstream_http_etag"
         template = read_template(text, answers=True)
         self.assertEqual(template.render(FACTS, ANSWER), b'404 404 "e" "e"')
         self.assertEqual(template.render(FACTS), b"   ")

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
-from ingress.annotations.snippets.filters import SnippetAccess, SnippetAnswers
+from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess, SnippetAnswers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
@@ -198,6 +198,40 @@ class SnippetTests(SynchronousTestCase):
         snapshot = served(ingress("a", "/a", "/b", configuration_snippet=FIRST))
         one, other = (snapshot.table.find(b"a.test", path) for path in (b"/a", b"/b"))
         self.assertIs(one and one.filters, other and other.filters)
+
+    def test_satisfy_any(self) -> None:
+        """Rules about everybody are joined with others; rules that say nothing of some clients let nobody in by that."""
+        for text, names in (
+            ("allow 10.0.0.1; deny all;", ["satisfy-any"]),
+            ("deny 10.0.0.1;", ["snippet-access", "address-ranges"]),
+            ("if ($host) { deny all; }", ["configuration-snippet", "snippet-access", "address-ranges"]),
+            ("deny all; limit_except GET { deny all; }", ["satisfy-any"]),
+        ):
+            asking = ingress(
+                "a", "/a", configuration_snippet=text, satisfy="any", whitelist_source_range="10.0.0.0/8"
+            )
+            route = served(asking).table.find(b"a.test", b"/a")
+            self.assertEqual([spec.name for spec in route.filters] if route else None, names, text)
+
+    def test_locations_beside_expressions(self) -> None:
+        """A location stands before paths that are expressions, however long these are."""
+        server = "location ^~ /api/admin { deny all; }"
+        asking = ingress("a", "/api(/|$)(.*)", server_snippet=server, use_regex="true")
+        route = served(asking).table.find(b"a.test", b"/api/admin/x")
+        assert route is not None
+        facts = FakeFacts(path=b"/api/admin/x")
+        (statements,) = (one for one in route.filters if isinstance(one, ServerStatements))
+        (access,) = (one for one in route.filters if isinstance(one, SnippetAccess))
+        self.assertIsNone(statements.judge(facts))
+        refused = access.judge(facts)
+        self.assertEqual(refused and refused.status, 403)
+
+    def test_alias(self) -> None:
+        """A server-snippet holds for the aliases of its host, too."""
+        snapshot = served(ingress("a", "/a", server_snippet=FIRST, server_alias="b.test"))
+        for host in (b"a.test", b"b.test"):
+            route = snapshot.table.find(host, b"/a")
+            self.assertEqual(fields(route.filters) if route else None, {b"S": b"first"}, host)
 
     def test_operators(self) -> None:
         """What the operator says stands before all paths; a guard that is missing there closes all of them."""

@@ -16,7 +16,7 @@ from ingress.annotations.guards import GuardMissing, snippet_keeps_requests_out
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.snippets.answers import AnswerPlan
-from ingress.annotations.snippets.blocks import EMPTY, Finding, Snippet, Sort
+from ingress.annotations.snippets.blocks import EMPTY, Finding, Level, Snippet, Sort
 from ingress.annotations.snippets.filters import (
     PathStatements,
     ServerStatements,
@@ -71,7 +71,8 @@ def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[Filte
         bound(http, constants),
         server,
         bound(location, constants),
-        unquote_to_bytes(facts.path) if server.locations else b"",
+        # How long the text of an expression is says nothing about which locations come before it.
+        unquote_to_bytes(facts.path) if server.locations and not facts.is_expression else b"",
         facts.is_exact and bool(server.locations),
     )
     # What an Ingress lacks itself is told and closed where it is read.
@@ -93,13 +94,29 @@ def _specs(
     if location.block.statements:
         specs.append(PathStatements(location.block))
     if any(level.access or level.by_method or level.kept for level in levels):
-        specs.append(SnippetAccess(layers))
+        specs.append(SnippetAccess(layers, _is_about_all(layers.level(None), levels)))
     if rewrites(blocks) or any(level.inputs or level.sent for level in levels):
         specs.append(SnippetEdits(layers))
     if any(level.fields or level.added or level.expires or level.hidden for level in levels):
         is_same = not statements and AnswerPlan(layers.level(None)).changes is not None
         specs.append(SnippetAnswers(layers, is_same))
     return tuple(specs)
+
+
+def _is_about_all(usual: Level, levels: tuple[Level, ...]) -> bool:
+    """Whether rules that end with one for all hold in *usual*, and no other of *levels* has any."""
+    having = [one for one in levels if one.access or one.by_method or one.kept]
+    return (
+        len(having) == 1
+        and usual.access == having[0].access
+        and bool(usual.access)
+        and usual.access[-1].network is None
+    )
+
+
+def _satisfies(spec: FilterSpec) -> bool:
+    """Whether ``satisfy`` joins *spec*: what says nothing of some clients must not let them in."""
+    return isinstance(spec, SnippetAccess) and spec.is_about_all
 
 
 def guards(settings: SnippetSettings) -> bool:
@@ -210,12 +227,12 @@ SNIPPETS: Final = Family(
     settings=SnippetSettings(),
     acts="does what directives of nginx say",
     phases=(Phase.SERVER, Phase.REWRITE, Phase.ACCESS, Phase.EDITS, Phase.ANSWER),
-    satisfies=True,
     filters=snippet_filters,
     filters_unasked=True,
     by_path=True,
     remarks=_remarks,
     guards=guards,
+    satisfies=_satisfies,
     annotations={
         CONFIGURATION_SNIPPET: Annotation(
             "configuration",

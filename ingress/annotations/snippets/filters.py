@@ -77,6 +77,8 @@ class SnippetAccess:
     name: ClassVar[str] = "snippet-access"
 
     layers: Layers
+    is_about_all: bool = False
+    """Whether its rules are about each client of each request, so that whom they let in is let in on purpose."""
 
     def describe(self) -> str:
         """Name its rules."""

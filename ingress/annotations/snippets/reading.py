@@ -53,7 +53,7 @@ from ingress.annotations.snippets.statements import (
     read_rewrite,
     read_set,
 )
-from ingress.annotations.values import quoted
+from ingress.annotations.values import placeholder_hint, quoted
 
 MAX_SEARCHES: Final = 32
 """Expressions in one text: each may be asked for a request."""
@@ -80,7 +80,8 @@ def parse_snippet(text: str, place: Place) -> Snippet:
         directives = read_directives(text)
     except GrammarError as error:
         sort = Sort.GUARD if snippet_keeps_requests_out(text) else Sort.REFUSED
-        return Snippet(findings=(Finding(WHOLE, 0, f"cannot be read: it {error}", sort),))
+        hint = placeholder_hint("{{") if "{{" in text else ""
+        return Snippet(findings=(Finding(WHOLE, 0, f"cannot be read: it {error}{hint}", sort),))
     return _Reading(place).read(directives)
 
 
