@@ -4,7 +4,7 @@ Pure.  Each key stands for itself: what is wrong with one is a problem of the Co
 reason, and costs that key alone.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -173,8 +173,3 @@ def _meant(key: str) -> str:
 
 def _names() -> list[str]:
     return [*KEYS, *SPELLINGS]
-
-
-def honored_keys() -> Iterator[str]:
-    """Yield every key that may stand there, sorted."""
-    yield from sorted({*KEYS, *SPELLINGS})

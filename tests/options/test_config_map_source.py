@@ -184,6 +184,16 @@ class ServedConfigMapTests(RunningOptionsCase):
         self.assertEqual(self.reasons(), [Reason.OPTION_AT_START])
         self.assertEqual(self.ask(b"PROXY TCP4 203.0.113.9 10.0.0.1 5000 80\r\n" + GET), b"")
 
+    def test_protocols(self) -> None:
+        """So may the versions of TLS, and whether there is HTTP/2; on the command line they are not decided then."""
+        self.first = {ID: config_map(use_http2="false", ssl_protocols="TLSv1.3")}
+        self.start(f"--configmap={KEY}")
+        self.assertEqual(self.reasons(), [])
+        self.put(config_map(use_http2="true", ssl_protocols="TLSv1.2 TLSv1.3"))
+        self.assertEqual(self.reasons(), [Reason.OPTION_AT_START] * 2)
+        self.put(config_map(use_http2="false"))
+        self.assertEqual(self.reasons(), [])
+
     def test_flips(self) -> None:
         """A key that changes a hundred times a second has everything translated about once a second, and the last word counts."""
         self.start(f"--configmap={KEY}")

@@ -190,3 +190,13 @@ class OperatorsConfigMapTests(ConfigMapCase):
         await self.until(lambda: self.data_of(content, "added") == {"k": "v"})
         source.refer(TranslateOptions())
         await self.until(lambda: content.names(Kind.CONFIG_MAP) == set())
+
+    async def test_large(self) -> None:
+        """As much as an API server keeps comes whole, be it in one key or in ten thousand."""
+        for data in ({"page": '<"\\\n>' * 190_000}, {f"key-{number}": "x" * 90 for number in range(10_000)}):
+            self.server.apply(config_map("options", **data))
+            content = await self.synced(single_config_map=self.KEY)
+            self.assertEqual(self.data_of(content, "options"), data)
+            self.server.replace(config_map("options", **data, more="1"))
+            await self.until(lambda: len(self.data_of(content, "options") or ()) == len(data) + 1)  # noqa: B023 - awaited here
+            await self.running.stop()
