@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-calls bench-filters bench-limits bench-gzip bench-expressions sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-calls bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -94,6 +94,9 @@ bench-auth: $(dev_environment) ## measure what asking another service about each
 
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
 	@exec $(bin)/python -m bench.filters
+
+bench-passwords: $(dev_environment) ## measure what passwords cost, known, wrong and in a flood
+	@exec $(bin)/python -m bench.passwords
 
 bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause; and compare them with an nginx that is installed
 	@$(bin)/python -m bench.limits

@@ -29,7 +29,7 @@ MOST_COUNT: Final = 4096
 MOST_NONCES: Final = 4096
 """Nonces in use that one filter remembers."""
 
-_STEP_LINES: Final = 400
+_STEP_LINES: Final = 150
 _HA1: Final = re.compile(rb"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{64})").fullmatch
 _PARAMETER: Final = re.compile(
     rb'[ \t]*([A-Za-z]+\*?)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+))[ \t]*(?:,|\Z)', re.DOTALL

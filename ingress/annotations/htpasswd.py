@@ -29,7 +29,7 @@ MAX_COST: Final = 12
 MOST_PASSWORD_BYTES: Final = 1024
 """A longer one is refused unseen."""
 
-_STEP_LINES: Final = 400
+_STEP_LINES: Final = 150
 _SAMPLES: Final = 64
 _BCRYPT_BYTES: Final = 72
 _ITOA64: Final = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

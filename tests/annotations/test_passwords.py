@@ -1,8 +1,11 @@
 """Tests for ``ingress.annotations.passwords`` and its check: from annotations and Secret to verdict."""
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping
 from inspect import iscoroutine
+from queue import SimpleQueue
+from threading import Event
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -23,11 +26,13 @@ from ingress.annotations.password_check import (
 from ingress.filters import ComputingRefused, FilterSpec, Reply
 from ingress.model.objects import Kind, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
+from ingress.process.computing import MOST_AT_ONCE, ComputingThreads
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.annotations.test_htpasswd import APR1, SHA
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import Follower, batch
 from tests.translate.test_client_authentication import ingress
@@ -421,3 +426,88 @@ class ServedTests(ProxyCase):
         self.client.reset()
         self.stage.computing.go()
         self.assert_upstreams(0)
+
+
+class AskingTests(FilterCase):
+    """The check over HTTP/1.1."""
+
+    def setUp(self) -> None:
+        """Serve a route behind passwords."""
+        super().setUp()
+        self.stage.publish((ONE,), filters=(PasswordCheck(FILE, "staff"), CredentialsKept()))
+
+    def test_verdicts(self) -> None:
+        """Who has no password is asked for one, who has gets through, and the endpoint does not learn it."""
+        heard = self.get().heard()
+        self.assertEqual((heard.status, heard.all(b"www-authenticate")), (401, [b'Basic realm="staff"']))
+        wrong = self.get(fields=((b"authorization", basic(b"bob", b"wrong")),)).heard()
+        self.assertEqual(wrong.status, 401)
+        self.assert_upstreams(0)
+        client = self.get(fields=((b"authorization", basic()),))
+        self.assertNotIn(b"uthorization", self.upstream().take())
+        self.upstream().say(OK)
+        self.assertEqual(client.heard().status, 200)
+
+    def test_grpc(self) -> None:
+        """Clients of gRPC are told in their own words that nobody knows them, and that there is too much to do."""
+        for refuses, code in ((None, b"16"), (ComputingRefused(is_own=False), b"14")):
+            self.stage.computing.refuses = refuses
+            client = self.client()
+            fields = ((b"content-type", b"application/grpc"), (b"authorization", basic(b"bob", b"wrong")))
+            client.ask(b"POST", b"/shop.Shop/Buy", fields, length=-1)
+            heard = client.heard()
+            self.assertEqual((heard.status, heard.all(b"grpc-status")), (200, [code]))
+
+    def test_who_leaves(self) -> None:
+        """Who leaves before the verdict reaches no endpoint."""
+        self.stage.computing.holds = True
+        client = self.get(fields=((b"authorization", basic()),))
+        client.leave()
+        self.stage.computing.go()
+        self.assert_upstreams(0)
+
+
+class AskingOverHttp2Tests(AskingTests):
+    """The same over HTTP/2."""
+
+    is_http2 = True
+
+
+class FloodTests(SynchronousTestCase):
+    """Very many wrong passwords at once, with the threads that compute."""
+
+    def test_flood(self) -> None:
+        """Of ten thousand from a thousand clients a few are computed, and all others are refused without any hash."""
+        hashed: list[bytes] = []
+        gate = Event()
+
+        def admitted(accounts: Any, user: bytes, password: bytes, mark: int) -> bool:
+            gate.wait(10)
+            hashed.append(user)
+            return False
+
+        self.patch(password_check, "admits", admitted)
+        said: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
+        threads = ComputingThreads(lambda call, *arguments: said.put((call, *arguments)))
+        self.addCleanup(threads.stop)
+        self.addCleanup(gate.set)
+        services = FakeServices(computing=threads)  # type: ignore[arg-type]
+        check = PasswordCheck(FILE).make(services)
+        statuses: Counter[int] = Counter()
+        waiting: list[Deferred[Any]] = []
+        for number in range(10_000):
+            fields = {b"authorization": basic(b"bob", b"%d" % number)}
+            client = b"192.0.%d.%d" % (number % 4, number % 250)
+            verdict: Any = check.on_request(FakeFacts(fields=fields, client=client))
+            if isinstance(verdict, Reply):
+                statuses[verdict.status] += 1
+            else:
+                waiting.append(Deferred.fromCoroutine(verdict))
+        self.assertEqual(len(waiting), MOST_AT_ONCE)
+        self.assertEqual(sum(statuses.values()), 10_000 - MOST_AT_ONCE)
+        gate.set()
+        for _ in range(MOST_AT_ONCE):
+            call, *arguments = said.get(timeout=10)
+            call(*arguments)
+        self.assertEqual([self.successResultOf(one).status for one in waiting], [401] * MOST_AT_ONCE)
+        self.assertEqual(len(hashed), MOST_AT_ONCE)

@@ -40,6 +40,7 @@ from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey, Projection
+from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()
@@ -47,9 +48,14 @@ log = Logger()
 REFRESH_SECONDS = 300.0
 """Seconds after which a Secret that no watch sees is read again, times a factor between 0.8 and 1.2."""
 
+PASSWORD_REFRESH_SECONDS = 60.0
+"""The same for a Secret of which other keys are needed than those of certificates: a password that was taken out of it must not
+be good for long."""
+
 CONFIG_MAP_REFRESH_SECONDS = 30.0
 """The same for ConfigMaps, which are edited by people who wait, and which few refer to."""
 
+_OF_CERTIFICATES = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 _THREADS = 2
 # A Secret is not asked for more often, however often its Ingress changes.
 _PAUSE_SECONDS = 1.0
@@ -302,7 +308,9 @@ class ObjectReader:
         """How long an answer is good for."""
         if not reading.is_missing:
             reading.misses = 0
-            return self._refresh_seconds
+            if reading.keys <= _OF_CERTIFICATES:
+                return self._refresh_seconds
+            return min(self._refresh_seconds, PASSWORD_REFRESH_SECONDS)
         # A Secret often comes soon after the Ingress that refers to it.
         seconds = _FIRST_MISS_SECONDS * 2.0 ** min(reading.misses, _MOST_DOUBLINGS)
         reading.misses += 1

@@ -87,6 +87,13 @@ class ObjectReaderTests(SynchronousTestCase):
         self.assertEqual((self.delivered, self.changes, self.reader.unread), ([FOUND], [0], 0))
         self.asked_after(240)
 
+    def test_passwords_are_refreshed_sooner(self) -> None:
+        """A Secret of which other keys are needed than those of certificates is read again each minute."""
+        self.watched.need(KEY, frozenset({"auth"}))
+        self.reader.read(KEY, frozenset({"auth"}))
+        self.reader.answer(FOUND)
+        self.asked_after(48)
+
     def test_missing(self) -> None:
         """A Secret that does not exist is delivered as that, and looked for again soon, then less and less often."""
         self.read(None)
