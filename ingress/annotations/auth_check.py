@@ -14,8 +14,7 @@ from weakref import finalize
 
 from attrs import field, frozen
 
-from ingress.annotations.auth_cache import Durations, VerdictCache, seconds_for
-from ingress.annotations.auth_targets import (
+from ingress.annotations.asked_urls import (
     ANYWHERE,
     AllowedTargets,
     Leave,
@@ -24,6 +23,7 @@ from ingress.annotations.auth_targets import (
     split_rendered,
     split_url,
 )
+from ingress.annotations.auth_cache import Durations, VerdictCache, seconds_for
 from ingress.annotations.judging import status_reply
 from ingress.filters import (
     AnswerEdit,

@@ -1,6 +1,6 @@
 """What the annotations of external authentication accept: URLs, names, texts with variables, and the rest.
 
-What a URL to ask may be is in ``auth_targets``, what a duration is in ``auth_cache``.
+What a URL to ask may be is in ``asked_urls``, what a duration is in ``auth_cache``.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
+from ingress.annotations.asked_urls import parse_url_template
 from ingress.annotations.auth_check import REQUEST_URI
-from ingress.annotations.auth_targets import parse_url_template
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
 from ingress.model.templates import Template, TemplateRefused, read_template
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from ingress.annotations.auth_targets import (
+from ingress.annotations.asked_urls import (
     ANYWHERE,
     AllowedTargets,
     Leave,

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.asked_urls import parse_targets, parse_url_template
 from ingress.annotations.auth_cache import USUAL_DURATIONS, parse_durations
 from ingress.annotations.auth_check import AuthCaching, ExternalAuth
-from ingress.annotations.auth_targets import parse_targets, parse_url_template
+from ingress.annotations.auth_settings import REFUSED, AuthSettings
 from ingress.annotations.auth_values import (
     parse_auth_url,
     parse_locations,
@@ -16,7 +17,7 @@ from ingress.annotations.auth_values import (
     parse_signin,
     parse_snippet,
 )
-from ingress.annotations.external_auth import EXTERNAL_AUTH, REFUSED, AuthSettings
+from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused

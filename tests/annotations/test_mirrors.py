@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.auth_targets import Leave, parse_targets
+from ingress.annotations.asked_urls import Leave, parse_targets
 from ingress.annotations.mirrors import (
     MIRRORS,
     MOST_BYTES,

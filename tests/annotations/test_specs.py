@@ -9,8 +9,8 @@ from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
+from ingress.annotations.asked_urls import parse_url_template
 from ingress.annotations.auth_check import ExternalAuth
-from ingress.annotations.auth_targets import parse_url_template
 from ingress.annotations.blocking import Blocking
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed

@@ -10,8 +10,9 @@ from types import FrameType
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
 
-from ingress.annotations.auth_targets import parse_targets, parse_url_template
-from ingress.annotations.external_auth import EXTERNAL_AUTH, AuthSettings
+from ingress.annotations.asked_urls import parse_targets, parse_url_template
+from ingress.annotations.auth_settings import AuthSettings
+from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.operator_settings import operator_settings
 from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import Endpoint

@@ -13,7 +13,8 @@ from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
-from ingress.proxy.exchange.subrequests import MAX_KNOWN, SubExchange, SubRequests
+from ingress.proxy.exchange.sub_exchange import SubExchange
+from ingress.proxy.exchange.subrequests import MAX_KNOWN, SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import CANCEL

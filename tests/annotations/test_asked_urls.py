@@ -1,8 +1,8 @@
-"""Tests for ``ingress.annotations.auth_targets``: where a URL to ask may lead."""
+"""Tests for ``ingress.annotations.asked_urls``: where a URL to ask may lead."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.auth_targets import (
+from ingress.annotations.asked_urls import (
     ANYWHERE,
     AllowedTargets,
     Leave,

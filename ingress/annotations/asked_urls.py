@@ -1,8 +1,8 @@
-"""Where a URL to ask may lead: what ``auth-url`` says, taken apart as far as it is known, and ``--auth-url-allow``.
+"""URLs that an Ingress has us ask, such as ``auth-url``: taken apart as far as they are known, and where they may lead.
 
 A tenant's URL may lead wherever no rule for addresses forbids it: to none of our own addresses, the API server, or a cloud's
-metadata service, which is looked at for each connection.  An operator may narrow that to hosts and networks.  A host that
-the operator names is the operator's own word, and may lead anywhere.
+metadata service, which is looked at for each connection.  An operator may narrow that to hosts and networks (``--auth-url-allow``,
+``--mirror-target-allow``).  A host that the operator names is the operator's own word, and may lead anywhere.
 """
 
 import re
