@@ -42,6 +42,12 @@ class RequestChangeTests(SynchronousTestCase):
         self.assertIs(change.head, head)
         self.assertEqual(change.fields, head.forward + ADDED)
 
+    def test_names(self) -> None:
+        """The names of all fields are there, the client's and the proxy's, as they stand after what was changed."""
+        _, change = self.change(b"GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nx-a: 2\r\nX-B: 3")
+        change.drop(b"x-b")
+        self.assertEqual(change.names(), (b"x-a", b"x-a", b"x-request-id", b"x-real-ip"))
+
     def test_added_alone(self) -> None:
         """What is added leaves the head as it is, and stands behind the proxy's."""
         head, change = self.change()
@@ -189,6 +195,14 @@ class AnswerChangeTests(SynchronousTestCase):
         change.add(b"Set-Cookie", b"d")
         self.assertEqual(change.values(b"set-cookie"), (b"a", b"b", b"d"))
         self.assertEqual(change.values(b"x"), ())
+
+    def test_names(self) -> None:
+        """The names of all fields are there, as they stand after what was changed."""
+        change = AnswerChange(answer(b"Set-Cookie: a\r\nX: c\r\nset-cookie: b\r\n"), False)
+        self.assertEqual(change.names(), (b"set-cookie", b"x", b"set-cookie"))
+        change.put(b"Set-Cookie", b"d")
+        change.drop(b"x")
+        self.assertEqual(change.names(), (b"set-cookie",))
 
     def test_vary(self) -> None:
         """A field that the answer depends on is named in ``Vary``, unless it is there, or everything is."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.judging import status_reply
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
 from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess, SnippetAnswers
@@ -18,9 +19,10 @@ from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
-from tests.fakes.filter_parts import FakeFacts
+from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.translate.test_host_routes import SECURED, TLS
 
 FIRST, SECOND = "more_set_headers 'S: first';", "more_set_headers 'S: second';"
 
@@ -106,15 +108,15 @@ class ReachTests(SynchronousTestCase):
         )
         other = ingress("b", "/b", server_snippet="allow all;", configuration_snippet="allow all;")
         snapshot = served(own, of("guest", 2021, other))
-        for path, answers in ((b"/a", None), (b"/b", 403)):
+        for path, answers in ((b"/a", None), (b"/b", status_reply(403))):
             route = snapshot.table.find(b"a.test", path)
             assert route is not None
             found = [
-                one.judge(FakeFacts(client=b"10.0.0.1"))
+                one.make(FakeServices()).on_request(FakeFacts(client=b"10.0.0.1"))
                 for one in route.filters
                 if isinstance(one, SnippetAccess)
             ]
-            self.assertEqual([one and one.status for one in found], [answers])
+            self.assertEqual(found, [answers])
 
     def test_guard_of_a_stranger(self) -> None:
         """A stranger guards his own paths alone."""
@@ -223,8 +225,17 @@ class SnippetTests(SynchronousTestCase):
         (statements,) = (one for one in route.filters if isinstance(one, ServerStatements))
         (access,) = (one for one in route.filters if isinstance(one, SnippetAccess))
         self.assertIsNone(statements.judge(facts))
-        refused = access.judge(facts)
-        self.assertEqual(refused and refused.status, 403)
+        refused = access.make(FakeServices()).on_request(facts)
+        self.assertEqual(refused, status_reply(403))
+
+    def test_beside_transport_security(self) -> None:
+        """What a snippet says of answers comes after what the controller says of HTTPS, as in ingress-nginx."""
+        text = "more_set_headers 'Strict-Transport-Security: max-age=9';"
+        asking = evolve(ingress("a", "/", configuration_snippet=text), tls=TLS)
+        snapshot = translate(state_of([asking, SECURED]), TranslateOptions(), datetime.now(UTC))
+        route = snapshot.table.find(b"a.test", b"/")
+        names = [spec.name for spec in route.filters] if route else []
+        self.assertEqual(names[-2:], ["snippet-answers", "hsts"])
 
     def test_alias(self) -> None:
         """A server-snippet holds for the aliases of its host, too."""

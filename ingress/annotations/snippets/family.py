@@ -58,8 +58,13 @@ class SnippetSettings:
     operators_location: Snippet = EMPTY
 
 
+_NOTHING_ASKED: Final = SnippetSettings()
+
+
 def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return what stands before a route, of its own snippets and of those of its host."""
+    if settings is _NOTHING_ASKED and facts.host.server_snippet is EMPTY:
+        return ()
     server = settings.operators_server.beside(facts.host.server_snippet)
     location = settings.operators_location.beside(settings.configuration)
     http = settings.operators_http
@@ -224,7 +229,7 @@ def _shown(finding: Finding) -> str:
 
 SNIPPETS: Final = Family(
     name="snippets",
-    settings=SnippetSettings(),
+    settings=_NOTHING_ASKED,
     acts="does what directives of nginx say",
     phases=(Phase.SERVER, Phase.REWRITE, Phase.ACCESS, Phase.EDITS, Phase.ANSWER),
     filters=snippet_filters,

@@ -1,7 +1,7 @@
 """Snippets in the proxy: the specs that they become, one for each phase in which they do something."""
 
 from collections.abc import Callable
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from attrs import frozen
 
@@ -18,7 +18,33 @@ from ingress.model.templates import NO_VALUES
 
 P = TypeVar("P")
 
-_FORBIDDEN = status_reply(403)
+_FORBIDDEN: Final = status_reply(403)
+_MOST_PLANS: Final = 256
+
+
+class _Plans(Generic[P]):
+    """What each level comes to, made when it is first met: there are few, and they are the same for most requests."""
+
+    def __init__(self, layers: Layers, make: Callable[[Level], P]) -> None:
+        self._layers = layers
+        self._make = make
+        self._usual = make(layers.level(None))
+        self._others: dict[tuple[Level | None, Location | None, Level | None, str], P] = {}
+
+    def of(self, course: Course | None) -> P:
+        """Return the plan for a request of this course."""
+        if course is None or (
+            course.outer is None and course.place is None and course.inner is None and not course.replied
+        ):
+            return self._usual
+        key = (course.outer, course.place, course.inner, course.replied)
+        plan = self._others.get(key)
+        if plan is None:
+            if len(self._others) >= _MOST_PLANS:
+                # Of snippets that are no more, most likely.
+                self._others.clear()
+            plan = self._others[key] = self._make(self._layers.level(course))
+        return plan
 
 
 @frozen(cache_hash=True)
@@ -86,12 +112,13 @@ class SnippetAccess:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
-        return Judging(self.judge)
+        plans = _Plans(self.layers, _same)
 
-    def judge(self, facts: Facts) -> Reply | None:
-        """Refuse who is not let in."""
-        level = self.layers.level(known_course(facts))
-        return None if lets_in(level, facts.method, facts.client) else _FORBIDDEN
+        def judge(facts: Facts) -> Reply | None:
+            level = plans.of(known_course(facts))
+            return None if lets_in(level, facts.method, facts.client) else _FORBIDDEN
+
+        return Judging(judge)
 
 
 @frozen(cache_hash=True)
@@ -112,27 +139,8 @@ class SnippetEdits:
         return _Edits(self.layers)
 
 
-class _Plans(Generic[P]):
-    """What each level comes to, made when it is first met: there are few, and they are the same for most requests."""
-
-    def __init__(self, layers: Layers, make: Callable[[Level], P]) -> None:
-        self._layers = layers
-        self._make = make
-        self._usual = make(layers.level(None))
-        self._others: dict[tuple[int, int, int, str], P] = {}
-        """By the identities of the levels, which live as long as the spec does."""
-
-    def of(self, course: Course | None) -> P:
-        """Return the plan for a request of this course."""
-        if course is None or (
-            course.outer is None and course.place is None and course.inner is None and not course.replied
-        ):
-            return self._usual
-        key = (id(course.outer), id(course.place), id(course.inner), course.replied)
-        plan = self._others.get(key)
-        if plan is None:
-            plan = self._others[key] = self._make(self._layers.level(course))
-        return plan
+def _same(level: Level) -> Level:
+    return level
 
 
 class _Edits(Filter):

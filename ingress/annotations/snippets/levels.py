@@ -1,6 +1,7 @@
 """Which level holds for a request, and what all levels of a snippet have."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import attrs
@@ -79,10 +80,15 @@ def _keeping(block: Block) -> Block:
 
 def bound(snippet: Snippet, constants: Callable[[], Mapping[str, str]]) -> Snippet:
     """Return *snippet* with *constants* in place of the variables of these names; it is the same where it has none."""
-    if not _names_constants(snippet.block) and not _names_constants(snippet.locations):
+    if not _has_constants(snippet):
         return snippet
     values = constants()
     return evolve(snippet, block=_bound(snippet.block, values), locations=_bound(snippet.locations, values))
+
+
+@lru_cache(maxsize=1024)
+def _has_constants(snippet: Snippet) -> bool:
+    return _names_constants(snippet.block) or _names_constants(snippet.locations)
 
 
 def _names_constants(value: object) -> bool:

@@ -2,9 +2,12 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.snippets.filters import ServerStatements, SnippetAnswers
+from ingress.annotations.snippets.levels import Layers
+from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from tests.annotations.snippets.playing import Stage, on
-from tests.fakes.filter_parts import FakeFacts
+from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 PLAIN = (b"Content-Type", b"text/plain; charset=utf-8")
 HTML = (b"Content-Type", b"text/html")
@@ -175,6 +178,16 @@ class IfTests(SynchronousTestCase):
         self.assertEqual((both.answer.fields, both.request.fields), ([(b"X", b"b")], [(b"S", b"b")]))
         one = stage.play(on("/?a=1"))
         self.assertEqual((one.answer.fields, one.request.fields), ([(b"X", b"a")], [(b"I", b"a")]))
+
+    def test_levels_of_later_snippets(self) -> None:
+        """A filter that outlives the snippet of its server knows the levels of the next one, and no more of them than it needs."""
+        made = SnippetAnswers(Layers()).make(FakeServices())
+        for number in range(600):
+            snippet = parse_snippet(f"if ($host) {{ add_header X {number}; }}", Place.SERVER)
+            facts, answer = on("/"), FakeEdit()
+            ServerStatements(snippet.block).judge(facts)
+            made.on_answer(facts, answer)
+            self.assertEqual(answer.fields, [(b"X", b"%d" % number)])
 
     def test_long_texts_pass_no_guard(self) -> None:
         """A text that would take long to judge is refused rather than let through."""
