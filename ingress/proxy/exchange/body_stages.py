@@ -91,6 +91,8 @@ class BodyStages:
         """The exchange is over: nobody's pace matters any more, and nothing is kept of what stages hold."""
         self._is_over = True
         self._stages = []
+        # Whoever is told knows this, too, and a stage may look at its flow for a while.
+        self._pause = self._resume = _nothing
 
     def paused_by_one_more(self) -> None:
         """A stage has the body wait."""
@@ -103,6 +105,10 @@ class BodyStages:
         self._pausing -= 1
         if not self._pausing and not self._is_over:
             self._resume()
+
+
+def _nothing() -> None:
+    """Tell nobody."""
 
 
 def _octets_of(live: LiveFilter, call: Callable[..., bytes], *arguments: bytes) -> bytes:

@@ -476,9 +476,11 @@ class Filtering:
         """The exchange is over: nothing is awaited any more, and whatever comes late changes nothing."""
         if self._decision is not None:
             self._stop_waiting()
-        for open_one in (self._request_stages, self._answer_passage):
-            if open_one is not None:
-                open_one.close()
+        if self._request_stages is not None:
+            self._request_stages.close()
+        if self._answer_passage is not None:
+            self._answer_passage.close()
+            self._answer_passage = None
 
     def tell_end(self, record: Record) -> None:
         """Tell the filters what became of the exchange."""
