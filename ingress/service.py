@@ -53,7 +53,7 @@ from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
-from ingress.proxy.listening.connection_starts import ConnectionStartRules
+from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.listeners import listen, port_of
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.open_listeners import OpenListeners
@@ -491,7 +491,7 @@ class IngressService(Service):
         is_alone = not listener.is_required
         site = table.new_site(self._site) if is_alone else self._site
         rules = ConnectionStartRules(
-            load_balancers=site.trusted_proxies if self._beginning.use_proxy_protocol else None,
+            load_balancers=TrustedNow(site) if self._beginning.use_proxy_protocol else None,
             passes_tls=self._settings.translate.ssl_passthrough,
         )
         contexts = table.contexts if listener.is_secure else None

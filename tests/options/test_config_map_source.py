@@ -172,7 +172,10 @@ class ServedConfigMapTests(RunningOptionsCase):
         self.assertEqual((self.ask(), self.reasons()), (b"", [Reason.CONFIG_MAP_NOT_FOUND]))
 
     def test_proxy_protocol(self) -> None:
-        """What is decided at the start may be said by it, if it is there by then; later it is told that it stays."""
+        """What is decided at the start may be said by it, if it is there by then; later it is told that it stays.
+
+        Who may connect then is decided for each connection.
+        """
         self.first = {ID: config_map(use_proxy_protocol="true", proxy_real_ip_cidr="0.0.0.0/0")}
         self.start(f"--configmap={KEY}")
         client = self.open()
@@ -183,6 +186,10 @@ class ServedConfigMapTests(RunningOptionsCase):
         self.put(config_map(use_proxy_protocol="false"))
         self.assertEqual(self.reasons(), [Reason.OPTION_AT_START])
         self.assertEqual(self.ask(b"PROXY TCP4 203.0.113.9 10.0.0.1 5000 80\r\n" + GET), b"")
+        self.put(config_map(use_proxy_protocol="true", proxy_real_ip_cidr="10.0.0.0/8"))
+        stranger = self.open()
+        stranger.say(b"PROXY TCP4 203.0.113.9 10.0.0.1 5000 80\r\n" + GET)
+        self.assertTrue(stranger.disconnecting or stranger.aborting)
 
     def test_protocols(self) -> None:
         """So may the versions of TLS, and whether there is HTTP/2; on the command line they are not decided then."""

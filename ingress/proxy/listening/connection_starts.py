@@ -13,12 +13,12 @@ of the network (``buffered_preface``, ``epoll_set.peeking``); what they mean is 
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from attrs import frozen
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
 
-from ingress.http.forwarding import TrustedProxies
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
@@ -35,17 +35,34 @@ Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
 """Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 
+class LoadBalancers(Protocol):
+    """Who may send a PROXY header; ``ingress.http.forwarding.TrustedProxies`` are such."""
+
+    def __contains__(self, address: bytes) -> bool:
+        """Whether the peer of this address may."""
+
+
 @frozen
 class ConnectionStartRules:
     """What the operator turned on."""
 
-    load_balancers: TrustedProxies | None = None
+    load_balancers: LoadBalancers | None = None
     """The peers that begin with a PROXY header; None where nobody does, and then there is none."""
     passes_tls: bool = False
     """Whether TLS goes through to the endpoints of some hosts."""
 
 
 NO_CONNECTION_STARTS = ConnectionStartRules()
+
+
+class TrustedNow:
+    """The peers that *site* trusts at the moment when it is asked about one."""
+
+    def __init__(self, site: ProxySite) -> None:
+        self._site = site
+
+    def __contains__(self, address: bytes) -> bool:
+        return address in self._site.trusted_proxies
 
 
 @frozen
