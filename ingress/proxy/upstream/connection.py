@@ -284,7 +284,7 @@ class UpstreamConnection:
         """Read 1xx heads and the final one, with what of the body follows it."""
         while True:
             end = received.find(b"\r\n\r\n")
-            if end < 0 or end > self._timeouts.head_bytes:
+            if end < 0 or end + 4 > self._timeouts.head_bytes:
                 if len(received) > self._timeouts.head_bytes:
                     raise ResponseError("response head too large")
                 # The last bytes may be part of a line ending.

@@ -134,7 +134,7 @@ class HeadSizeTests(ProxyCase):
         down = self.stage.open()
         down.say(GET)
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: "
-        for at in range(0, len(answer := head + b"x" * (size - len(head)) + b"\r\n\r\nok"), 16384):
+        for at in range(0, len(answer := head + b"x" * (size - len(head) - 4) + b"\r\n\r\nok"), 16384):
             if not self.upstream().closed:
                 self.upstream().say(answer[at : at + 16384])
         return down.take()
