@@ -69,7 +69,9 @@ def parse_codes(text: str) -> tuple[int, ...]:
     words = [word for one in text.split(",") if (word := one.strip())]
     for word in words:
         if _is_code(word) is None:
-            raise ValueRefused(f'holds {quoted(word[:16])}, which is no status from 300 to 599; write "404,503"')
+            raise ValueRefused(
+                f'holds {quoted(word[:16])}, which is no status from 300 to 599; write "404,503"'
+            )
     return tuple(sorted({int(word) for word in words}))
 
 
