@@ -23,7 +23,7 @@ MAX_GROUPS: Final = 32
 """Each makes what is captured dearer."""
 _MAX_REPEATED: Final = 2000
 _MEMORY_BYTES: Final = 64 * 1024
-"""For the program of one expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
+"""For the program of a large expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
 _KEPT: Final = 4096
 _MAX_SHOWN: Final = 80
 
@@ -111,22 +111,32 @@ def _named(text: str) -> list[tuple[bytes, int]]:
 @lru_cache(maxsize=_KEPT)
 def _compiled(text: str, captures: bool) -> Any:
     """Return the program of *text*: to be searched for in what it captures, or else fixed to the beginning."""
+    try:
+        octets = text.encode() if captures else b"^" + text.encode()
+    except UnicodeEncodeError:
+        raise ExpressionRefused("is no Unicode") from None
+    # What fits into less is as fast there, and may take no more.
+    for memory in (_MEMORY_BYTES // 2, _MEMORY_BYTES * 2 if captures else _MEMORY_BYTES):
+        found, words = _compiled_within(octets, memory, captures)
+        if found is not None:
+            return found
+    raise ExpressionRefused(f"is no regular expression that is run here: {words}")
+
+
+def _compiled_within(octets: bytes, memory: int, captures: bool) -> tuple[Any, str]:
+    """Return the program, or None and why there is none."""
     # Few clusters have any, and it takes longer to import than all the rest of this room.
     import re2
 
     options = re2.Options()
-    options.max_mem = _MEMORY_BYTES * (2 if captures else 1)
+    options.max_mem = memory
     options.log_errors = False
     options.case_sensitive = False
     options.encoding = re2.Options.Encoding.LATIN1
     options.never_capture = not captures
     try:
-        return re2.compile(text.encode() if captures else b"^" + text.encode(), options)
-    except UnicodeEncodeError:
-        raise ExpressionRefused("is no Unicode") from None
+        return re2.compile(octets, options), ""
     except re2.error as error:
         (reason,) = error.args
-        words = (
-            ascii(reason if isinstance(reason, bytes) else str(reason))[:_MAX_SHOWN].lstrip("b").strip("'\"")
-        )
-        raise ExpressionRefused(f"is no regular expression that is run here: {words}") from None
+        shown = ascii(reason if isinstance(reason, bytes) else str(reason))
+        return None, shown[:_MAX_SHOWN].lstrip("b").strip("'\"")

@@ -25,7 +25,7 @@ from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
-from ingress.routing.expression_routes import ExpressionRoutes
+from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 
@@ -244,12 +244,17 @@ class RouteTable:
 
     def passing(self, host: bytes) -> Route | None:
         """Find the route of *host* by whose ``passthrough`` its TLS goes, if it has one."""
-        found = self.find(host, b"/")
-        if found is None or found.passthrough is not None or found.match is not Match.EXPRESSION:
-            return found
-        # Another expression takes that path, too, and its text is longer; a server name has no path.
         routes = self._found(host)
-        assert routes is not None
+        if routes is None:
+            return None
+        try:
+            found = routes.find(b"/")
+        except PathTooLong:
+            found = None
+        else:
+            if found is None or found.passthrough is not None or found.match is not Match.EXPRESSION:
+                return found
+        # Another expression takes that path, too, and its text is longer; a server name has no path.
         return next((one for one in routes.routes if one.passthrough is not None), found)
 
     def _found(self, host: bytes) -> HostRoutes | None:

@@ -137,6 +137,17 @@ class CostTests(SynchronousTestCase):
         self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 1000)
         self.assertLessEqual(sum(self.work), MAX_WORK)
 
+    def test_passthrough_needs_no_work(self) -> None:
+        """However many expressions there are, a handshake is told where its TLS goes."""
+        root = evolve(expression("/"), passthrough=BackendReference("demo", "tls", 443))
+        heavy = [evolve(expression(f"/?{'(?:.*a)' * 400}{number}x")) for number in range(20)]
+        many = evolve(
+            heavy[0], expressions=tuple(evolve(heavy[0].expressions[0], size=MAX_WORK) for _ in range(2))
+        )
+        table = RouteTable([root, *heavy, many])
+        self.assertRaises(PathTooLong, table.find, b"h", b"/")
+        self.assertIs(table.passing(b"h"), root)
+
     def test_stranger_makes_no_path_too_long(self) -> None:
         """Expressions that come after what is found are not run, and keep nobody else's path from being served."""
         mine = expression("/(.*)", "old", 0)

@@ -25,8 +25,10 @@ from ingress.translate.readers.ingress.objects import (
     IngressRule,
     ServicePortReference,
 )
+from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.translate.following import Follower, batch, gone
 from tests.translate.golden import state_of
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -133,6 +135,38 @@ class ClosingProperties(SynchronousTestCase):
         for path in paths:
             found = answer(snapshot, path)
             self.assertEqual(found, in_nginx(ingresses, path), (path, snapshot.table.routes))
+
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from("abc"),
+                st.lists(typed, min_size=1, max_size=3),
+                asked,
+                st.sampled_from(["demo", "demo", "bank"]),
+                st.sampled_from(["", "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"]),
+                st.booleans(),
+            ),
+            max_size=8,
+        ),
+        st.booleans(),
+        st.booleans(),
+    )
+    def test_annotations_come_and_go(
+        self,
+        history: list[tuple[str, list[tuple[str, str]], dict[str, str], str, str, bool]],
+        shared_hosts: bool,
+        quirks: bool,
+    ) -> None:
+        """After each change of paths, annotations and ages the table is that of a full translation, and so it ends without any."""
+        follower = Follower(TranslateOptions(shared_hosts=shared_hosts, quirks=quirks), [])
+        for name, paths, wanted, namespace, created, is_gone in history:
+            one = evolve(ingress(name, paths, wanted, namespace), created=created)
+            follower.change(gone(one) if is_gone else batch(one))
+            self.assertEqual(differences(follower.settle(), follower.expected()), ())
+        for name, _, _, namespace, _, _ in history:
+            follower.change(gone(ingress(name, [], {}, namespace)))
+        self.assertEqual(follower.settle().table.routes, ())
 
     @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
     @given(hosts, st.lists(requests, min_size=1, max_size=8))
