@@ -307,7 +307,11 @@ class AnnotationReader:
 
     def differ_by_path(self, settings: AnnotationSettings) -> bool:
         """Whether the filters of *settings* may be others for another path or backend of the same owner and host."""
-        return settings is not DEFAULTS and any(settings.asks(family) for family in self._by_path)
+        return settings is not DEFAULTS and any(
+            settings.asks(family)
+            and (family.by_path_where is None or family.by_path_where(settings.of(family)))
+            for family in self._by_path
+        )
 
     def answers(self, settings: AnnotationSettings) -> bool:
         """Whether filters that *settings* ask for answer each request, so that a route needs nothing behind it."""

@@ -80,6 +80,7 @@ REGEXES: Final = Family(
     acts="makes regular expressions of the paths of the host, and replaces paths by targets",
     phases=(Phase.REWRITE, Phase.ACCESS),
     by_path=True,
+    by_path_where=lambda settings: settings.target != NO_TARGET,
     filters=regex_filters,
     annotations={
         "use-regex": Annotation(

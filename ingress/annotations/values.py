@@ -127,6 +127,8 @@ class Family(Generic[S]):
     """Whether *filters* is to be called where nobody asks for anything, too."""
     by_path: bool = False
     """Whether what *filters* makes goes by the path or the backend of the route, and not by host and owner alone."""
+    by_path_where: Callable[[S], bool] | None = None
+    """Of a family that is *by_path*, whether it is with these settings; None for always."""
     holds_unmatched: bool = False
     """Whether *filters* stand before requests that no route of a host matches, too, as the owner of the host asks."""
     backends: Callable[[S, RouteFacts], Iterable[NamedBackend]] | None = None

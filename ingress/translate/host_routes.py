@@ -149,6 +149,7 @@ class _HostFilters:
             self._unmatched = annotations.unmatched_filters(speaker.settings, facts)
         # Nearly all routes of an owner have the same.
         self._usual: dict[Owner, tuple[FilterSpec, ...]] = {}
+        self._differ: dict[Owner, bool] = {}
 
     @property
     def of_host(self) -> tuple[FilterSpec, ...]:
@@ -183,18 +184,21 @@ class _HostFilters:
     def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         """What stands before the route of *claim*, which *parsed* asks for."""
         check = self._guard.check_of(_path_to_check(claim, parsed), claim.owner)
-        if (
-            check is None
-            and claim.match is not Match.BEGINNING
-            and not self._annotations.differ_by_path(parsed.settings)
-            and not self._snippets.differ_by_path
-        ):
+        if check is None and claim.match is not Match.BEGINNING and not self._differ_by_path(parsed):
             usual = self._usual.get(claim.owner)
             if usual is None:
                 usual = self._usual[claim.owner] = self._complete(None, self._asked(claim, parsed))
             return usual
         regex = (_REGEX_MISSING,) if claim.match is Match.BEGINNING else ()
         return self._complete(check, (*self._asked(claim, parsed), *regex))
+
+    def _differ_by_path(self, parsed: ParsedObject) -> bool:
+        """Whether routes of *parsed* on this host may have different filters."""
+        differ = self._differ.get(parsed.owner)
+        if differ is None:
+            differ = self._snippets.differ_by_path or self._annotations.differ_by_path(parsed.settings)
+            self._differ[parsed.owner] = differ
+        return differ
 
     def facts_of(self, claim: Claim, parsed: ParsedObject) -> RouteFacts:
         """What families may know of the route of *claim*, which *parsed* asks for."""
