@@ -88,7 +88,9 @@ def read_accounts(text: bytes) -> Iterator[Accounts | None]:
             why = f"is beyond the {MOST_USERS} users that are read"
         else:
             known.add(user)
-            hashed = rest.partition(b":")[0].rstrip(b" \t")
+            hashed = rest.partition(b":")[0]
+            if not hashed.startswith(_PLAIN):
+                hashed = hashed.rstrip(b" \t")
             why = fault_of(hashed)
             if why is None:
                 hashes[user] = hashed

@@ -11,6 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.admin.views import routes_as_json
 from ingress.annotations import password_check
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.htpasswd import admits
@@ -30,6 +31,7 @@ from ingress.process.computing import MOST_AT_ONCE, ComputingThreads
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from tests.annotations.test_htpasswd import APR1, SHA
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.filter_case import FilterCase
@@ -351,6 +353,16 @@ class FamilyTests(SynchronousTestCase):
         steps = sum(1 for _ in translation.round(self.follower.store.state(), self.follower.now))
         self.assertGreater(steps, 200)
         self.settled()
+
+    def test_in_pages_and_bytes(self) -> None:
+        """The page of routes shows nothing of the accounts; to another process they travel."""
+        found = self.follow(users(), auth_type="basic", auth_secret="users")
+        page = "".join(routes_as_json(found))
+        self.assertIn("passwords", page)
+        self.assertNotIn("apr1", page)
+        self.assertNotIn("bob", page)
+        there = snapshot_from_bytes(snapshot_to_bytes(found))
+        self.assertEqual(there.table.routes, found.table.routes)
 
     def test_too_many_in_a_map(self) -> None:
         """A Secret with a key for each of too many users lets nobody in, and says so."""

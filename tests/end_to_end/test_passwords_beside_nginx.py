@@ -1,0 +1,129 @@
+"""Passwords as nginx judges them: the same file and the same fields, to an nginx that is installed and to our check."""
+
+import os
+import shutil
+import socket
+import subprocess
+from base64 import b64encode
+from pathlib import Path
+from time import monotonic
+
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
+
+from ingress.annotations.htpasswd import accounts_of, admits
+from ingress.annotations.password_check import credentials
+from tests.annotations.test_htpasswd import APR1, BCRYPT, MD5, PLAIN, SHA, SSHA
+
+FILE = b"".join(
+    line + b"\n"
+    for line in (
+        b"# a comment",
+        b"apr:" + APR1 + b":a comment",
+        b"md5:" + MD5,
+        b"sha:" + SHA,
+        b"ssha:" + SSHA,
+        b"plain:" + PLAIN,
+        b"bcrypt:" + BCRYPT,
+        b"twice:{PLAIN}one",
+        b"twice:" + PLAIN,
+        b"empty:{PLAIN}",
+        b"blank :" + PLAIN,
+        b"trailing:" + PLAIN + b" ",
+        b"windows:" + PLAIN + b"\r",
+        b"nohash:",
+        b"\xe9:" + PLAIN,
+    )
+)
+USERS = b"apr md5 sha ssha plain bcrypt twice trailing windows nohash \xe9 nobody #".split()
+PASSWORDS = (b"secret", b"wrong", b"", b"secret ", b"x:y", b"one")
+GOOD = b64encode(b"plain:secret")
+FIELDS = (
+    b"Basic",
+    b"basic " + GOOD,
+    b"BASIC  " + GOOD,
+    b"Basic\t" + GOOD,
+    b"Basic" + GOOD,
+    b"Bearer " + GOOD,
+    b"Basic " + GOOD.rstrip(b"="),
+    b"Basic " + b64encode(b"apr:secret").rstrip(b"="),
+    b"Basic " + GOOD + b" x",
+    b"Basic " + GOOD[:-2],
+    b"Basic !!" + GOOD,
+    b"Basic " + b64encode(b"plain"),
+    b"Basic " + b64encode(b":secret"),
+    b"Basic " + b64encode(b"blank :secret"),
+    b"Basic " + b64encode(b"plain:" + b"x" * 1500),
+)
+CONFIG = """
+daemon off;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ auth_basic "staff"; auth_basic_user_file {folder}/auth; try_files /nothing =204; }}
+    }}
+}}
+"""
+
+
+class BesideNginxTests(SynchronousTestCase):
+    """Both let the same people in."""
+
+    def setUp(self) -> None:
+        """Run an nginx."""
+        nginx = shutil.which("nginx")
+        if nginx is None:
+            raise SkipTest("nginx is not installed")
+        folder = Path(self.mktemp()).absolute()
+        folder.mkdir(parents=True)
+        (folder / "auth").write_bytes(FILE)
+        for path in (folder, folder / "auth"):
+            path.chmod(0o755)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        config = folder / "nginx.conf"
+        own = "user root;\n" if os.geteuid() == 0 else ""
+        config.write_text(own + CONFIG.format(folder=folder, port=self.port))
+        self.nginx = subprocess.Popen(
+            [nginx, "-p", str(folder), "-c", str(config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(self.nginx.wait)
+        self.addCleanup(self.nginx.terminate)
+        until = monotonic() + 10
+        while monotonic() < until:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if self.nginx.poll() is not None:
+                    raise SkipTest("nginx does not start here") from None
+
+    def nginx_status(self, field: bytes) -> int:
+        """Ask nginx."""
+        with socket.create_connection(("127.0.0.1", self.port), 10) as peer:
+            peer.sendall(
+                b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: %b\r\n\r\n" % field
+            )
+            answer = b""
+            while piece := peer.recv(65536):
+                answer += piece
+        return int(answer[9:12])
+
+    def test_verdicts(self) -> None:
+        """Each of many fields gets the same verdict from both."""
+        accounts = accounts_of(FILE)
+        fields = [b"Basic " + b64encode(user + b":" + one) for user in USERS for one in PASSWORDS]
+        seen = set()
+        for field in (*fields, *FIELDS):
+            shown = credentials(field)
+            ours = 204 if shown is not None and admits(accounts, *shown, 5) else 401
+            self.assertEqual(ours, self.nginx_status(field), field)
+            seen.add(ours)
+        self.assertEqual(seen, {204, 401})
