@@ -207,13 +207,6 @@ KEYS.update(
     }
 )
 
-# Keys of which there is nothing to be honored, unless an option of the name is there.
-_ABSENT: Final = """
-    add-headers global-allowed-response-headers hide-headers proxy-set-headers
-    strict-validate-path-type
-"""
-KEYS.update((name, _missing("this controller does nothing of the kind")) for name in _ABSENT.split())
-
 NEVER_WERE: Final = {
     "proxy-buffers": "proxy-buffers-number",
     "client-max-body-size": "proxy-body-size",

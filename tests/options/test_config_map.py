@@ -137,7 +137,8 @@ class KeysTests(SynchronousTestCase):
         self.assertEqual([key for key in documented if key not in KEYS and key not in SPELLINGS], [])
 
     def test_table(self) -> None:
-        """What the table leads to is there: options, and keys that are meant."""
+        """What the table leads to is there, and no row stands in the shadow of an option of its name."""
+        self.assertEqual([key for key in KEYS if key in SPELLINGS], [])
         for key, row in KEYS.items():
             if row.option:
                 self.assertIn(row.option, SPELLINGS, key)
