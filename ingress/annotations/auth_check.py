@@ -308,13 +308,13 @@ class _Asking:
     def refusal(self, facts: Facts, verdict: Verdict) -> Reply:
         """Return the answer to a request that may not pass."""
         self._services.count("refused")
-        signin = self.spec.signin
-        if verdict.status == 401 and signin is not None and not _is_grpc(facts):
-            location = as_visible(signin.render(facts))
-            return status_reply(302, (b"Location", location), *_cookie_fields(verdict))
-        challenges = (
-            [(b"WWW-Authenticate", value) for value in verdict.challenges] if verdict.status == 401 else []
-        )
+        challenges: list[tuple[bytes, bytes]] = []
+        if verdict.status == 401:
+            challenges = [(b"WWW-Authenticate", value) for value in verdict.challenges]
+            signin = self.spec.signin
+            if signin is not None and not _is_grpc(facts):
+                location = as_visible(signin.render(facts))
+                return status_reply(302, (b"Location", location), *challenges, *_cookie_fields(verdict))
         return self._with_cookies(status_reply(verdict.status, *challenges), verdict)
 
     def _with_cookies(self, reply: Reply, verdict: Verdict) -> Reply:

@@ -1,0 +1,177 @@
+"""External authentication beside a real nginx, configured as ingress-nginx would: whatever the service says, both do the same."""
+
+from __future__ import annotations
+
+import subprocess
+from shutil import which
+
+from twisted.trial.unittest import SkipTest
+
+from tests.end_to_end.test_external_auth import ExternalAuthCase, fields_of, reply
+from tests.fakes.processes import free_port
+from tests.fakes.upstreams import UpstreamWire
+
+STATUSES = (200, 201, 202, 204, 206, 299, 300, 302, 304, 400, 401, 402, 403, 404, 407, 429, 500, 502, 503)
+WANTED = (200, 201, 302, 308, 404, 500)
+"""Statuses of the application, whose answers cookies of the service go with or not."""
+CASES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "plain": ("", "", {}),
+    "always": ("always", "", {"auth-always-set-cookie": "true"}),
+    "signin": ("", "error_page 401 = /signin;", {"auth-signin": "http://signin.test/start?rd=x"}),
+}
+"""What each has in its location, and by its annotations."""
+
+_SERVER = """
+server {{
+    listen 127.0.0.1:{port};
+    server_name {name}.test;
+    location / {{
+        auth_request /auth;
+        auth_request_set $auth_cookie $upstream_http_set_cookie;
+        add_header Set-Cookie $auth_cookie {always};
+        auth_request_set $authHeader0 $upstream_http_x_user;
+        proxy_set_header X-User $authHeader0;
+        auth_request_set $authHeader1 $upstream_http_x_missing;
+        proxy_set_header X-Missing $authHeader1;
+        {error_page}
+        proxy_set_header Host $http_host;
+        proxy_pass http://{app};
+    }}
+    location = /auth {{
+        internal;
+        proxy_pass_request_body off;
+        proxy_set_header Content-Length "";
+        proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
+        proxy_set_header X-Original-Method $request_method;
+        proxy_set_header X-Sent-From "nginx-ingress-controller";
+        proxy_set_header X-Auth-Request-Redirect $request_uri;
+        proxy_pass http://{auth}/check;
+    }}
+    location = /signin {{
+        internal;
+        add_header Set-Cookie $auth_cookie;
+        return 302 http://signin.test/start?rd=x;
+    }}
+}}
+"""
+_NGINX = """
+worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/errors crit;
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    {servers}
+}}
+"""
+ASKED = (
+    b"x-original-url",
+    b"x-original-method",
+    b"x-sent-from",
+    b"x-auth-request-redirect",
+    b"cookie",
+    b"content-length",
+)
+"""Fields to the service that are compared."""
+
+
+def decide(wire: UpstreamWire) -> None:
+    """Answer with the status that the path of the request asks for."""
+    status = int(fields_of(wire.heads[-1])[b"x-original-url"].split(b"/")[3])
+    more = (
+        b'WWW-Authenticate: Basic realm="x"',
+        b"Set-Cookie: auth=1; Path=/",
+        b"X-User: anna",
+        b"Location: /else",
+    )
+    if status in (204, 304):
+        wire.write(b"HTTP/1.1 %d X\r\n%b\r\n\r\n" % (status, b"\r\n".join(more)))
+    else:
+        reply(wire, b"%d X" % status, *more, body=b"what the service says")
+
+
+def tell(wire: UpstreamWire) -> None:
+    """Say who is there, with the status that the request asks for."""
+    fields = fields_of(wire.heads[-1])
+    said = b"%b %b %d" % (fields.get(b"x-user", b"-"), fields.get(b"x-missing", b"-"), wire.body_size)
+    body = b"" if wire.heads[-1].startswith(b"HEAD") else said
+    head = b"HTTP/1.1 %b X\r\nX-Said: %b\r\nSet-Cookie: app=1\r\nContent-Length: %d\r\n\r\n"
+    wire.write(head % (fields[b"x-want"], said, len(said)) + body)
+
+
+class BesideNginxTests(ExternalAuthCase):
+    """The same requests, here and there."""
+
+    async def asked(self, port: int, host: str, status: int, wanted: int, method: bytes) -> dict[str, object]:
+        """Return what a client gets, and what the service was asked."""
+        body = b"body" if method == b"POST" else b""
+        lines = (
+            b"%b /%d/x?y=z HTTP/1.1" % (method, status),
+            b"Host: " + host.encode(),
+            b"Connection: close",
+            b"X-Want: %d" % wanted,
+            b"X-User: root",
+            b"X-Missing: root",
+            b"Cookie: a=b",
+            b"X-Original-URL: forged",
+            b"Content-Length: %d" % len(body) if body else b"X-Empty: 1",
+            b"",
+            body,
+        )
+        client = await self.connect(port)
+        client.send(b"\r\n".join(lines))
+        await self.until(lambda: client.lost)
+        (answer,) = client.answers
+        pairs = [line.partition(b": ")[::2] for line in answer.head.split(b"\r\n")[1:]]
+        service = fields_of(self.auth.wires[-1].heads[-1])
+        return {
+            "status": answer.status,
+            "said": [value for name, value in pairs if name.lower() == b"x-said"],
+            "cookies": sorted(value for name, value in pairs if name.lower() == b"set-cookie"),
+            "challenges": [value for name, value in pairs if name.lower() == b"www-authenticate"],
+            "location": [value for name, value in pairs if name.lower() == b"location"],
+            "asked": {name: service[name] for name in ASKED if name in service},
+        }
+
+    async def test_same(self) -> None:
+        """Status, cookies, challenges, locations, what the service is asked and what the application is told are the same."""
+        if which("nginx") is None:
+            raise SkipTest("nginx is not installed")
+        for name, (always, error_page, more) in CASES.items():
+            await self.serving(
+                {
+                    "auth-url": "http://127.0.0.1:{port}/check",
+                    "auth-response-headers": "X-User, X-Missing",
+                    **more,
+                },
+                "--auth-url-allow=127.0.0.1",
+            )
+            self.app.on_request, self.auth.on_request = tell, decide
+            port = free_port()
+            folder = self.directory / f"nginx-{name}"
+            folder.mkdir()
+            server = _SERVER.format(
+                port=port,
+                name=name,
+                always=always,
+                error_page=error_page,
+                app=self.app.endpoint,
+                auth=self.auth.endpoint,
+            )
+            file = folder / "nginx.conf"
+            file.write_text(_NGINX.format(folder=folder, servers=server))
+            command = ["nginx", "-p", str(folder), "-c", str(file), "-e", str(folder / "errors")]
+            # It goes into the background once it listens.
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL, timeout=30)
+            self.addCleanup(subprocess.run, [*command, "-s", "stop"], check=True, stderr=subprocess.DEVNULL)
+            for status in STATUSES:
+                for wanted in WANTED if status == 200 else (200,):
+                    for method in (b"GET", b"POST", b"HEAD"):
+                        there = await self.asked(port, "localhost", status, wanted, method)
+                        here = await self.asked(self.http, "localhost", status, wanted, method)
+                        self.assertEqual(here, there, (name, status, wanted, method))
