@@ -22,14 +22,20 @@ MAX_WORK: Final = 1 << 21
 MAX_GROUPS: Final = 32
 """Each makes what is captured dearer."""
 _MAX_REPEATED: Final = 2000
+_MAX_REPETITIONS: Final = 1000
+"""Making a program of them takes time by the square of their number."""
 _MEMORY_BYTES: Final = 64 * 1024
 """For the program of a large expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
 _KEPT: Final = 4096
 _MAX_SHOWN: Final = 80
 
-_OWN_STEPS: Final = 4
+_STEPS_OF_DOTS: Final = 2
+"""Of a text without any sign but dots: it goes on in one way or ends, however long it is."""
 _is_simple = re.compile(r"[A-Za-z0-9/_.~-]*").fullmatch
 _COUNTS: Final = re.compile(r"\{([0-9]*)(?:,([0-9]*))?\}")
+_REPETITIONS: Final = re.compile(r"(?<!\()[*+?]")
+_MAX_WORD_CLASSES: Final = 500
+_WORD_CLASSES: Final = re.compile(r"\\[dDsSwW]")
 _CLASSES: Final = re.compile(r"\\[pP]")
 
 
@@ -89,9 +95,13 @@ def read_path_expression(text: str) -> PathExpression:
         raise ExpressionRefused(f"is longer than {MAX_CHARACTERS} characters")
     if _is_simple(text):
         # As most paths are: the program is made when it is first needed.
-        return PathExpression(text, len(text) + _OWN_STEPS if "." in text else 0)
+        return PathExpression(text, _STEPS_OF_DOTS if "." in text else 0)
     if sum(max(map(int, (one or "0", other or "0"))) for one, other in _counts(text)) > _MAX_REPEATED:
         raise ExpressionRefused(f"repeats more than {_MAX_REPEATED} times")
+    if len(_REPETITIONS.findall(text)) > _MAX_REPETITIONS:
+        raise ExpressionRefused(f"has more than {_MAX_REPETITIONS} repetitions")
+    if len(_WORD_CLASSES.findall(text)) > _MAX_WORD_CLASSES:
+        raise ExpressionRefused(f"has more than {_MAX_WORD_CLASSES} classes of letters, digits or spaces")
     if _CLASSES.search(text):
         raise ExpressionRefused("has a class of Unicode's characters, where bytes are compared")
     # In this order: what begins with a sign of repetition means something behind the sign of the beginning alone.

@@ -98,6 +98,8 @@ class RefusedTests(SynchronousTestCase):
             ("/(a{1000}){3}", "run here"),
             ("/" + "a{1000}" * 3, "repeats"),
             ("/a{99999999999999999999999999}", "repeats"),
+            ("/" + "a?" * 1001, "repetitions"),
+            ("/" + r"\w" * 501, "classes of letters"),
             ("(" * (MAX_GROUPS + 1) + ")" * (MAX_GROUPS + 1), "groups"),
             (r"/\p{Greek}", "class of Unicode"),
             ("/" + "(.{40}|b)" * 32 + "(?:.{40}|b)" * 200, "repeats"),

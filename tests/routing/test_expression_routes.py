@@ -137,6 +137,13 @@ class CostTests(SynchronousTestCase):
         self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 1000)
         self.assertLessEqual(sum(self.work), MAX_WORK)
 
+    def test_plain_paths_with_dots_are_cheap(self) -> None:
+        """A thousand paths that begin alike and have no sign but dots are compared with a path of a thousand bytes."""
+        table = RouteTable([expression(f"/api/v1.0/{number:04}") for number in range(1000)])
+        self.assertIsNone(table.find(b"h", b"/api/v1.0/" + b"x" * 1000))
+        found_one = table.find(b"h", b"/api/v1.0/0007" + b"x" * 990)
+        self.assertEqual("/api/v1.0/0007", found_one and found_one.path)
+
     def test_passthrough_needs_no_work(self) -> None:
         """However many expressions there are, a handshake is told where its TLS goes."""
         root = evolve(expression("/"), passthrough=BackendReference("demo", "tls", 443))
