@@ -53,7 +53,7 @@ def parse_ranges(text: str) -> Ranges:
     return tuple(sorted(found))
 
 
-@frozen
+@frozen(cache_hash=True)
 class RangeSettings:
     """What the annotations of one Ingress say; None for what they do not mention."""
 
@@ -107,21 +107,19 @@ def _some(ranges: Ranges) -> str:
 
 def range_filters(settings: RangeSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return what stands before the routes of an Ingress."""
+    return _filters_of(settings)
+
+
+@lru_cache(maxsize=64)
+def _filters_of(settings: RangeSettings) -> tuple[FilterSpec, ...]:
+    """Return the filters for *settings*: the same ones for all routes, since lists may be long, and the operator's are everybody's."""
     allowed = settings.whitelist if settings.allowlist is None else settings.allowlist
     denied = settings.denylist or ()
     if REFUSED in (allowed, denied):
         return _CLOSED
     if allowed is not None and _EVERYBODY.issubset(allowed):
         allowed = None
-    if allowed is None and not denied:
-        return ()
-    return (_spec(allowed, denied),)
-
-
-@lru_cache(maxsize=64)
-def _spec(allowed: Ranges | None, denied: Ranges) -> AddressRanges:
-    """Return the one spec of routes with the same lists, which may be long."""
-    return AddressRanges(allowed, denied)
+    return () if allowed is None and not denied else (AddressRanges(allowed, denied),)
 
 
 def range_remarks(settings: RangeSettings, names: frozenset[str]) -> Iterator[Remark]:

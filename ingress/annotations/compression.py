@@ -215,7 +215,7 @@ class _Compresses(Filter):
             return
         names = self._of_type(edit.field(b"content-type"))
         length = edit.field(b"content-length")
-        if length:
+        if length.isdigit():
             names = tuple(name for name in names if self._codings[name].min_length <= int(length))
         if not names or b"no-transform" in edit.field(b"cache-control").lower():
             return

@@ -11,7 +11,7 @@ What clients have used up outlives the filters: an edit of a limit goes on from 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import ClassVar, Final
 from weakref import WeakValueDictionary
@@ -22,9 +22,10 @@ from ingress.annotations.address_ranges import Ranges, parse_ranges
 from ingress.annotations.judging import status_reply
 from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, Rate, Rates
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
 from ingress.model.networks import NetworkSet, client_address
+from ingress.model.problems import Reason
 
 MOST: Final = 999_999_999
 USUAL_MULTIPLIER: Final = 5
@@ -280,6 +281,13 @@ def limit_filters(settings: LimitSettings, facts: RouteFacts) -> tuple[FilterSpe
     return tuple(specs)
 
 
+def limit_remarks(settings: LimitSettings, names: frozenset[str]) -> Iterator[Remark]:
+    """Tell of two lists that say who is exempt, where they are not the same."""
+    if names.issuperset(("limit-allowlist", "limit-whitelist")) and settings.allowlist != settings.whitelist:
+        message = "counts for nothing beside limit-allowlist, which says something else"
+        yield Remark("limit-whitelist", message, Reason.INVALID_ANNOTATION)
+
+
 _EXEMPT: Final = Annotation(
     "allowlist",
     parse_ranges,
@@ -294,6 +302,7 @@ RATE_LIMITS: Final = Family(
     acts="how much a client may ask for",
     phases=(Phase.LIMITS,),
     filters=limit_filters,
+    remarks=limit_remarks,
     annotations={
         "limit-rps": Annotation(
             "by_second",

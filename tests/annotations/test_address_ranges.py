@@ -112,6 +112,16 @@ class TranslationTests(SynchronousTestCase):
             (route,) = translate(objects, options, datetime.now(UTC)).table.routes
             self.assertEqual(route.filters, expected, written)
 
+    def test_long_lists_of_operators(self) -> None:
+        """A long list that holds for everybody is one filter for all, which each route costs nothing more."""
+        ranges = parse_ranges(",".join(f"10.{n % 256}.{n // 256}.0/25" for n in range(1000)))
+        options = TranslateOptions(
+            operators=operator_settings((ADDRESS_RANGES, RangeSettings(whitelist=ranges)))
+        )
+        objects = state_of([ingress("a" * number, "/", host=f"{number}.test") for number in range(1, 20)])
+        found = translate(objects, options, datetime.now(UTC)).table.routes
+        self.assertEqual(len({id(route.filters[0]) for route in found}), 1)
+
     def test_everybody(self) -> None:
         """What everybody is in, as cert-manager writes it, needs no filter."""
         self.assertEqual(filters(whitelist_source_range="0.0.0.0/0,::/0"), ())

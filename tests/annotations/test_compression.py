@@ -203,6 +203,7 @@ class EligibleTests(SynchronousTestCase):
             (200, {"content_type": b"text/html"}),
             (200, {"content_type": b"Text/HTML; charset=utf-8"}),
             (200, {"content_type": b"application/json", "content_length": b"256"}),
+            (200, {"content_type": b"application/json", "content_length": b"256, 256"}),
             (403, {"content_type": b"text/html"}),
             (404, {"content_type": b"text/plain"}),
         ):

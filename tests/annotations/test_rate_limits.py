@@ -131,6 +131,16 @@ class TranslationTests(SynchronousTestCase):
         self.assertIn("there is no such limit", told[0])
         self.assertIn("nobody is exempt", told[1])
 
+    def test_two_lists(self) -> None:
+        """Of two lists that differ the one by the present name counts, and the other is told of."""
+        found = snapshot(
+            RATE_LIMITS.settings, limit_rps="5", limit_allowlist="10.0.0.0/8", limit_whitelist="11.0.0.0/8"
+        )
+        clients = Clients(exempt=parse_ranges("10.0.0.0/8"))
+        self.assertEqual(found.table.routes[0].filters, (RequestLimit(OWNER, 5, clients=clients),))
+        (problem,) = [one for one in found.problems if "limit-" in one.field]
+        self.assertIn("limit-whitelist: counts for nothing beside limit-allowlist", problem.message)
+
     def test_operators(self) -> None:
         """Statuses and the prefix of IPv6 are the operator's."""
         operators = LimitSettings(request_status=429, connection_status=420, ipv6_prefix=48)
