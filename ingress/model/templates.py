@@ -9,7 +9,8 @@ told apart by when they are known:
 - those of requests are known where there is a request;
 - those of answers (``$status``, ``$sent_http_NAME``) where there is an answer, too.
 
-What is rendered holds no control character that the author did not write: no variable can end a line.  What a request does
+What is rendered holds no control character that the author did not write: no variable can end a line, but one whose
+value comes with the rendering, for which there is ``Template.field_value``.  What a request does
 not have is empty, as in nginx.  A ``$`` that no name follows stands for itself; nginx refuses it.
 
 Source of the names: https://nginx.org/en/docs/varindex.html, and what ingress-nginx sets besides.
@@ -30,6 +31,8 @@ from ingress.model.requested import RequestedUri, SecuredRequest
 MAX_CHARACTERS: Final = 8192
 MAX_VARIABLES: Final = 16
 """Each may be as long as a head: what one template makes of a request stays below half a megabyte."""
+
+MAX_FIELD_BYTES: Final = 16 * 1024
 
 NO_VALUES: Final[Mapping[str, bytes]] = {}
 
@@ -128,6 +131,7 @@ def _escape(value: bytes) -> bytes:
 
 
 _CONTROL_BYTES: Final = re.compile(rb"[\x00-\x1f\x7f]")
+_FIELD_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _REMOTE_ADDRESS: Final[_Of] = lambda facts: facts.client  # noqa: E731 - rows of a table
 _PORT: Final[_Of] = lambda facts: b"%d" % facts.port  # noqa: E731
 
@@ -241,6 +245,21 @@ class Template:
         What it asks of an answer is empty without one; so are names of *values*, and constants, that are missing.
         """
         return b"".join([_value(name, text, facts, answer, values) for name, text in self.parts])
+
+    def field_value(
+        self,
+        facts: TemplateFacts,
+        answer: TemplateAnswer | None = None,
+        values: Mapping[str, bytes] = NO_VALUES,
+    ) -> bytes:
+        """Return what it comes to as the value of a field: without space around, with what *values* have escaped, too.
+
+        What is longer than any field is empty.
+        """
+        value = self.render(facts, answer, values).strip(b" \t")
+        if len(value) > MAX_FIELD_BYTES:
+            return b""
+        return _FIELD_CONTROLS.sub(_escaped, value) if _FIELD_CONTROLS.search(value) else value
 
     def __str__(self) -> str:
         """Return it as it may be written, for descriptions."""

@@ -210,6 +210,15 @@ class RenderTests(SynchronousTestCase):
         self.assertIs(bound.bound({"namespace": "b"}), bound)
         self.assertEqual(read_template("$location_path").bound({"location_path": "/a\nb"}).text, b"/a%0Ab")
 
+    def test_values_of_fields(self) -> None:
+        """The value of a field has no space around it, and what comes with the rendering ends no line of it."""
+        template = read_template(" $mine\t$1 ", own=frozenset({"1", "mine"}))
+        values = {"mine": b"a\r\nb", "1": b"c\0 "}
+        self.assertEqual(template.field_value(FACTS, values=values), b"a%0D%0Ab\tc%00")
+        long = FakeFacts(target=b"/" + b"a" * 2048)
+        self.assertEqual(len(read_template("$uri$request_uri").field_value(long)), 2050)
+        self.assertEqual(read_template("$request_uri" * 9).field_value(long), b"")
+
     def test_no_variable_ends_a_line(self) -> None:
         """Whatever a path decodes to, what it comes to holds no control character."""
         facts = FakeFacts(path=bytes(range(33)) + b"\x7f\xff")

@@ -76,7 +76,7 @@ class AnswerPlan:
             _expire(self._level.expires, edit, now())
         for added in self._level.added:
             if added.always or is_listed:
-                value = added.value.render(facts, edit, values).strip(b" \t")
+                value = added.value.field_value(facts, edit, values)
                 lower = added.name.lower()
                 if value and lower in _SINGLE:
                     edit.put(added.name, value)
@@ -128,7 +128,7 @@ def _set(field: AnswerField, edit: AnswerEdit, facts: TemplateFacts, values: Map
     if field.is_prefix:
         edit.change(FieldChanges(drop=tuple(one for one in edit.names() if one.startswith(field.name))))
         return
-    value = b"" if field.value is None else field.value.render(facts, edit, values).strip(b" \t")
+    value = b"" if field.value is None else field.value.field_value(facts, edit, values)
     if not value:
         if not field.adds:
             edit.drop(field.name)

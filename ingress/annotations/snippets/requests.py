@@ -73,7 +73,7 @@ def _send(field: RequestField, edit: RequestEdit, facts: Facts, values: Mapping[
     lower = field.name.lower()
     if field.only_present and lower not in edit.names():
         return
-    value = b"" if field.value is None else field.value.render(facts, None, values).strip(b" \t")
+    value = b"" if field.value is None else field.value.field_value(facts, None, values)
     if lower == HOST:
         # What is no host cannot be asked for; then the one that came is.
         if _is_authority(value):

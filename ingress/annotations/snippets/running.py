@@ -29,7 +29,7 @@ from ingress.model.searches import TooLong
 from ingress.model.templates import TemplateFacts
 
 MAX_TARGET: Final = 16 * 1024
-"""Bytes of what a request is rewritten to."""
+"""Bytes of what a request is rewritten to, and of a variable."""
 DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"
@@ -76,7 +76,7 @@ class Course:
         if self.path is None:
             return None
         path = quote_from_bytes(self.path, safe=_PATH_SAFE).encode()
-        return path + b"?" + _escaped(self.query) if self.query else path
+        return path + b"?" + _escaped(self.query).replace(b"#", b"%23") if self.query else path
 
 
 _COURSE: Final = object()
@@ -161,7 +161,11 @@ def _do(
     statement: SetVariable | Return | Rewrite | Break, level: Level, facts: SnippetFacts, course: Course
 ) -> Reply | None:
     if isinstance(statement, SetVariable):
-        course.values[statement.name] = statement.value.render(facts, None, course.values)
+        value = statement.value.render(facts, None, course.values)
+        if len(value) > MAX_TARGET:
+            # Of several such values another one could be made, and so on.
+            raise TooLong
+        course.values[statement.name] = value
     elif isinstance(statement, Return):
         return _reply(statement, level, facts, course)
     elif isinstance(statement, Rewrite):

@@ -179,6 +179,12 @@ class IfTests(SynchronousTestCase):
         one = stage.play(on("/?a=1"))
         self.assertEqual((one.answer.fields, one.request.fields), ([(b"X", b"a")], [(b"I", b"a")]))
 
+    def test_variables_do_not_grow(self) -> None:
+        """A variable that is made of others is bounded, and so is what is made of all of them."""
+        text = 'set $a "$request_uri"; ' + 'set $a "$a$a$a$a"; ' * 20
+        self.assertEqual(Stage(text).play(on("/" + "a" * 100)).status, 414)
+        self.assertEqual(Stage('set $a "$request_uri$request_uri";').play(on("/a")).status, 200)
+
     def test_levels_of_later_snippets(self) -> None:
         """A filter that outlives the snippet of its server knows the levels of the next one, and no more of them than it needs."""
         made = SnippetAnswers(Layers()).make(FakeServices())
