@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.cluster.kinds import KINDS
@@ -169,6 +170,15 @@ canary_annotations = st.fixed_dictionaries(
         f"{PREFIX}/affinity": st.sampled_from(["cookie", "ip"]),
     },
 )
+beside_annotations = st.fixed_dictionaries(
+    {},
+    optional={
+        f"{PREFIX}/default-backend": st.sampled_from(["a", "web", "gone", "demo/web"]),
+        f"{PREFIX}/custom-http-errors": st.sampled_from(["404,503", "404", "", "200"]),
+        f"{PREFIX}/service-upstream": st.sampled_from(["true", "false"]),
+        f"{PREFIX}/mirror-target": st.sampled_from(["http://$service_name.$namespace", "http://127.0.0.1"]),
+    },
+)
 suite_annotations = st.fixed_dictionaries(
     {},
     optional={
@@ -190,7 +200,8 @@ ingresses = st.builds(
         | client_annotations
         | suite_annotations
         | closing_annotations
-        | canary_annotations,
+        | canary_annotations
+        | beside_annotations,
     ),
     st.none() | backends,
     st.lists(rules, min_size=2, max_size=3).map(tuple) | st.just(()),
@@ -276,9 +287,11 @@ clusters: st.SearchStrategy[list[ClusterObject]] = st.tuples(
 ).map(lambda kinds: [one for kind in kinds for one in kind])
 
 
-def redirecting(usual: bool, forced: bool) -> AttrsInstance:
-    """What an operator says about redirects."""
-    return operator_settings((REDIRECTS, RedirectSettings(usual, forced)))
+def said(usual: bool, forced: bool, codes: tuple[int, ...]) -> AttrsInstance:
+    """What an operator says about redirects and error pages."""
+    return operator_settings(
+        (REDIRECTS, RedirectSettings(usual, forced)), (CUSTOM_ERRORS, CustomErrorSettings(codes))
+    )
 
 
 all_options = st.builds(
@@ -291,7 +304,7 @@ all_options = st.builds(
         [None, BackendReference("demo", "web"), BackendReference("demo", "a", 80)]
     ),
     default_ssl_certificate=st.none() | keys,
-    operators=st.builds(redirecting, st.booleans(), st.booleans()),
+    operators=st.builds(said, st.booleans(), st.booleans(), st.sampled_from([(), (), (404,)])),
     strict_transport=st.sampled_from([STRICT_TRANSPORT, None]),
     allow_external_name=st.booleans(),
     service_upstream=st.booleans(),
