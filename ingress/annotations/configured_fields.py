@@ -398,6 +398,7 @@ OPERATOR_FIELDS: Final = Family(
     filters=operator_filters,
     filters_unasked=True,
     by_path=True,
+    holds_unmatched=True,
     references=operator_references,
     contents=operator_contents,
     annotations={},

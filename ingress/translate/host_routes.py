@@ -179,7 +179,9 @@ class _HostFilters:
         settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
         asked = self._annotations.filters(settings, RouteFacts(self._of_all, found=self._found_for(None)))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
-        return self._complete(self._guard.check_of(ROOT), (*asked, *missing, *self._unmatched))
+        # The operator's own may be among both.
+        own = tuple(dict.fromkeys((*asked, *missing, *self._unmatched)))
+        return self._complete(self._guard.check_of(ROOT), own)
 
     def of_claim(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         """What stands before the route of *claim*, which *parsed* asks for."""

@@ -225,3 +225,22 @@ class ServedTests(ProxyCase):
         self.assertEqual(answer.lower().count(b"x-team"), 1)
         self.assertIn(b"\r\nX-Frame-Options: DENY\r\n", answer)
         self.assertNotIn(b"X-Powered-By", answer)
+
+    def test_unmatched(self) -> None:
+        """What no path of a host matches has the operator's fields, too."""
+        follower = Follower(
+            TranslateOptions(
+                operators=operator_settings((OPERATOR_FIELDS, OperatorFieldSettings(ADDED, TOLD)))
+            ),
+            [
+                ingress("a", "/app", host="shop.test"),
+                config_map({"X-Frame-Options": "DENY"}, "added", "ops"),
+                config_map({"X-Ns": "$namespace"}, "told", "ops"),
+            ],
+        )
+        self.stage.resource.publish(follower.settle().table, {})
+        client = self.stage.open()
+        client.say(b"GET /other HTTP/1.1\r\nHost: shop.test\r\n\r\n")
+        answer = client.take()
+        self.assert_status(answer, 404)
+        self.assertIn(b"\r\nX-Frame-Options: DENY\r\n", answer)
