@@ -17,12 +17,16 @@ from ingress.model.requested import RequestedUri
 
 @frozen
 class SlashRedirect:
-    """Answers 301 to *path*, in normal form, on the same host, with the query of the request."""
+    """Answers 301 to *path*, in normal form, on the same host, with the query of the request.
+
+    The location is completed by scheme and host unless it *is_relative*.
+    """
 
     phase: ClassVar[Phase] = Phase.REDIRECT
     name: ClassVar[str] = "slash-redirect"
 
     path: bytes
+    is_relative: bool = False
 
     def describe(self) -> str:
         """Say where requests are sent."""
@@ -38,7 +42,7 @@ class SlashRedirect:
         if b":" in host and not host.startswith(b"["):
             host = b"[%b]" % host
         location = quote_from_bytes(self.path, safe="/:@!$&'()*+,;=~").encode()
-        if host:
+        if host and not self.is_relative:
             location = b"%b://%b%b" % (request.scheme, host, location)
         _, mark, query = request.target.partition(b"?")
         return status_reply(301, (b"Location", location + (mark + query if query else b"")))

@@ -35,6 +35,7 @@ from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.blocks import EMPTY
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
+from ingress.annotations.url_redirects import URL_REDIRECTS
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
@@ -105,7 +106,9 @@ def host_routes(
     routes = list(map(made, merged.claims))
     if canaries.behind:
         routes = [_with_canaries(*one, canaries, asked) for one in zip(routes, merged.claims, strict=True)]
-    routes += [made(claim, SlashRedirect(rule_path(claim.path) + b"/")) for claim in slashed]
+    for claim in slashed:
+        is_relative = asked[claim.owner].settings.of(URL_REDIRECTS).relative
+        routes.append(made(claim, SlashRedirect(rule_path(claim.path) + b"/", is_relative)))
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
         routes.append(_default_route(host, default, annotations.usual, filters.of_default))

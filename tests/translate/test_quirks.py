@@ -143,6 +143,11 @@ class SlashQuirkTests(SynchronousTestCase):
             self.assertEqual(redirected(found, "/foo").partition(":")[0], owner)
         self.assertEqual(redirected(snapshot(plain), "/bar"), "404")
 
+    def test_q4_relative(self) -> None:
+        """Where redirects are to be relative, this one is."""
+        found = snapshot(ingress("site", [("/foo/", "Prefix")], {"relative-redirects": "true"}))
+        self.assertEqual(redirected(found, "/foo?a=b"), "/foo/?a=b")
+
     def test_q4_location(self) -> None:
         """The location is escaped, and keeps scheme and host; without a host it is a path."""
         spec = SlashRedirect("/a b/é\r\n/".encode())
