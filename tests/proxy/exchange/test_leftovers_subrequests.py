@@ -6,7 +6,7 @@ from random import Random
 
 from twisted.internet.defer import CancelledError
 
-from ingress.model.sub_requests import SubRequest, SubRequestFailed
+from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.upstream.rotation import Rotations
 from tests.proxy.leftovers_case import LAST_OK, LeftoversCase, Peer, on_all_networks
@@ -62,6 +62,39 @@ class SubRequestTests(LeftoversCase):
                     self.assertNotEqual(said, LAST_OK)
                 del asked
                 await self.over(backend)
+
+        await self.nothing_is_left(play)
+
+    async def test_then(self) -> None:
+        """What is made of answers, of failures, and by who raises; listened to, awaited, and not wanted any more."""
+
+        def made(heard: SubAnswer | SubRequestFailed) -> int:
+            return heard.status if isinstance(heard, SubAnswer) else 0
+
+        def failing(heard: object) -> int:
+            raise ValueError("a test")
+
+        async def play() -> None:
+            for then, said in ((made, LAST_OK), (made, b""), (failing, LAST_OK)):
+                heard: list[object] = []
+                pending = self.sub_requests.ask_then(self.request, then)
+                pending.listen(heard.append, lambda error, heard=heard: heard.append(str(error)))  # type: ignore[misc]
+                backend = await self.arrived()
+                backend.say(said)
+                await self.until(lambda heard=heard: bool(heard))  # type: ignore[misc]
+                del pending, heard
+                await self.over(backend)
+            pending = self.sub_requests.ask_then(self.request, made)
+            backend = await self.arrived()
+            backend.say(LAST_OK)
+            self.assertEqual(await pending, 200)
+            del pending
+            await self.over(backend)
+            pending = self.sub_requests.ask_then(self.request, made)
+            backend = await self.arrived()
+            pending.cancel()
+            del pending
+            await self.over(backend)
 
         await self.nothing_is_left(play)
 
