@@ -97,6 +97,25 @@ class UnhonoredTests(ProblemsCase):
             self.assertEqual((await self.get(self.http, path))[0], 503, path)
         self.assertEqual(await self.get(self.http, "/"), (200, b"site"))
 
+    async def test_snippets_are_honored(self) -> None:
+        """What snippets decide is done, where no path matches, too."""
+        await self.serve(
+            claimant(
+                "app",
+                "/app",
+                configuration_snippet="if ($arg_tea = 1) { return 418 $ingress_name; }",
+                server_snippet="location = /health { return 200 fine; }",
+            ),
+            claimant("site", "/site"),
+        )
+        for path, answer in (
+            ("/app?tea=1", (418, b"app")),
+            ("/app?tea=2", (200, b"app")),
+            ("/site?tea=1", (200, b"site")),
+            ("/health", (200, b"fine")),
+        ):
+            self.assertEqual(await self.get(self.http, path), answer, path)
+
     async def test_snippet_that_denies_is_a_guard(self) -> None:
         """It closes its Ingress; a server snippet closes the host, for the other Ingresses of the namespace, too."""
         await self.serve(
