@@ -214,6 +214,8 @@ class Conversation:
     title: str
     over_http2: bool
     to_http2: bool = False
+    request: bytes = b""
+    """What a client of HTTP/1.1 says, where that is not a plain GET."""
 
 
 OVER_HTTP1 = (
@@ -308,7 +310,8 @@ class Driver:
         host = b"two.bench.test" if conversation.to_http2 else b"one.bench.test"
         if conversation.over_http2:
             return Http2Peer(connection, host)
-        return Http1Peer(connection, b"GET / HTTP/1.1\r\nHost: %b\r\nAccept: */*\r\n\r\n" % host, _BODY)
+        plain = b"GET / HTTP/1.1\r\nHost: %b\r\nAccept: */*\r\n\r\n" % host
+        return Http1Peer(connection, conversation.request or plain, _BODY)
 
     def _accept(self, conversation: Conversation) -> Peer:
         connection, _ = self._endpoints[conversation.to_http2].accept()
@@ -343,8 +346,12 @@ def _wait_for(port: int) -> None:
             Flag().wait(_QUIET_SECONDS)
 
 
-def run_here(more: Sequence[str], drive: Callable[[Any, int, tuple[socket.socket, socket.socket]], T]) -> T:
-    """Run a controller with *more* options in this thread until *drive* is done in another; a process can do so once.
+def run_here(
+    more: Sequence[str],
+    drive: Callable[[Any, int, tuple[socket.socket, socket.socket]], T],
+    objects: str = MANIFESTS,
+) -> T:
+    """Run a controller for *objects* with *more* options in this thread until *drive* is done in another; a process can do so once.
 
     *drive* gets the reactor, the port of plain HTTP, and the endpoints that listen: of HTTP/1.1, of HTTP/2.
     """
@@ -356,7 +363,7 @@ def run_here(more: Sequence[str], drive: Callable[[Any, int, tuple[socket.socket
     failures: list[BaseException] = []
     with TemporaryDirectory() as folder, _listen() as one, _listen() as two:
         manifests = Path(folder, "manifests.yaml")
-        manifests.write_text(MANIFESTS)
+        manifests.write_text(objects)
         port = _free_port()
         options: Any = maker.options()
         options.parseOptions(
@@ -390,8 +397,10 @@ def run_here(more: Sequence[str], drive: Callable[[Any, int, tuple[socket.socket
     return driven[0]
 
 
-def measure_here(conversations: Sequence[Conversation], rounds: int, more: Sequence[str]) -> list[Measured]:
-    """Count the calls of all of *conversations* in this process."""
+def measure_here(
+    conversations: Sequence[Conversation], rounds: int, more: Sequence[str], objects: str = MANIFESTS
+) -> list[Measured]:
+    """Count the calls of all of *conversations* with routes of *objects*, in this process."""
     recorder = Recorder()
 
     def drive(reactor: Any, port: int, endpoints: tuple[socket.socket, socket.socket]) -> list[Measured]:
@@ -402,7 +411,7 @@ def measure_here(conversations: Sequence[Conversation], rounds: int, more: Seque
         finally:
             reactor.callFromThread(sys.setprofile, None)
 
-    return run_here(more, drive)
+    return run_here(more, drive, objects)
 
 
 def measure_all(rounds: int = ROUNDS, more: Sequence[str] = ()) -> list[Measured]:

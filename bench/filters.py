@@ -27,6 +27,7 @@ from ingress.annotations.custom_errors import CustomErrors
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
 from ingress.filters import (
     AnswerEdit,
+    ChangesBy,
     Facts,
     FieldChanges,
     Filter,
@@ -87,11 +88,7 @@ class ChangesAnswers(Filter):
 class ChangesSome(Filter):
     """Sets seven headers on answers to those who ask in a certain way."""
 
-    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
-        """Set them."""
-        if not facts.field(b"origin"):
-            edit.change(SEVEN)
-            edit.vary(b"Origin")
+    answer_changes = ChangesBy(lambda origin: None if origin else SEVEN, b"origin")
 
 
 class PutsOnRequest(Filter):
@@ -110,7 +107,7 @@ FILTERS: dict[str, tuple[str, type[Filter] | FilterSpec | None]] = {
     "puts-on-request": ("one that sets a header to endpoints", PutsOnRequest),
     "puts-on-answer": ("one that sets a header on answers", PutsOnAnswer),
     "changes-answers": ("seven headers on answers, always the same", ChangesAnswers),
-    "changes-some": ("seven headers, and Vary, by the request", ChangesSome),
+    "changes-some": ("seven headers, by a field of the request", ChangesSome),
     "limits-rate": ("a limit by the second", RequestLimit("bench", 1_000_000)),
     "limits-rates": ("limits by the second and the minute", RequestLimit("bench", 1_000_000, 10_000_000)),
     "limits-connections": ("a limit of connections", ConnectionLimit("bench", 1_000_000)),
@@ -152,7 +149,8 @@ class Cost:
     """Of the processor, in the reactor's thread."""
 
 
-def _serve(endpoint: socket.socket) -> None:
+def answer_gets(endpoint: socket.socket) -> None:
+    """Answer each request on each connection to *endpoint*, for ever."""
     while True:
         try:
             connection, _ = endpoint.accept()
@@ -191,7 +189,7 @@ def time_here(more: list[str]) -> float:
     """Return how many microseconds a GET takes of the processor in a controller with *more* options."""
 
     def drive(reactor: Any, port: int, endpoints: tuple[socket.socket, socket.socket]) -> float:
-        Thread(target=_serve, args=endpoints[:1], daemon=True).start()
+        Thread(target=answer_gets, args=endpoints[:1], daemon=True).start()
         client = Http1Peer(socket.create_connection(("127.0.0.1", port), 10), _REQUEST, _BODY)
         taken = []
         for batch in range(BATCHES + 1):

@@ -44,6 +44,7 @@ __all__ = [
     "AttemptRecord",
     "BodyFlow",
     "BodyStage",
+    "ChangesBy",
     "Clock",
     "ComputingRefused",
     "Facts",
@@ -157,6 +158,20 @@ class FieldChanges:
     """... names and values of those that are sent once then, whatever was there, ..."""
     add: tuple[tuple[bytes, bytes], ...] = ()
     """... and of those that are sent beside others of the same name."""
+    vary: bytes = b""
+    """A field of the request that an answer depends on, as ``AnswerEdit.vary`` has it; nothing for requests."""
+
+
+@frozen(eq=False)
+class ChangesBy:
+    """Changes of an answer that go by one field of the request, and by nothing else."""
+
+    changes: Callable[[bytes], FieldChanges | None]
+    """Returns the changes for a value of that field, empty where there is none; the same for the same value."""
+    field: bytes = b""
+    """Its name in lower case; empty for none."""
+    over_tls: bool = False
+    """Whether they are for requests over our own TLS alone."""
 
 
 class RequestEdit(Protocol):
@@ -282,9 +297,9 @@ class Filter:
 
     Requests of other methods pass at no cost."""
 
-    answer_changes: FieldChanges | None = None
-    """What is done to each answer, whatever the request was: it costs far less than ``on_answer``, which is not called
-    where this is set."""
+    answer_changes: FieldChanges | ChangesBy | None = None
+    """What is done to each answer, whatever the request was, or by one field of it: that costs far less than ``on_answer``,
+    which is not called where this is set."""
 
     def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
         """Answer the request, or return None to let it pass."""

@@ -123,11 +123,10 @@ class AnswerFields:
 
 class _Puts(Filter):
     def __init__(self, changes: FieldChanges) -> None:
-        self.answer_changes = changes
+        self.answer_changes = self._changes = changes
 
     def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
-        assert self.answer_changes is not None
-        edit.change(self.answer_changes)
+        edit.change(self._changes)
 
 
 @frozen(cache_hash=True)

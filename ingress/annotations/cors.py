@@ -18,7 +18,7 @@ from attrs import evolve, field, frozen
 
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean, quoted
-from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec, Phase, Reply, Services
+from ingress.filters import ChangesBy, Facts, FieldChanges, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.problems import Reason
 
 MAX_CHARACTERS: Final = 16 * 1024
@@ -35,6 +35,7 @@ _HEADERS: Final = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,
 _OPTIONS: Final = frozenset({b"OPTIONS"})
 _ORIGIN: Final = b"Origin"
 _PREFLIGHT: Final = Reply(204)
+_NOTHING_BUT_VARY: Final = FieldChanges(vary=_ORIGIN)
 
 _match_origin = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)"
@@ -201,12 +202,16 @@ class CorsFields:
         """Make the filter that tells."""
         return _ToEverybody(self) if self.origins.is_everybody else _ToSome(self)
 
-    def changes(self, origin: bytes) -> FieldChanges:
+    def changes_by(self, origin: bytes) -> FieldChanges:
+        """Return what becomes of an answer to *origin*, which may be allowed or not."""
+        return self.changes(origin, _ORIGIN) if origin and origin in self.origins else _NOTHING_BUT_VARY
+
+    def changes(self, origin: bytes, vary: bytes = b"") -> FieldChanges:
         """Return what becomes of an answer to *origin*, which is allowed."""
         allowed = (b"Access-Control-Allow-Origin", origin)
         # Without credentials, an endpoint has no say about them, either.
         gone = () if self.credentials else (b"Access-Control-Allow-Credentials",)
-        return FieldChanges(drop=gone, put=(allowed, *self.fields))
+        return FieldChanges(drop=gone, put=(allowed, *self.fields), vary=vary)
 
 
 class _ToEverybody(Filter):
@@ -218,14 +223,7 @@ class _ToSome(Filter):
     """Repeats the origin that asks; a cache must not give that answer to another one, nor to nobody."""
 
     def __init__(self, spec: CorsFields) -> None:
-        self._origins = spec.origins
-        self._changes = lru_cache(maxsize=64)(spec.changes)
-
-    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
-        origin = facts.field(b"origin")
-        if origin and origin in self._origins:
-            edit.change(self._changes(origin))
-        edit.vary(_ORIGIN)
+        self.answer_changes = ChangesBy(spec.changes_by, b"origin")
 
 
 def _shown(origins: Origins) -> str:

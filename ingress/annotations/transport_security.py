@@ -12,7 +12,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from ingress.annotations.host_facts import CertifiedHosts
-from ingress.filters import AnswerEdit, Facts, Filter, Phase, Services
+from ingress.filters import AnswerEdit, ChangesBy, Facts, FieldChanges, Filter, Phase, Services
 from ingress.model.strict_transport import StrictTransport
 
 
@@ -44,16 +44,22 @@ class TransportSecurity:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that tells."""
-        return _Insisting(self)
+        changes = FieldChanges(put=((b"Strict-Transport-Security", self.value),))
+        return _Everywhere(changes) if self.hosts is None else _Insisting(changes, self.hosts)
+
+
+class _Everywhere(Filter):
+    """Stands on nearly every answer over TLS, so what it does is said beforehand."""
+
+    def __init__(self, changes: FieldChanges) -> None:
+        self.answer_changes = ChangesBy(lambda _: changes, over_tls=True)
 
 
 class _Insisting(Filter):
-    """Stands on nearly every answer over TLS, so it calls nothing but the edit."""
-
-    def __init__(self, spec: TransportSecurity) -> None:
-        self._value = spec.value
-        self._hosts = spec.hosts
+    def __init__(self, changes: FieldChanges, hosts: CertifiedHosts) -> None:
+        self._changes = changes
+        self._hosts = hosts
 
     def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
-        if facts.is_secure and (self._hosts is None or facts.host in self._hosts):
-            edit.put(b"Strict-Transport-Security", self._value)
+        if facts.is_secure and facts.host in self._hosts:
+            edit.change(self._changes)

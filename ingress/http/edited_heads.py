@@ -75,7 +75,9 @@ def _line_changes_of(changes: FieldChanges, proxys: frozenset[bytes]) -> LineCha
     for name, value in changes.add:
         check_field(name, value, proxys)
     lines = [b"%b: %b\r\n" % field for field in (*changes.put, *changes.add)]
-    return tuple(map(mark_of, dict.fromkeys(gone))), b"".join(lines), b""
+    if changes.vary:
+        check_field(changes.vary, b"", proxys)
+    return tuple(map(mark_of, dict.fromkeys(gone))), b"".join(lines), changes.vary
 
 
 @lru_cache(maxsize=1024)

@@ -25,6 +25,7 @@ from ingress.annotations.cors import (
 from ingress.annotations.route_facts import NO_FACTS
 from ingress.annotations.values import ValueRefused
 from ingress.model.problems import Problem, Reason
+from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK, ONE
@@ -178,11 +179,9 @@ class FieldTests(SynchronousTestCase):
         _, spec = cors_filters(evolve(settings, enabled=True), NO_FACTS)
         own = [(b"access-control-allow-origin", b"own"), (b"access-control-allow-credentials", b"own")]
         edit = FakeEdit(fields=own)
-        live = spec.make(FakeServices())
-        if live.answer_changes is not None:
-            edit.change(live.answer_changes)
-        else:
-            live.on_answer(FakeFacts(fields={b"origin": origin}), edit)
+        live = live_filter("cors", spec.make(FakeServices()))
+        assert live.on_answer is not None
+        live.on_answer(FakeFacts(fields={b"origin": origin}), edit)
         self.assertEqual(len(edit.fields), len(dict(edit.fields)))
         return dict(edit.fields)
 

@@ -48,6 +48,7 @@ from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
 from ingress.model.objects import ObjectKey
 from ingress.model.templates import read_template
+from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.test_client_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
@@ -127,15 +128,28 @@ def live(spec: FilterSpec) -> Filter:
     return spec.make(FakeServices())
 
 
+def answer(spec: FilterSpec, facts: FakeFacts, edit: FakeEdit) -> None:
+    """Have the filter of *spec* see an answer."""
+    on_answer = live_filter("test", live(spec)).on_answer
+    assert on_answer is not None
+    on_answer(facts, edit)
+
+
+def hooks_of(spec: FilterSpec) -> frozenset[Hook]:
+    """Return what the filter of *spec* is called for, or says beforehand."""
+    made = live(spec)
+    return used_hooks(made) | ({Hook.ANSWER} if made.answer_changes is not None else set())
+
+
 class SpecTests(SynchronousTestCase):
     """What all of them have in common."""
 
     def test_phases_and_hooks(self) -> None:
         """Each stands where nginx would do it, and its filter is called for nothing else."""
         for spec, phase, hook in SPECS:
-            self.assertEqual((spec.phase, used_hooks(live(spec))), (phase, {hook}), spec.name)
+            self.assertEqual((spec.phase, hooks_of(spec)), (phase, {hook}), spec.name)
         for spec, phase, hooks in OTHERS:
-            self.assertEqual((spec.phase, used_hooks(live(spec))), (phase, hooks), spec.name)
+            self.assertEqual((spec.phase, hooks_of(spec)), (phase, hooks), spec.name)
 
     def test_sentences(self) -> None:
         """Each describes itself in one line, in words and without the name of a class."""
@@ -232,7 +246,7 @@ class FilterTests(SynchronousTestCase):
             (FakeFacts(scheme=b"https"), b"max-age=2"),
         ):
             edit = FakeEdit(fields=[(b"strict-transport-security", b"max-age=2")])
-            live(spec).on_answer(facts, edit)
+            answer(spec, facts, edit)
             self.assertEqual([value for _, value in edit.fields], [value])
 
     def test_transport_security_of_some_hosts(self) -> None:
@@ -240,7 +254,7 @@ class FilterTests(SynchronousTestCase):
         spec = TransportSecurity(b"max-age=1", CertifiedHosts(frozenset({b"a.test"})))
         for host, count in ((b"a.test", 1), (b"b.test", 0)):
             edit = FakeEdit()
-            live(spec).on_answer(FakeFacts(is_secure=True, host=host), edit)
+            answer(spec, FakeFacts(is_secure=True, host=host), edit)
             self.assertEqual(len(edit.fields), count)
 
     def test_client_certificate_fields(self) -> None:

@@ -105,6 +105,8 @@ class FakeEdit:
             self.put(name, value)
         for name, value in changes.add:
             self.add(name, value)
+        if changes.vary:
+            self.vary(changes.vary)
 
     def vary(self, name: bytes) -> None:
         """Have the field name it."""

@@ -16,7 +16,9 @@ from ingress.filters import (
     AnswerHead,
     BodyFlow,
     BodyStage,
+    ChangesBy,
     Facts,
+    FieldChanges,
     Filter,
     FilterSpec,
     Hook,
@@ -24,9 +26,10 @@ from ingress.filters import (
     Services,
     used_hooks,
 )
-from ingress.http.edited_heads import LineChange, answer_changes
+from ingress.http.edited_heads import answer_changes
 from ingress.model.records import Record
 from ingress.model.reply import Reply
+from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
 from ingress.routing.table import RouteTable
 
 log = Logger()
@@ -52,8 +55,8 @@ class LiveFilter:
     """Those of the requests that it is asked about; None for all."""
     on_answer: OnAnswer | None = None
     """What is called for each answer, if anything is, ..."""
-    changes: LineChange | None = None
-    """... and all that it does, where that is the same for each."""
+    changes: FieldChanges | ChangesBy | None = None
+    """... and what says all of it beforehand, if anything does."""
 
 
 def live_filter(name: str, made: Filter) -> LiveFilter:
@@ -62,12 +65,17 @@ def live_filter(name: str, made: Filter) -> LiveFilter:
     if asked is None:
         on_answer = made.on_answer if Hook.ANSWER in hooks else None
         return LiveFilter(name, made, hooks, made.asked_methods, on_answer)
-    wanted = asked
+    known = asked
+    if isinstance(known, FieldChanges):
+        answer_changes(known)
+    field = known.field if isinstance(known, ChangesBy) else b""
 
     def change(facts: Facts, edit: AnswerEdit) -> None:
-        edit.change(wanted)
+        changes = changes_for(known, facts.field(field) if field else b"", facts.is_secure)
+        if changes is not None:
+            edit.change(changes)
 
-    return LiveFilter(name, made, hooks, made.asked_methods, change, answer_changes(wanted))
+    return LiveFilter(name, made, hooks, made.asked_methods, change, known)
 
 
 class FilterNotMade(Exception):  # noqa: N818 - it is raised in place of a filter
@@ -111,8 +119,10 @@ class Chain:
         self.answer_bodies: tuple[tuple[LiveFilter, OnAnswerBody], ...] = _having(Hook.ANSWER_BODY, outwards)
         self.ends: tuple[tuple[LiveFilter, OnEnd], ...] = _having(Hook.END, outwards)
         self.sees_answers = bool(self.answers or self.answer_bodies)
-        self.constant = () if self.answer_bodies else _constant(self.answers)
-        """What becomes of the head of each answer, if that is the same for each; empty where it is for filters to say."""
+        self.settled = (
+            None if self.answer_bodies else settled_answers([one.changes for one, _ in self.answers])
+        )
+        """What becomes of the head of each answer, if that is settled before one comes; None where it is for filters to say."""
 
 
 def _asked_methods(requests: tuple[tuple[LiveFilter, OnRequest], ...]) -> frozenset[bytes] | None:
@@ -122,11 +132,6 @@ def _asked_methods(requests: tuple[tuple[LiveFilter, OnRequest], ...]) -> frozen
             return None
         methods |= live.methods
     return methods
-
-
-def _constant(answers: tuple[tuple[LiveFilter, OnAnswer], ...]) -> tuple[LineChange, ...]:
-    changes = tuple(live.changes for live, _ in answers if live.changes is not None)
-    return changes if len(changes) == len(answers) else ()
 
 
 def _having(hook: Hook, filters: tuple[LiveFilter, ...]) -> tuple[tuple[LiveFilter, Any], ...]:

@@ -15,8 +15,8 @@ States::
 Invariants: downstream gets exactly one final head; nothing is sent twice once a byte of an answer was seen; ``DONE``
 is reached exactly once, and only there the record is made.
 
-What may go wrong in which state, and when a further attempt is made, is the table of ``contract.faults``.  An exchange
-has ``Attempts``, which decide by it, a ``RequestPassage`` for the body of its request, and a ``Filtering`` for its filters.
+What may go wrong in which state, and when a further attempt is made, is the table of ``contract.faults``.  An exchange has its
+``Attempts``, which decide by it, a ``RequestPassage`` if its request has a body, and a ``Filtering`` if filters say something.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from typing import Final
 
 from twisted.logger import Logger
 
-from ingress.http.edited_heads import AnswerChange, changed_head
+from ingress.http.edited_heads import AnswerChange
 from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
@@ -146,9 +146,7 @@ class Exchange:
 
     def _filters(self, chain: Chain) -> Filtering:
         """Return what the filters of *chain* have to say."""
-        if self._filtering is None:
-            clock, errors = self._context.clock, self._context.filter_errors
-            self._filtering = Filtering(chain, self, self.facts(), clock, errors)
+        self._filtering = self._filtering or Filtering(chain, self, self.facts(), self._context)
         return self._filtering
 
     def proxy(self, route: Route, rotation: Rotation, key: bytes = b"") -> None:
@@ -439,9 +437,11 @@ class Exchange:
             self._attempts.answered = self._context.clock.seconds() - self._started
         if self.passage is not None:
             self.passage.held = None
-        chain = self.chain
-        if chain is not None and chain.constant:
-            head = changed_head(head, chain.constant, head.status)
+        chain, settled = self.chain, None
+        if chain is not None and chain.settled is not None:
+            settled = chain.settled.changed(head, self._came or self.head, self._downstream)
+        if settled is not None:
+            head = settled
         elif chain is not None and chain.sees_answers:
             change = AnswerChange(head, False)
             stop = consult(chain, self.facts(), change)

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from ingress.filters import Reply
@@ -28,9 +27,9 @@ from ingress.proxy.contract.pending import Pending
 from ingress.proxy.exchange.answer_passage import AnswerPassage
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.chain import Chain, LiveFilter
+from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.decisions import Decision
 from ingress.proxy.exchange.facts import RequestFacts
-from ingress.proxy.exchange.filter_errors import FilterErrorLog
 from ingress.proxy.exchange.request_passage import RequestPassage
 
 
@@ -151,14 +150,13 @@ class Filtering:
         chain: Chain,
         exchange: Filtered,
         facts: RequestFacts,
-        clock: IReactorTime,
-        errors: FilterErrorLog,
+        context: ExchangeContext,
     ) -> None:
         self._chain = chain
         self._exchange = exchange
         self._facts = facts
-        self._clock = clock
-        self._errors = errors
+        self._clock = context.clock
+        self._errors = context.filter_errors
         self._pieces: list[bytes] = []
         """What came of the body of an answer meanwhile."""
         self._trailers: list[bytes] = []

@@ -9,6 +9,7 @@ from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.proxy.exchange.chain import live_filter
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 OWNER = Owner(Kind.INGRESS, ObjectKey("demo", "shop"))
@@ -79,10 +80,9 @@ class Stage:
         if reply is not None:
             answer = FakeEdit(reply.status, True, list(reply.fields))
         for one in reversed(filters):
-            if one.answer_changes is not None:
-                answer.change(one.answer_changes)
-            else:
-                one.on_answer(facts, answer)
+            on_answer = live_filter("test", one).on_answer
+            if on_answer is not None:
+                on_answer(facts, answer)
         return Played(reply, request, answer)
 
 

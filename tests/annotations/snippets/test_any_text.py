@@ -15,6 +15,7 @@ from ingress.filters import Reply
 from ingress.http.edited_heads import AnswerChange, RequestChange
 from ingress.http.request_head import parse_request_head
 from ingress.http.response_head import parse_response_head
+from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.snippets.playing import BACKEND, OWNER
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 
@@ -144,10 +145,9 @@ class AnyTextTests(SynchronousTestCase):
             for one in filters:
                 one.on_upstream(facts, request)
         for one in reversed(filters):
-            if one.answer_changes is not None:
-                answer.change(one.answer_changes)
-            else:
-                one.on_answer(facts, answer)
+            on_answer = live_filter("test", one).on_answer
+            if on_answer is not None:
+                on_answer(facts, answer)
         lines = answer.head.start.split(b"\r\n")[:-1]
         self.assertTrue(all(re.fullmatch(rb"[^\r\n\0]*", line) for line in lines))
         self.assertNotIn(b"\r\n\r\n", request.fields)
