@@ -27,6 +27,8 @@ FRAMING: Final = frozenset(
 """Fields that frame messages or belong to one connection, so that nobody but the proxy uses them."""
 HANDLED: Final = frozenset(("connection", "keep-alive", "proxy-connection", "upgrade"))
 """Those of them that people set for WebSockets or to keep connections: the proxy does that by itself."""
+GRPC_TYPES: Final = frozenset((b"application/grpc", b"application/grpc+proto", b"application/grpc+json"))
+"""The content types of requests that nginx would send by ``grpc_pass``."""
 EXPECT: Final = "expect"
 HOST: Final = b"host"
 

@@ -33,6 +33,7 @@ from ingress.annotations.snippets.blocks import (
     Statement,
 )
 from ingress.annotations.snippets.field_directives import (
+    GRPC_TYPES,
     DirectiveRefused,
     FieldsTaken,
     added_field,
@@ -204,6 +205,14 @@ class _Reading:
         if field is not None:
             content.sent.append(field)
 
+    def send_field_by_grpc(self, directive: Directive, content: _Content) -> None:
+        if not self._in_location:
+            self.send_field(directive, content)
+            return
+        field = sent_field(self._count_field(directive), self._own)
+        if field is not None:
+            content.sent.append(evolve(field, types=GRPC_TYPES))
+
     def hide_field(self, directive: Directive, content: _Content) -> None:
         content.hidden.add(hidden_field(self._count_field(directive)))
 
@@ -324,6 +333,7 @@ _READERS: Final[dict[str, Callable[[_Reading, Directive, _Content], None]]] = {
     "default_type": _Reading.set_type,
     "deny": _Reading.give_access,
     "expires": _Reading.set_expires,
+    "grpc_set_header": _Reading.send_field_by_grpc,
     "if": _Reading.decide_if,
     "limit_except": _Reading.give_methods,
     "location": _Reading.locate,

@@ -41,6 +41,17 @@ class ProxySetHeaderTests(SynchronousTestCase):
         """
         self.assertEqual(Stage(text).play().request, FakeEdit())
 
+    def test_grpc(self) -> None:
+        """grpc_set_header is for requests of gRPC, as service meshes have it beside proxy_set_header."""
+        value = "$service_name.$namespace.svc.cluster.local:$service_port"
+        stage = Stage(
+            f"proxy_set_header A {value}; grpc_set_header G {value}; proxy_hide_header l5d-server-id;"
+        )
+        sent_to = (b"A", b"web.demo.svc.cluster.local:80")
+        self.assertEqual(stage.play().request.fields, [sent_to])
+        called = stage.play(on("/", content_type=b"application/grpc+proto"))
+        self.assertEqual(called.request.fields, [sent_to, (b"G", sent_to[1])])
+
     def test_values_that_cannot_be_had(self) -> None:
         """A field whose value is refused is taken away, so that no visitor says it in its place."""
         for text in (
