@@ -195,6 +195,7 @@ class AnnotationReader:
         self._answering = tuple(
             (family, family.answers) for family in all_families if family.answers is not None
         )
+        self._exempt = usual.of(EXTERNAL_AUTH).exempt
         self._by_path = tuple(family for family in all_families if family.by_path)
         self._referring = tuple(
             (family, family.references) for family in all_families if family.references is not None
@@ -275,10 +276,11 @@ class AnnotationReader:
 
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""
+        is_exempt = facts.path.startswith(self._exempt)
         asked = [
             (spec, family.satisfies(spec) if callable(family.satisfies) else family.satisfies)
             for family, filters in self._filtering
-            if family.filters_unasked or settings.asks(family)
+            if (family.filters_unasked or settings.asks(family)) and not (is_exempt and family.authenticates)
             for spec in filters(settings.of(family), facts)
         ]
         return joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)

@@ -55,7 +55,7 @@ class AuthSettings:
     global_always_sets_cookie: bool = False
     global_snippet: str | Refused = ""
     exempt: tuple[str, ...] = ("/.well-known/acme-challenge",)
-    """What the paths begin with that nobody is asked about."""
+    """What the paths begin with where nobody asks who a client is, passwords included."""
     allowed: AllowedTargets = ANYWHERE
     """Where URLs of Ingresses may lead."""
     seconds: float = 10.0

@@ -64,8 +64,6 @@ def _signin_page(page: str, parameter: str) -> Template | None:
 
 def auth_filters(settings: AuthSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return the check of a route: its own, or the operator's; none where nobody is to be asked."""
-    if facts.path.startswith(settings.exempt):
-        return ()
     if settings.url is not None:
         return (_check(settings, facts, is_operators=False),)
     if settings.global_url is None or not settings.is_global or facts.owner is None:
@@ -302,6 +300,7 @@ EXTERNAL_AUTH: Final = Family(
     by_path=True,
     remarks=auth_remarks,
     guards=auth_guards,
+    authenticates=True,
     references=auth_references,
     contents=auth_contents,
     satisfies=True,
@@ -345,7 +344,7 @@ EXTERNAL_AUTH: Final = Family(
             "exempt",
             parse_locations,
             values="beginnings of paths, with commas; `/.well-known/acme-challenge`",
-            meaning="which paths of rules no service is asked about, by what they begin with",
+            meaning="which paths of rules ask for neither a password nor a verdict of auth-url, by what they begin with",
         ),
         "auth-url-allow": Annotation(
             "allowed",

@@ -139,6 +139,8 @@ class Family(Generic[S]):
     """Whether each request of a route with these settings is answered by its filters, so that nothing behind it is needed."""
     guards: Callable[[S], bool] | None = None
     """Whether settings keep anybody out, so that TLS which nobody reads here must not lead past them."""
+    authenticates: bool = False
+    """Whether its filters ask who a client is, which nobody does at the paths of ``no-auth-locations``; it is *by_path* then."""
     satisfies: bool | Callable[[FilterSpec], bool] = False
     """Whether what its filters of the phase ACCESS decide is joined with that of others by ``satisfy``; a function says which."""
     references: Callable[[S, ObjectKey], Iterable[Reference]] | None = None

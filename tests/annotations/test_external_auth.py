@@ -22,7 +22,7 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec, Phase
-from ingress.model.objects import ConfigMap, ObjectKey
+from ingress.model.objects import ConfigMap, ObjectKey, Secret
 from ingress.model.templates import read_template
 from ingress.options.family_options import family_options
 from ingress.translate.options import TranslateOptions
@@ -291,17 +291,37 @@ class ExemptTests(SynchronousTestCase):
     """Paths that nobody is asked about."""
 
     def test_challenges(self) -> None:
-        """Challenges of an authority are not asked about, by the operator's word neither; other paths are."""
-        cases: tuple[tuple[AuthSettings, dict[str, str]], ...] = ((NOTHING, {"auth-url": URL}), (GLOBAL, {}))
+        """Challenges of an authority are not asked about, by the operator's word neither, nor for a password; other paths are."""
+        people = Secret(
+            ObjectKey("demo", "people"), "Opaque", {"auth": b"anna:{SHA}0DPiKuNIrrVmD8IUCuw1hQxNqZc="}
+        )
+        passwords = {"auth-type": "basic", "auth-secret": "people"}
+        cases: tuple[tuple[AuthSettings, dict[str, str]], ...] = (
+            (NOTHING, {"auth-url": URL}),
+            (GLOBAL, {}),
+            (NOTHING, passwords),
+            (NOTHING, {**passwords, "auth-url": URL, "satisfy": "any"}),
+        )
         for operators, written in cases:
             options = TranslateOptions(operators=operator_settings((EXTERNAL_AUTH, operators)))
             paths = "/", "/.well-known/acme-challenge/x"
-            found = translate(state_of([ingress("a", *paths, **written)]), options, datetime.now(UTC))
+            found = translate(state_of([ingress("a", *paths, **written), people]), options, datetime.now(UTC))
             asked = {
-                route.path: any(isinstance(one, ExternalAuth) for one in route.filters)
+                route.path: any(one.phase is Phase.ACCESS for one in route.filters)
                 for route in found.table.routes
             }
             self.assertEqual(asked, {paths[0]: True, paths[1]: False})
+
+    def test_addresses(self) -> None:
+        """Who may come in by address is asked everywhere."""
+        paths = "/", "/.well-known/acme-challenge/x"
+        asking = ingress("a", *paths, **{"auth-url": URL, "allowlist-source-range": "10.0.0.0/8"})
+        found = translate(state_of([asking]), TranslateOptions(), datetime.now(UTC))
+        names = {
+            route.path: [one.name for one in route.filters if one.phase is Phase.ACCESS]
+            for route in found.table.routes
+        }
+        self.assertEqual(names, {paths[0]: ["address-ranges", "external-auth"], paths[1]: ["address-ranges"]})
 
     def test_others(self) -> None:
         """The operator may name others, and never all."""
