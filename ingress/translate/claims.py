@@ -49,6 +49,8 @@ class Claim:
     """What it takes, where its path is a regular expression."""
     is_prefix: bool = False
     """Whether its type is Prefix, and not only read as that."""
+    is_added: bool = False
+    """Whether no path of a rule says so but an annotation, so that it is compared as it is whatever becomes of paths."""
 
 
 @frozen(weakref_slot=False)

@@ -12,7 +12,7 @@ its own.  Within a realm, as in ingress-nginx, the longest text is asked first, 
 What nobody asked to be an expression is compared as it is written, as in ingress-nginx.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -80,7 +80,7 @@ class _Reading:
         # Those who have paths of which nobody made expressions, one of each realm.
         plain: dict[str, Claim] = {}
         for parsed in all_parsed:
-            claims = tuple(claims_to(parsed, host))
+            claims = _written(claims_to(parsed, host))
             realm = self._realm(parsed.owner)
             if parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in claims)):
                 self._asking.setdefault(realm, parsed)
@@ -89,7 +89,7 @@ class _Reading:
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
         for parsed in all_parsed if self._asking else ():
             realm = self._realm(parsed.owner)
-            for claim in claims_to(parsed, host):
+            for claim in _written(claims_to(parsed, host)):
                 if not _is_double(parsed, claim):
                     is_exact = claim.match is Match.EXACT
                     self._single[realm, claim.path] = self._single.get((realm, claim.path), False) or is_exact
@@ -114,6 +114,8 @@ class _Reading:
         self, parsed: ParsedObject, read: Sequence[Claim], order: int, *, lacks_guard: bool
     ) -> Iterator[Claim]:
         """Yield what becomes of the claims of one Ingress."""
+        yield from (claim for claim in read if claim.is_added)
+        read = _written(read)
         owner = parsed.owner
         realm = self._realm(owner)
         asking = self._asking.get(realm)
@@ -254,6 +256,11 @@ class _Reading:
 
     def _report(self, owner: Owner, field: str, reason: Reason, message: str) -> None:
         self.problems.append(owner.problem(reason, message, field))
+
+
+def _written(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """Return those of *claims* whose paths stand in rules."""
+    return tuple(claim for claim in claims if not claim.is_added)
 
 
 def _is_double(parsed: ParsedObject, claim: Claim) -> bool:

@@ -260,6 +260,22 @@ class TranslatedTests(ServedCase):
         )
         self.assertEqual(self.told(found), [])
 
+    def test_app_root_beside_expressions(self) -> None:
+        """Where paths are expressions, the root that ``app-root`` takes is none of them, and makes none of others."""
+        found = self.serve(
+            ingress(
+                "a", "/app(/|$)(.*)", host="a.test", app_root="/app/", use_regex="true", rewrite_target="/$2"
+            )
+        )
+        for target, status in ((b"/", 302), (b"/none", 404), (b"/app/x", 200)):
+            client = self.stage.open()
+            client.say(b"GET %b HTTP/1.1\r\nHost: a.test\r\n\r\n" % target)
+            if status == 200:
+                self.upstream().say(OK)
+            self.assert_status(client.take(), status)
+        found = self.serve(ingress("a", "/app", host="a.test", app_root="/app", rewrite_target="/app"))
+        self.assertEqual({one.match for one in found.table.routes}, {Match.EXACT, Match.PREFIX})
+
     def test_remarks(self) -> None:
         """What visitors could make of it, what does not count, and a circle, are notes."""
         for asked, name in (

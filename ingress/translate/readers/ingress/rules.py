@@ -274,7 +274,7 @@ class _RulesReader:
         if not any(claim.path == ROOT for claim in own):
             backend = own[0].backend if own else invalid_reference(self.owner)
             at = own[0].backend_field if own else ""
-            self.claims.append(Claim(self.owner, host, ROOT, Match.EXACT, backend, field, at))
+            self.claims.append(Claim(self.owner, host, ROOT, Match.EXACT, backend, field, at, is_added=True))
 
     def _path(self, path: IngressPath, host: str, at: str, backend_at: str) -> None:
         match = _MATCHES.get(path.path_type)
