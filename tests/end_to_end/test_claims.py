@@ -50,17 +50,20 @@ class UnhonoredTests(ProblemsCase):
         ]
         await self.until_ready(self.start_with_manifests(*endpoints, *options))
 
-    async def test_older_canary_gets_no_request(self) -> None:
-        """All requests go to the primary, however old the canary is and whatever weight it has; it is told."""
-        await self.serve(
-            claimant("canary", "/", "2020-01-01T00:00:00Z", canary="true", canary_weight="10"),
-            claimant("primary", "/", "2021-01-01T00:00:00Z"),
-        )
+    async def test_older_canary_gets_its_share(self) -> None:
+        """A canary gets what its weight says and no more, however old it is; alone it gets nothing, and is told."""
+        canary = claimant("canary", "/", "2020-01-01T00:00:00Z", canary="true", canary_weight="100")
+        await self.serve(canary, claimant("primary", "/", "2021-01-01T00:00:00Z"))
+        for _ in range(5):
+            self.assertEqual(await self.get(self.http), (200, b"canary"))
+        self.assertEqual(await self.problems(), [])
+
+    async def test_canary_without_weight_gets_no_request(self) -> None:
+        """All requests go to the primary where nothing gives the canary any."""
+        canary = claimant("canary", "/", "2020-01-01T00:00:00Z", canary="true", canary_by_header="X-New")
+        await self.serve(canary, claimant("primary", "/", "2021-01-01T00:00:00Z"))
         for _ in range(5):
             self.assertEqual(await self.get(self.http), (200, b"primary"))
-        (problem,) = await self.problems()
-        self.assertEqual((problem["name"], problem["reason"]), ("canary", "UnsupportedAnnotation"))
-        self.assertIn("claims nothing", problem["message"])
 
     async def test_regex_path_takes_what_it_matches(self) -> None:
         """What matches an expression goes to its Service, which is asked for the target; the rest is another one's."""
