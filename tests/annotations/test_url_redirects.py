@@ -244,6 +244,21 @@ class TranslatedTests(ServedCase):
         (problem,) = self.told(found)
         self.assertEqual((problem.reason, problem.name), (Reason.DEFAULT_BACKEND_CONFLICT, "a"))
 
+    def test_snippets_without_http(self) -> None:
+        """A return of a snippet answers a rule without http as well, unless something comes before it."""
+        back = "return 301 https://z.test$request_uri;"
+        for asked, is_answered in (
+            ({"server_snippet": back}, True),
+            ({"configuration_snippet": f"if ($arg_x) {{ return 403; }} {back}"}, True),
+            ({"configuration_snippet": f"break; {back}"}, False),
+            ({"server_snippet": "if ($arg_x) { return 403; }"}, False),
+        ):
+            found = self.serve(ruleless("a", "a.test", **asked))
+            client = self.stage.open()
+            client.say(b"GET /b HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            self.assert_status(client.take(), 301 if is_answered else 404)
+            self.assertEqual(Reason.INVALID_RULE in [one.reason for one in found.problems], not is_answered)
+
     def test_missing_service(self) -> None:
         """Where no request gets to a Service, nobody is told that there is none."""
         self.assertEqual(self.annotate(permanent_redirect="https://z.test").problems, ())

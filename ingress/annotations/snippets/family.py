@@ -16,7 +16,7 @@ from ingress.annotations.guards import GuardMissing, snippet_keeps_requests_out
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.snippets.answers import AnswerPlan
-from ingress.annotations.snippets.blocks import EMPTY, Finding, Level, Snippet, Sort
+from ingress.annotations.snippets.blocks import EMPTY, Break, Finding, Level, Return, Rewrite, Snippet, Sort
 from ingress.annotations.snippets.filters import (
     PathStatements,
     ServerStatements,
@@ -122,6 +122,17 @@ def _is_about_all(usual: Level, levels: tuple[Level, ...]) -> bool:
 def _satisfies(spec: FilterSpec) -> bool:
     """Whether ``satisfy`` joins *spec*: what says nothing of some clients must not let them in."""
     return isinstance(spec, SnippetAccess) and spec.is_about_all
+
+
+def answers_everything(settings: SnippetSettings) -> bool:
+    """Whether a ``return`` under no condition answers each request, so that a rule needs no ``http``."""
+    for block in (settings.server.block, settings.configuration.block):
+        for statement in block.statements:
+            if isinstance(statement, Return):
+                return True
+            if isinstance(statement, (Break, Rewrite)):
+                break
+    return False
 
 
 def guards(settings: SnippetSettings) -> bool:
@@ -237,6 +248,7 @@ SNIPPETS: Final = Family(
     by_path=True,
     remarks=_remarks,
     guards=guards,
+    answers=answers_everything,
     satisfies=_satisfies,
     annotations={
         CONFIGURATION_SNIPPET: Annotation(
