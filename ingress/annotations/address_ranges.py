@@ -131,6 +131,11 @@ def range_remarks(settings: RangeSettings, names: frozenset[str]) -> Iterator[Re
         yield Remark("whitelist-source-range", message, Reason.INVALID_ANNOTATION)
 
 
+def _is_about_all(spec: FilterSpec) -> bool:
+    """Whether ``satisfy`` joins *spec*: who is only not denied is not let in by that, as in nginx."""
+    return isinstance(spec, AddressRanges) and spec.allowed is not None
+
+
 def range_guards(settings: RangeSettings) -> bool:
     """Whether anybody is kept out by *settings*."""
     return bool(range_filters(settings, NO_FACTS))
@@ -147,7 +152,7 @@ ADDRESS_RANGES: Final = Family(
     filters_unasked=True,
     remarks=range_remarks,
     guards=range_guards,
-    satisfies=True,
+    satisfies=_is_about_all,
     annotations={
         "allowlist-source-range": Annotation(
             "allowlist",

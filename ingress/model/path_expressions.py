@@ -1,7 +1,7 @@
 """Regular expressions that are paths, as nginx compares them (``location ~*``): byte by byte, in upper and lower case.
 
-They are tenants' texts, and RE2 runs them (``ingress.model.expressions`` says why).  Differences from the PCRE of nginx: what
-looks around or back to a group is refused, and ``$`` is the end alone, not also before a line feed at the end.
+They are tenants' texts, and RE2 runs them (``ingress.model.expressions`` says why).  What looks around or back to a group is
+refused, other than by the PCRE of nginx.
 
 Each has a *size*, the steps of its program; looking through a path takes at most about four nanoseconds for each
 of its bytes and each step.  ``MAX_WORK`` bounds the product of both.
@@ -54,7 +54,7 @@ class PathExpression:
         """
         if not self.size:
             return path[: len(self.text)].lower() == self.text.lower().encode()
-        return _compiled(self.text, False).search(path) is not None
+        return _found(_compiled(self.text, False).search, path) is not None
 
     @property
     def names(self) -> frozenset[str]:
@@ -83,10 +83,16 @@ class Capturing:
         """Return what the groups hold of *path*, those that took no part empty; None where it matches nowhere."""
         if self._search is None:
             return {}
-        found = self._search(path)
+        found = _found(self._search, path)
         if found is None:
             return None
         return {name: found[number] or b"" for name, number in self._groups}
+
+
+def _found(search: Callable[[bytes], Any], path: bytes) -> Any:
+    """Return what *search* finds in *path*; ``$`` is also before a line feed at the end, which is the end alone for RE2."""
+    found = search(path)
+    return search(path[:-1]) if found is None and path.endswith(b"\n") else found
 
 
 def read_path_expression(text: str) -> PathExpression:

@@ -38,6 +38,9 @@ class Search:
         if len(subject) * compiled.programsize > MAX_COST:
             raise TooLong
         found = compiled.search(subject)
+        if found is None and subject.endswith(b"\n"):
+            # In nginx ``$`` is also before a line feed at the end.
+            found = compiled.search(subject[:-1])
         if found is None:
             return None
         captured = {str(at): value or b"" for at, value in enumerate(found.groups(), 1)}

@@ -58,6 +58,11 @@ class _Reading:
             if option is None and row is None:
                 unknown.append(key)
             elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
+                if option is None and row is not None:
+                    option = SPELLINGS.get(row.option)
+                    if row.adds:
+                        # What can be read of the list is not all of it.
+                        self._texts.pop(row.option, None)
                 closes = option is not None and option.refused is not None
                 instead = "what it would guard is closed" if closes else "it has no effect"
                 self._tell(

@@ -173,6 +173,18 @@ class FamilyTests(SynchronousTestCase):
         )
         self.assertIsInstance(one, AnyOf)
 
+    def test_denied_addresses_alone(self) -> None:
+        """Who is only not denied is asked for a password all the same, whoever wrote the list; who is allowed is not."""
+        asked = {"auth_type": "basic", "auth_secret": "users", "satisfy": "any"}
+        denied, check = AddressRanges(denied=parse_ranges("192.0.2.1")), PasswordCheck
+        found = self.filters(**asked, denylist_source_range="192.0.2.1")
+        self.assertEqual((found[0], type(found[1])), (denied, check))
+        (one,) = self.filters(
+            **asked, denylist_source_range="192.0.2.1", whitelist_source_range="192.0.2.0/24"
+        )
+        assert isinstance(one, AnyOf)
+        self.assertEqual([type(member) for member in one.members], [AddressRanges, check])
+
     def test_missing_guards_are_not_joined(self) -> None:
         """Where one of them cannot be honored nobody gets in by another."""
         found = self.filters(

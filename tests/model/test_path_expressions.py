@@ -30,8 +30,8 @@ class TakesTests(SynchronousTestCase):
         """A path is taken by its beginning, in upper and lower case, whatever follows."""
         for text, taken, others in (
             ("/foo", ["/foo", "/FOO", "/foobar", "/Foo/x"], ["/", "/x/foo", "/fo"]),
-            ("/api(/|$)(.*)", ["/api", "/API/", "/api/x"], ["/apix", "/ap"]),
-            ("/foo$", ["/foo", "/Foo"], ["/foo/", "/foobar", "/foo\n"]),
+            ("/api(/|$)(.*)", ["/api", "/API/", "/api/x", "/api\n"], ["/apix", "/ap", "/api\nx"]),
+            ("/foo$", ["/foo", "/Foo", "/foo\n"], ["/foo/", "/foobar", "/foo\n\n", "/foo\n/"]),
             ("/a.b", ["/a.b", "/axb", "/AXBc"], ["/ab", "/a\nb"]),
             ("/[a-c]+/x", ["/abc/x", "/ABC/X"], ["/d/x"]),
             ("/é(.*)", ["/é", "/éx"], ["/É", "/e"]),
@@ -76,6 +76,11 @@ class CapturesTests(SynchronousTestCase):
     def test_bytes(self) -> None:
         """What is no UTF-8 is captured as it is."""
         self.assertEqual(self.captured("/(.*)", b"/\xe9\xff", "1"), {"1": b"\xe9\xff"})
+
+    def test_line_feed_at_the_end(self) -> None:
+        """What is taken by its end before a line feed has captures as well, without that."""
+        self.assertEqual(self.captured("/admin(/|$)(.*)", b"/admin\n", "1", "2"), {"1": b"", "2": b""})
+        self.assertEqual(self.captured("/(.+)$", b"/x\n", "1"), {"1": b"x"})
 
     def test_nothing(self) -> None:
         """A plain path captures nothing, and what does not match has no captures."""

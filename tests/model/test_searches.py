@@ -29,6 +29,13 @@ class SearchTests(SynchronousTestCase):
         self.assertEqual(read_search("a(.)b").groups(b"a\xffb"), {"1": b"\xff"})
         self.assertEqual(read_search("ä").groups("ä".encode()), {})
 
+    def test_line_feed_at_the_end(self) -> None:
+        """The end is also before a line feed that ends the text, as in nginx, so that nobody gets past a guard by one."""
+        search = read_search("^/(admin)$")
+        self.assertEqual(search.groups(b"/admin\n"), {"1": b"admin"})
+        for text in (b"/admin\n\n", b"/admin\nx", b"\n"):
+            self.assertIsNone(search.groups(text))
+
     def test_refused(self) -> None:
         """What RE2 does not do, and what is too long, is refused."""
         for text in (

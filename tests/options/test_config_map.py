@@ -255,6 +255,15 @@ class HostileTests(SynchronousTestCase):
                 self.assertEqual(attrgetter(option.to)(found.settings), usual, option.name)
         self.assertTrue(all(len(one.message) < 500 for one in found.problems))
 
+    def test_long_values_of_other_names(self) -> None:
+        """A long list under another name of a guard closes that, too, be it beside one that can be read."""
+        long, closed = "192.0.2.1," * 7000, OPTIONS["denylist-source-range"]
+        for content in ({"block-cidrs": long}, {"block-cidrs": long, "denylist-source-range": "192.0.2.1"}):
+            found = merged(content)
+            self.assertEqual(attrgetter(closed.to)(found.settings), closed.refused)
+            (problem,) = found.problems
+            self.assertIn("what it would guard is closed", problem.message)
+
     @given(
         st.dictionaries(
             st.sampled_from(sorted({*KEYS, *SPELLINGS})) | st.text(max_size=20),
