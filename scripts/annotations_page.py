@@ -11,8 +11,10 @@ from typing import Any
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.guards import GUARDS, GuardMissing
 from ingress.annotations.operator_filters import operator_filters
-from ingress.annotations.values import Annotation, Family, Place
+from ingress.annotations.unhonored import UNHONORED
+from ingress.annotations.values import Family, Place
 from ingress.filters import Phase
+from scripts.markdown import cell
 
 _HEAD = """\
 # Annotations: what each of them does
@@ -21,6 +23,7 @@ The annotations that are read, below the prefix of `--annotations-prefix`, in th
 `python -m scripts.annotations_page` from the families in `ingress/annotations/`, one file a family; edit these instead.
 What is wrong with a value is a [problem](problems.md) of the object, which names annotation, value and reason.
 
+*Values* says what may stand there and, behind the semicolon, what holds where nothing does. Booleans are written in quotes, as `"true"`.
 *Risk* is what an author of Ingresses whom nobody trusts could do with it, as ingress-nginx grades its own. Where the last column
 is empty, an annotation does what it does in ingress-nginx.
 
@@ -56,14 +59,13 @@ def _parts() -> Iterator[str]:
     families: tuple[Family[Any], ...] = (*FAMILIES, operator_filters(()))
     yield _HEAD
     meanings = {name: row for family in families for name, row in family.annotations.items()}
-    missing = Annotation("", str, meaning="is not honored: closes what it would guard")
-    for name, row in sorted({**dict.fromkeys(GUARDS, missing), **meanings}.items()):
-        yield f"| `{name}` | {_cell(row.values)} | {_cell(row.meaning)} | {row.risk.value} | {_cell(row.differs)} |\n"
+    for name, row in sorted({**UNHONORED, **meanings}.items()):
+        yield f"| `{name}` | {cell(row.values)} | {cell(row.meaning)} | {row.risk.value} | {cell(row.differs)} |\n"
     yield _PHASES.format(phases=", ".join(phase.name for phase in Phase))
     for family in sorted((one for one in families if one.annotations), key=lambda one: min(one.annotations)):
         phases = "any" if len(family.phases) == len(Phase) else ", ".join(one.name for one in family.phases)
         yield _place_row(family.annotations, family.acts, phases, family.place if family.phases else None)
-    not_honored, phase = "is not honored: closes what it would guard", GuardMissing.phase.name
+    not_honored, phase = "are not honored: close what they would guard", GuardMissing.phase.name
     yield _place_row(GUARDS, not_honored, phase, Place.ROUTE)
     yield _FOOT
 
@@ -71,11 +73,6 @@ def _parts() -> Iterator[str]:
 def _place_row(names: Iterable[str], acts: str, phases: str, place: Place | None) -> str:
     shown = ", ".join(f"`{name}`" for name in sorted(names))
     return f"| {shown} | {acts} | {phases} | {place.value if place else ''} |\n" if shown else ""
-
-
-def _cell(text: str) -> str:
-    # An asterisk would begin emphasis, and a bar the next cell.
-    return text.replace("*", "\\*").replace("|", "\\|")
 
 
 if __name__ == "__main__":

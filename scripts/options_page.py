@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ingress.options.help import ABOUT, INTRODUCTION
 from ingress.options.option import Option
 from ingress.options.table import GROUPS
+from scripts.markdown import cell
 
 _HEAD = """\
 # Options
@@ -48,8 +49,7 @@ def _row(option: Option) -> str:
     equals = f"={option.value}" if option.value else ""
     default = f"`{option.default}`" if option.default else ""
     repeatable = " Repeatable." if option.repeatable else ""
-    # An asterisk would begin emphasis, and a bar the next cell.
-    meaning = option.help.replace("*", "\\*").replace("|", "\\|")
+    meaning = cell(option.help)
     return f"| `--{option.name}{equals}` | {default} | {meaning}{repeatable} |\n"
 
 

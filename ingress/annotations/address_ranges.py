@@ -170,7 +170,7 @@ ADDRESS_RANGES: Final = Family(
             refused=REFUSED,
             instead=_INSTEAD,
             values=_VALUES,
-            meaning="the same",
+            meaning="answers 403 to clients whose address is in none of them",
             risk=Risk.MEDIUM,
             operators=True,
         ),

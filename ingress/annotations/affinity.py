@@ -346,7 +346,7 @@ AFFINITY: Final = Family(
             "expires",
             parse_seconds,
             values=_SECONDS,
-            meaning="the same, for old browsers, as a date",
+            meaning="how long browsers keep the cookie, as a date, for old ones",
             risk=Risk.MEDIUM,
         ),
         "session-cookie-secure": Annotation(

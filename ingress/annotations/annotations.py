@@ -48,6 +48,7 @@ from ingress.annotations.satisfying import SATISFYING, joined
 from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
+from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
 from ingress.annotations.upstream_requests import UPSTREAM_REQUESTS
 from ingress.annotations.upstreams import UPSTREAMS
@@ -345,6 +346,8 @@ class AnnotationReader:
             if known is None:
                 if name not in OF_INGRESS_NGINX:
                     unknown.append(name)
+                    continue
+                if asks_for_nothing(name, value):
                     continue
                 guards = keeps_requests_out(name, value)
                 instead = "the Ingress is served without it"

@@ -360,7 +360,7 @@ ANSWER_REWRITES: Final = Family(
             instead="locations stay as they come",
             operators=True,
             values="`off`, or a URL or a path with variables; off",
-            meaning="what it is replaced by",
+            meaning="what takes the place of that which `proxy-redirect-from` says",
             risk=Risk.MEDIUM,
         ),
     },

@@ -1,8 +1,7 @@
-"""Annotations that keep requests out, while this controller does not honor them yet.
+"""Annotations that keep requests out, where this controller does not honor them.
 
 An Ingress that asks for a firewall must not be served to everybody
-because its controller has none: its routes answer 503 until the guard is honored
-or the annotation removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``) is looked
+because its controller has none: its routes answer 503 until the annotation is removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``) is looked
 at for the words of directives that would keep somebody out.
 """
 

@@ -254,6 +254,7 @@ PASSWORDS: Final = Family(
             values="text of at most 256 characters; empty",
             meaning="is what browsers show whoever they ask",
             differs="`off` is a realm, and turns nothing off",
+            risk=Risk.MEDIUM,
         ),
     },
 )

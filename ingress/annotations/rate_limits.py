@@ -316,7 +316,7 @@ RATE_LIMITS: Final = Family(
             parse_limit,
             instead=_NO_LIMIT,
             values="a whole number; none by default",
-            meaning="the same by the minute; both may stand together",
+            meaning="requests of a client by the minute, as limit-rps by the second; both may stand together",
         ),
         "limit-connections": Annotation(
             "connections",
@@ -333,7 +333,11 @@ RATE_LIMITS: Final = Family(
         ),
         "limit-allowlist": _EXEMPT,
         "limit-whitelist": Annotation(
-            "whitelist", parse_ranges, instead=_EXEMPT.instead, values=_EXEMPT.values, meaning="the same"
+            "whitelist",
+            parse_ranges,
+            instead=_EXEMPT.instead,
+            values=_EXEMPT.values,
+            meaning="clients whose requests are neither counted nor refused; the older name of limit-allowlist",
         ),
     },
     options={

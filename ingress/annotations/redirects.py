@@ -167,7 +167,7 @@ REDIRECTS: Final = Family(
             parse_boolean,
             operators=True,
             values="`true` or `false`; false",
-            meaning="repeats the slash at the end of a path in that redirect",
+            meaning="repeats the slash at the end of a path in redirects to HTTPS, and between a host and its `www.` one",
             risk=Risk.MEDIUM,
         ),
     },

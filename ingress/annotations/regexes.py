@@ -91,7 +91,6 @@ REGEXES: Final = Family(
             " case, the longest text first",
             differs="run by RE2: what looks around, or back to a group, is refused; paths of other namespaces stay as they"
             " are written, but with `--shared-hosts`",
-            risk=Risk.MEDIUM,
         ),
         "rewrite-target": Annotation(
             "target",

@@ -96,7 +96,7 @@ RETRIES: Final = Family(
             parse_seconds,
             operators=True,
             values="seconds, `0` for no bound; 0",
-            meaning="within what time another one is begun",
+            meaning="within what time after the first attempt another one is begun",
         ),
     },
 )

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from attrs import frozen
 
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
+from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.filters import (
     AnswerEdit,
     Facts,
@@ -151,7 +151,6 @@ SATISFYING: Final = Family(
                 " where all refuse it is 401 if a password or a sign-in would help, else 403"
             ),
             differs="where one of them cannot be honored the paths answer 503 all the same",
-            risk=Risk.MEDIUM,
         )
     },
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 
 _MAX_NAME: Final = 256
 _NO_SPANS: Final = (
@@ -63,6 +63,7 @@ TRACING: Final = Family(
             instead="there are no spans to be named",
             values="a name",
             meaning="nothing: the proxy makes no spans",
+            risk=Risk.MEDIUM,
         ),
     },
 )

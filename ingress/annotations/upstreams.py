@@ -220,7 +220,7 @@ UPSTREAMS: Final = Family(
             "send_name",
             parse_switch,
             values="`on` or `off`; off",
-            meaning="whether that name is sent to endpoints (SNI)",
+            meaning="whether the name of `proxy-ssl-name` is sent to endpoints (SNI)",
         ),
         "proxy-ssl-protocols": Annotation(
             "versions",

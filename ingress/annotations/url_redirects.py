@@ -281,7 +281,7 @@ URL_REDIRECTS: Final = Family(
             parse_location,
             instead="nothing is redirected",
             values=_LOCATION,
-            meaning="the same with 302; counts where both are there",
+            meaning="answers all requests with 302 and this URL; counts where `permanent-redirect` is there, too",
             differs="a path is allowed; a path for ACME challenges is not redirected",
             risk=Risk.MEDIUM,
         ),

@@ -43,6 +43,22 @@ class GuardTests(SynchronousTestCase):
         self.assertTrue(settings.lacks_guard)
         self.assertIn("answers 503 rather than be open", problem.message)
 
+    def test_what_asks_for_nothing(self) -> None:
+        """A switch that is off asks for nothing, and is taken in silence; what cannot be read as one is told."""
+        for name, value, count in (
+            ("enable-modsecurity", "false", 0),
+            ("enable-owasp-core-rules", "f", 0),
+            ("use-port-in-redirects", "false", 0),
+            ("use-port-in-redirects", "true", 1),
+            ("enable-modsecurity", "maybe", 1),
+            ("fastcgi-index", "index.php", 1),
+            ("fastcgi-index", "", 0),
+        ):
+            with self.subTest(name=name, value=value):
+                ingress = Ingress(ObjectKey("demo", "site"), annotations={f"{PREFIX}/{name}": value})
+                _, problems = AnnotationReader(PREFIX).read(ingress)
+                self.assertEqual(count, len(problems))
+
 
 class SnippetTests(SynchronousTestCase):
     """Which snippets keep somebody out, whether they can be read as snippets or not; none of them is ever executed."""

@@ -262,7 +262,7 @@ SNIPPETS: Final = Family(
         SERVER_SNIPPET: Annotation(
             "server",
             partial(parse_snippet, place=Place.SERVER),
-            values="the same, and location",
+            values="what `configuration-snippet` may have, and location",
             meaning="does what the directives say, for the hosts of the Ingress; of several, the oldest one's counts: [snippets.md](snippets.md)",
             differs="as configuration-snippet; it reaches paths of other namespaces only where it guards a host of its own, or with --shared-hosts; requests in a location without return go on to their backend",
             risk=Risk.CRITICAL,

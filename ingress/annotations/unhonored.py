@@ -1,0 +1,52 @@
+"""Annotations of ingress-nginx that no family honors.
+
+They stand here for their page, and for the values by which nothing is asked for: these are taken in silence.
+What becomes of an Ingress that does ask is decided in ``ingress.annotations.guards``.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ingress.annotations.values import Annotation, Risk, ValueRefused, parse_boolean
+
+_NO_FIREWALL: Final = "is not honored, for there is no web application firewall here"
+_CLOSED: Final = "`true` closes the paths, which answer 503 rather than be open"
+_NO_FASTCGI: Final = "is not honored: nothing but HTTP is spoken to endpoints"
+_SERVED: Final = "the Ingress is served without it"
+
+UNHONORED: Final[Mapping[str, Annotation]] = {
+    "enable-modsecurity": Annotation(
+        "", parse_boolean, values="boolean; false", meaning=_NO_FIREWALL, differs=_CLOSED
+    ),
+    "enable-owasp-core-rules": Annotation(
+        "", parse_boolean, values="boolean; false", meaning=_NO_FIREWALL, differs=_CLOSED
+    ),
+    "modsecurity-transaction-id": Annotation(
+        "", str, values="text", meaning=_NO_FIREWALL, differs=_SERVED, risk=Risk.HIGH
+    ),
+    "fastcgi-index": Annotation(
+        "", str, values="name of a file", meaning=_NO_FASTCGI, differs=_SERVED, risk=Risk.MEDIUM
+    ),
+    "fastcgi-params-configmap": Annotation(
+        "", str, values="name of a ConfigMap", meaning=_NO_FASTCGI, differs=_SERVED, risk=Risk.MEDIUM
+    ),
+    "use-port-in-redirects": Annotation(
+        "",
+        parse_boolean,
+        values="boolean; false",
+        meaning="is not honored: a redirect to HTTPS names its port where that is not 443, any other one the port that was asked",
+        differs=_SERVED,
+    ),
+}
+"""By name; their settings are nobody's."""
+
+
+def asks_for_nothing(name: str, value: str) -> bool:
+    """Whether *value* leaves things as they are in any case, so that nobody need be told of it."""
+    row = UNHONORED.get(name)
+    if row is None:
+        return False
+    try:
+        return not row.parse(value)
+    except ValueRefused:
+        return False
