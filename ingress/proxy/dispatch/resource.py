@@ -25,6 +25,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
 from ingress.proxy.exchange.chain import Chains
 from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.filtering import ask_at_once
 from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose
@@ -121,8 +122,14 @@ class IngressProxyResource(ReverseProxyResource):
             if route.filters or self._chains.everything:
                 chain = exchange.chain = self._chains.chain(route.filters)
                 if chain.requests and (chain.methods is None or exchange.head.method in chain.methods):
-                    self._ask_filters(exchange, route)
-                    return NOT_DONE_YET
+                    if chain.holds_bodies:
+                        self._ask_filters(exchange, route)
+                        return NOT_DONE_YET
+                    stop = ask_at_once(chain, exchange.facts())
+                    if stop is not None:
+                        decided = route, self._backend_of(exchange, route)
+                        exchange.ask(chain, route, partial(self.render, exchange, decided), stop)
+                        return NOT_DONE_YET
             backend = route.backend if route.secure_backend is None else self._backend_of(exchange, route)
         else:
             route, backend = decided

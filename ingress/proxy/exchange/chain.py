@@ -107,6 +107,8 @@ class Chain:
             for live in inwards
             if Hook.REQUEST in live.hooks or live.filter.holds_body
         )
+        self.holds_bodies = any(live.filter.holds_body for live, _ in self.requests)
+        """Whether any of those wants to have the body before it is asked."""
         self.upstreams: tuple[tuple[LiveFilter, OnUpstream], ...] = _having(Hook.UPSTREAM, inwards)
         self.methods = _asked_methods(self.requests)
         """Those of the requests that somebody is asked about; None for all."""

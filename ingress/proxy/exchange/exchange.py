@@ -19,7 +19,6 @@ What may go wrong in which state, and when a further attempt is made, is the tab
 ``Attempts``, which decide by it, a ``RequestPassage`` if its request has a body, and a ``Filtering`` if filters say something.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 from twisted.logger import Logger
@@ -40,7 +39,7 @@ from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.exchange.chain import Chain
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.facts import RequestFacts
-from ingress.proxy.exchange.filtering import Filtering, consult
+from ingress.proxy.exchange.filtering import Filtering, GoOn, Stop, consult
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import accepts_html, head_of
 from ingress.proxy.exchange.request_passage import RequestPassage
@@ -137,12 +136,12 @@ class Exchange:
 
     # What render() decides
 
-    def ask(self, chain: Chain, route: Route | None, go_on: Callable[[], object]) -> None:
-        """Have the filters of *chain* decide, and *go_on* if they let the request pass; *route* matched it, if any did."""
+    def ask(self, chain: Chain, route: Route | None, go_on: GoOn, stop: Stop | None = None) -> None:
+        """Have the filters of *chain* decide, after *stop*, and *go_on* if all let pass; *route* matched, if any did."""
         self._route, self.chain = route, chain
         if route is not None and self.passage is not None:
             self.passage.limit = route.max_body_bytes
-        self._filters(chain).ask(go_on)
+        self._filters(chain).ask(go_on, stop)
 
     def _filters(self, chain: Chain) -> Filtering:
         """Return what the filters of *chain* have to say."""

@@ -82,8 +82,12 @@ class _SentHead:
         return first_value(self._head.start, name)
 
 
+GoOn = Callable[[], object]
+"""What is to be done when nobody objects."""
+
+
 class Stop(NamedTuple):
-    """Where not all filters have seen an answer: the number of the last that has, who that is, and what it said.
+    """Where not all filters have seen a request, or an answer: the number of the last that has, who that is, and what it said.
 
     Without *live* none has.
     """
@@ -118,6 +122,27 @@ def consult(
     return None
 
 
+def ask_at_once(chain: Chain, facts: RequestFacts) -> Stop | None:
+    """Have the filters of *chain*, none of which holds bodies, decide about a request, until one says something.
+
+    None: all let it pass, which is what nearly all requests meet, and costs no more than they.
+    """
+    at = -1
+    for live, hook in chain.requests:
+        at += 1
+        if live.methods is not None and facts.method not in live.methods:
+            continue
+        try:
+            verdict = hook(facts)
+            if isinstance(verdict, Reply):
+                check_reply(verdict)
+        except Exception as error:
+            return Stop(at, live, None, error)
+        if verdict is not None:
+            return Stop(at, live, verdict, None)
+    return None
+
+
 class Filtering:
     """What the filters of *chain* have to say about *exchange*."""
 
@@ -128,7 +153,7 @@ class Filtering:
     # The request
     _asked = 0
     """How many were asked about it."""
-    _go_on: Callable[[], object] | None = None
+    _go_on: GoOn | None = None
     _request_stages: BodyStages | None = None
     # The answer
     _change: AnswerChange | None = None
@@ -165,10 +190,17 @@ class Filtering:
 
     # Decisions about the request
 
-    def ask(self, go_on: Callable[[], object]) -> None:
-        """Have the filters decide; *go_on* is called when all let the request pass."""
+    def ask(self, go_on: GoOn, stop: Stop | None = None) -> None:
+        """Have the filters decide; *go_on* is called when all let the request pass.
+
+        With *stop*, some have been asked (``ask_at_once``), and the last of them said something.
+        """
         self._go_on = go_on
-        self._ask()
+        if stop is None or stop.live is None:
+            self._ask()
+        else:
+            self._asked = stop.at + 1
+            self._said(stop.live, stop.verdict, stop.error)
 
     def body_came(self) -> None:
         """As much of the request body is there as was waited for."""
@@ -184,22 +216,32 @@ class Filtering:
             if live.filter.holds_body and not self._holds(live.filter.holds_body):
                 return
             self._asked += 1
+            verdict: object = None
+            error: Exception | None = None
             try:
                 verdict = hook(self._facts)
                 if isinstance(verdict, Reply):
                     check_reply(verdict)
-                elif verdict is not None:
-                    self._await(live, verdict, self._decided)
-                    return
-            except Exception as error:
-                self._failed(live, error)
-                return
-            if verdict is not None:
-                self._exchange.replied(live.name, verdict)
+            except Exception as raised:
+                error = raised
+            if verdict is not None or error is not None:
+                self._said(live, verdict, error)
                 return
         go_on, self._go_on = self._go_on, None
         if go_on is not None:
             go_on()
+
+    def _said(self, live: LiveFilter, verdict: object, error: Exception | None) -> None:
+        """Do what follows what *live* said of the request."""
+        if error is None and not isinstance(verdict, Reply):
+            try:
+                self._await(live, verdict, self._decided)
+            except Exception as raised:
+                error = raised
+        if error is not None:
+            self._failed(live, error)
+        elif isinstance(verdict, Reply):
+            self._exchange.replied(live.name, verdict)
 
     def _holds(self, size: int) -> bool:
         """Whether as much of the request body is there; ``body_came`` is called when it is, unless that cannot be."""
