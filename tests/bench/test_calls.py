@@ -42,7 +42,7 @@ class FilterCallTests(SynchronousTestCase):
 
     def test_limit(self) -> None:
         """A limit by the second is four calls more than letting a request pass, and none on the way out."""
-        self.check("limits-rate", **{"in": 44, "out": 24})
+        self.check("limits-rate", **{"in": 36, "out": 23})
 
     def test_custom_errors(self) -> None:
         """An answer that is no error passes the statuses of error pages in seven calls."""
