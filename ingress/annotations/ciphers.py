@@ -125,7 +125,7 @@ CIPHERS: Final = Family(
             parse_suites,
             values="suites of TLS 1.2 by name, or words such as `HIGH` and `!aNULL`, with colons between them",
             meaning="which suites the host offers, in order",
-            differs="suites without forward secrecy or authenticated encryption are left out, which a note tells",
+            differs="suites that are unknown, or lack forward secrecy or authenticated encryption, are left out, which a note tells",
         ),
         "ssl-prefer-server-ciphers": Annotation(
             "prefers_server",
