@@ -33,7 +33,7 @@ from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth import EXTERNAL_AUTH
 from ingress.annotations.further_hosts import FURTHER_HOSTS
-from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out
+from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
 from ingress.annotations.mirrors import MIRRORS
 from ingress.annotations.passthrough import PASSTHROUGH
 from ingress.annotations.passwords import PASSWORDS
@@ -153,6 +153,10 @@ class Annotated(Protocol):
     @property
     def annotations(self) -> Mapping[str, str]:
         """Values by full name."""
+
+    @property
+    def unreadable(self) -> Iterable[str]:
+        """The full names of those that could not be kept, and were told of."""
 
 
 class AnnotationReader:
@@ -380,6 +384,15 @@ class AnnotationReader:
                 problems.append(_problem(ingress, full_name, Reason.INVALID_ANNOTATION, message))
                 if annotation.refused is not None:
                     asked.setdefault(family, {})[annotation.setting] = annotation.refused
+        for full_name in ingress.unreadable:
+            name = full_name.removeprefix(self._below)
+            known = self._table.get(name) if name not in without_effect else None
+            if known is not None and known[1].refused is not None:
+                asked.setdefault(known[0], {})[known[1].setting] = known[1].refused
+                named.setdefault(known[0], set()).add(name)
+            elif may_keep_requests_out(name):
+                lacks_guard = True
+                guards_hosts = guards_hosts or name == HOST_SNIPPET
         for some in told_of(sorted(unknown), self._names) if unknown else ():
             message = f"{shown_together([_shown(name) for name in some.names])}: {some.message}"
             problems.append(

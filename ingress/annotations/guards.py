@@ -64,6 +64,11 @@ def keeps_requests_out(name: str, value: str) -> bool:
     return True
 
 
+def may_keep_requests_out(name: str) -> bool:
+    """Whether the annotation *name*, without its prefix, may guard something with a value that cannot be had."""
+    return name in GUARDS or name == _FIREWALL or name in _SNIPPETS
+
+
 def snippet_keeps_requests_out(text: str) -> bool:
     """Whether *text*, written for nginx, has a directive that refuses requests, in whatever block.
 

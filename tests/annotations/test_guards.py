@@ -1,12 +1,21 @@
 """Annotations that keep requests out fail closed."""
 
+from typing import Any
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.guards import keeps_requests_out, snippet_keeps_requests_out
+from ingress.annotations.client_check import HostClosed
+from ingress.annotations.guards import GuardMissing, keeps_requests_out, snippet_keeps_requests_out
 from ingress.annotations.snippets.reading import Place, parse_snippet
-from ingress.model.objects import ObjectKey
+from ingress.cluster.kinds import KINDS
+from ingress.cluster.projecting.project import project
+from ingress.model.objects import Kind, ObjectKey
+from ingress.routing.route import Route
+from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.translate import translate
+from tests.translate.golden import NOW, state_of
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -58,6 +67,71 @@ class GuardTests(SynchronousTestCase):
                 ingress = Ingress(ObjectKey("demo", "site"), annotations={f"{PREFIX}/{name}": value})
                 _, problems = AnnotationReader(PREFIX).read(ingress)
                 self.assertEqual(count, len(problems))
+
+
+class UnreadableTests(SynchronousTestCase):
+    """Annotations that are lost before anybody reads them: too long, no text, or with characters that no annotation has."""
+
+    def routes(self, **annotations: object) -> tuple[Route, ...]:
+        """Translate an Ingress that is written so; an underscore stands for a dash."""
+        raw: dict[str, Any] = {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "metadata": {
+                "namespace": "demo",
+                "name": "web",
+                "annotations": {
+                    f"{PREFIX}/{name.replace('_', '-')}": value for name, value in annotations.items()
+                },
+            },
+            "spec": {
+                "ingressClassName": "nginx",
+                "rules": [
+                    {
+                        "host": "a.test",
+                        "http": {
+                            "paths": [
+                                {
+                                    "path": "/",
+                                    "pathType": "Prefix",
+                                    "backend": {"service": {"name": "web", "port": {"number": 80}}},
+                                }
+                            ]
+                        },
+                    }
+                ],
+            },
+        }
+        projection = project(KINDS[Kind.INGRESS], raw, PREFIX)[1]
+        assert isinstance(projection.value, Ingress)
+        self.assertEqual(len(projection.problems), len(annotations))
+        return translate(state_of([projection.value]), TranslateOptions(), NOW).table.routes
+
+    def is_closed(self, **annotations: object) -> bool:
+        """Whether nobody gets to the endpoints of that Ingress."""
+        (route,) = self.routes(**annotations)
+        return any(isinstance(one, (GuardMissing, HostClosed)) for one in route.filters)
+
+    def test_guards(self) -> None:
+        """What would guard something is closed, since nobody can tell whom it would keep out."""
+        for value in ("10.0.0.0/8," * 7000, "deny all;" + " " * 65_536, "x\x00", True, 5, ["x"]):
+            for name in (
+                "whitelist-source-range",
+                "allowlist-source-range",
+                "denylist-source-range",
+                "auth-url",
+                "auth-type",
+                "auth-tls-secret",
+                "configuration-snippet",
+                "server-snippet",
+                "modsecurity-snippet",
+                "enable-modsecurity",
+            ):
+                self.assertTrue(self.is_closed(**{name: value}), (name, str(value)[:20]))
+
+    def test_others(self) -> None:
+        """What guards nothing has no effect, and the rest is served."""
+        self.assertFalse(self.is_closed(proxy_body_size="1" * 70_000, enable_cors=True, foo="\x00"))
 
 
 class SnippetTests(SynchronousTestCase):

@@ -179,6 +179,8 @@ class IngressTests(SynchronousTestCase):
         }
         projection = projected(Kind.INGRESS, raw)
         self.assertEqual(ingress(raw).annotations, {f"{PREFIX}/a": "one\n\ttwo"})
+        lost = [*(f"{PREFIX}/{name}" for name in "bcde"), f"{PREFIX}/f\x1b"]
+        self.assertEqual(list(ingress(raw).unreadable), lost)
         self.assertEqual(
             faults(projection),
             {

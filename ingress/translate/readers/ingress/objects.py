@@ -78,6 +78,8 @@ class Ingress:
     tls: tuple[IngressTLS, ...] = ()
     issued_by: str = ""
     """The annotation by which cert-manager makes the Secrets of ``spec.tls``; empty where none asks for that."""
+    unreadable: tuple[str, ...] = ()
+    """The names of those *annotations* that are not kept, since they are too long, or no text."""
 
     @property
     def owner(self) -> Owner:

@@ -58,9 +58,10 @@ def project_ingress(
 ) -> Ingress | None:
     """Project an Ingress; *old* says that it is written as ``v1beta1``."""
     spec = reader.mapping(raw, "spec", "")
-    annotations = _annotations(metadata, reader, annotations_prefix)
-    if spec is None or annotations is None:
+    found = _annotations(metadata, reader, annotations_prefix)
+    if spec is None or found is None:
         return None
+    annotations, unreadable = found
     if not spec:
         reader.report("spec", "is missing or empty")
         return None
@@ -75,6 +76,7 @@ def project_ingress(
         created=_created(metadata, reader),
         class_name=class_name,
         annotations=annotations,
+        unreadable=unreadable,
         issued_by=_issued_by(metadata),
         default_backend=_backend(spec, name, "spec", reader, old),
         rules=_rules(spec, reader, old),
@@ -112,11 +114,20 @@ def _shared(text: str) -> str:
     return text
 
 
-def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> Mapping[str, str] | None:
-    """Return the annotations that matter; None when the class annotation cannot be read."""
+def _annotations(
+    metadata: RawObject, reader: FieldReader, prefix: str
+) -> tuple[Mapping[str, str], tuple[str, ...]] | None:
+    """Return the annotations that matter, and the names of those that cannot be read; None when one of these is that of the class.
+
+    What one would guard that cannot be read is for the reader of annotations to close.
+    """
     kept: dict[str, str] = {}
+    unreadable: list[str] = []
     below = prefix + "/"
-    for name, value in (reader.mapping(metadata, "annotations", "metadata") or {}).items():
+    annotations = reader.mapping(metadata, "annotations", "metadata")
+    if annotations is None:
+        return None
+    for name, value in annotations.items():
         if not isinstance(name, str) or not (name.startswith(below) or name == CLASS_ANNOTATION):
             continue
         fault = ""
@@ -136,7 +147,8 @@ def _annotations(metadata: RawObject, reader: FieldReader, prefix: str) -> Mappi
             reader.report(field, fault)
             return None
         reader.report(field, fault, Reason.INVALID_ANNOTATION)
-    return kept or _NO_ANNOTATIONS
+        unreadable.append(name)
+    return kept or _NO_ANNOTATIONS, tuple(unreadable)
 
 
 def _issued_by(metadata: RawObject) -> str:
