@@ -89,7 +89,14 @@ class HostRules:
         closing = close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
         snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = merge_host(host, all_parsed, closing)
-        passing = choose_passthrough(host, all_parsed, merged.claims, annotations, closing)
+        passing = choose_passthrough(
+            host,
+            all_parsed,
+            merged.claims,
+            annotations,
+            closing,
+            is_guarded=guard.check is not None or snippets.of_host.keeps_out,
+        )
         behind = stand_behind(host, merged.claims, canaries, is_shared=is_shared)
         return HostDecision(
             host,

@@ -41,11 +41,13 @@ def choose_passthrough(
     claims: Sequence[Claim],
     annotations: AnnotationReader,
     closing: HostClosing = NOTHING_CLOSED,
+    *,
+    is_guarded: bool = False,
 ) -> HostPassthrough:
     """Decide about *host*.
 
     *all_parsed* are those that have a say about it, sorted oldest first; *claims* are those that won,
-    and *closing* says which of these are closed.
+    *closing* says which of these are closed, and *is_guarded* that something stands before the host as a whole.
     """
     asking = [one for one in all_parsed if one.settings.of(PASSTHROUGH).passes_tls and host in one.hosts]
     if not asking:
@@ -86,6 +88,12 @@ def choose_passthrough(
     if annotations.guards(first.settings):
         message = (
             f"TLS for host {host} is terminated here, since this {first.owner.kind} says who may come in"
+        )
+        return HostPassthrough(None, (_problem(first, field, message),))
+    if is_guarded:
+        message = (
+            f"TLS for host {host} is terminated here, since it would lead past what guards the host as a whole:"
+            " client certificates, or a server-snippet, of another Ingress"
         )
         return HostPassthrough(None, (_problem(first, field, message),))
     guarded = _first_guarded(root, claims, by_owner, annotations)

@@ -1,14 +1,25 @@
 """Who terminates TLS: ``ssl-passthrough``."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
 from ingress.annotations.passthrough import PASSTHROUGH, NotTerminatedHere
 from ingress.model.client_authentication import NO_EVIDENCE
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
-from ingress.translate.readers.ingress.objects import Ingress
+from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.problems import Problem, Reason
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    ServicePortReference,
+)
+from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts
+from tests.translate.golden import NOW, state_of
+from tests.translate.test_client_authentication import ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 
@@ -57,3 +68,43 @@ class NotTerminatedHereTests(SynchronousTestCase):
         self.assertEqual(reply.status, 421)
         for scheme in (b"http", b"https"):
             self.assertIsNone(policy.judge(FakeFacts(scheme=scheme)))
+
+
+class HostGuardTests(SynchronousTestCase):
+    """What another Ingress guards the host as a whole with."""
+
+    def passed(self, *others: ClusterObject) -> tuple[bool, list[Problem]]:
+        """Say whether TLS passes to the oldest Ingress of the host, beside *others*, and what is told of that."""
+        objects = [ingress("a", "/", ssl_passthrough="true"), *others]
+        found = translate(state_of(objects), TranslateOptions(ssl_passthrough=True), NOW)
+        conflicts = [one for one in found.problems if one.reason is Reason.PASSTHROUGH_CONFLICT]
+        return any(route.passthrough is not None for route in found.table.routes), conflicts
+
+    def other(self, namespace: str = "demo", **annotations: str) -> Ingress:
+        """Return a younger Ingress that leads elsewhere."""
+        backend = IngressBackend("other", ServicePortReference("", 80))
+        found = ingress("bb", **annotations)
+        rules = (IngressRule("a.test", (IngressPath("/x", "Prefix", backend),)),)
+        return evolve(found, key=ObjectKey(namespace, "bb"), rules=rules)
+
+    def test_guards(self) -> None:
+        """TLS does not lead past client certificates, nor past a server-snippet that keeps somebody out, and that is told."""
+        for annotations in (
+            {"auth_tls_secret": "demo/people"},
+            {"server_snippet": "deny all;"},
+            {"server_snippet": "location /secret { return 403; }"},
+        ):
+            passes, (problem,) = self.passed(self.other(**annotations))
+            self.assertFalse(passes, annotations)
+            self.assertEqual(problem.name, "a")
+            self.assertIn("guards the host as a whole", problem.message)
+
+    def test_others(self) -> None:
+        """What guards other paths alone, or is of strangers, has nothing to say about it."""
+        for other in (
+            self.other(server_snippet="add_header X y;"),
+            self.other(configuration_snippet="deny all;"),
+            self.other("strangers", server_snippet="deny all;"),
+            self.other("strangers", auth_tls_secret="strangers/people"),
+        ):
+            self.assertTrue(self.passed(other)[0])
