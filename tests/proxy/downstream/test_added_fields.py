@@ -30,7 +30,7 @@ class AddedFieldTests(ProxyCase):
         self.assert_status(client.take(), 200)
         return fields
 
-    def test_always_there(self) -> None:
+    def test_q8_always_there(self) -> None:
         """Every request that goes on says who asks, for which host, port and scheme, and has an id; Proxy never goes on."""
         for lines in ((), CLAIMS):
             sent = self.sent(*lines)
@@ -60,7 +60,7 @@ class AddedFieldTests(ProxyCase):
         """A request that has an id keeps it."""
         self.assertEqual(self.sent(b"X-Request-ID: mine")[b"x-request-id"], b"mine")
 
-    def test_forwarded_for_is_replaced(self) -> None:
+    def test_q7_forwarded_for_is_replaced(self) -> None:
         """What a client lists in X-Forwarded-For is replaced by its address, also if proxies are believed; unless the whole list is wanted."""
         peer = self.sent()[b"x-real-ip"].decode()
         claimed = b"X-Forwarded-For: 203.0.113.9, 203.0.113.8"
@@ -72,7 +72,7 @@ class AddedFieldTests(ProxyCase):
             self.assertEqual(sent[b"x-real-ip"], b"203.0.113.8")
             self.assertEqual(sent[b"x-original-forwarded-for"], b"203.0.113.9, 203.0.113.8")
 
-    def test_host_in_lower_case(self) -> None:
+    def test_q11_host_in_any_case(self) -> None:
         """A host is the same in whatever case it is asked for; endpoints get it as it was written."""
         self.assertEqual(self.sent(host=b"SHOP.Test")[b"host"], b"SHOP.Test")
 
