@@ -155,11 +155,12 @@ def _values(option: Option, text: str) -> list[Any]:
         parts = re.split(r"[\s,]+", text.strip()) if option.repeatable else [text.strip()]
         return [option.read(part) for part in parts if part or not option.repeatable]
     except ValueError as error:
-        instead = (
-            "it has no effect"
-            if option.refused is None
-            else "until it can be read, what it would guard is closed"
-        )
+        if option.refused is None:
+            instead = "it has no effect"
+        elif callable(option.refused):
+            instead = "the rest of it is honored, and where a guard is missing, all paths answer 503"
+        else:
+            instead = "until it can be read, what it would guard is closed"
         raise _Refused(Reason.INVALID_OPTION, f"{quoted(text)}: {error}; {instead}") from None
 
 

@@ -37,6 +37,7 @@ class OperatorsTests(SynchronousTestCase):
         (problem,) = merged.problems
         for text in ("internal in line 2", "root in line 3"):
             self.assertIn(text, problem.message)
+        self.assertIn("the rest of it is honored, and where a guard is missing", problem.message)
         snippet = settings.operators_server
         self.assertEqual((len(snippet.block.level.fields), snippet.lacks_guard), (1, True))
         _, settings = said("http-snippet", "root /x; add_header A b;")
