@@ -24,8 +24,8 @@ The annotations that are read, below the prefix of `--annotations-prefix`, in th
 What is wrong with a value is a [problem](problems.md) of the object, which names annotation, value and reason.
 
 *Values* says what may stand there and, behind the semicolon, what holds where nothing does. Booleans are written in quotes, as `"true"`.
-*Risk* is what an author of Ingresses whom nobody trusts could do with it, as ingress-nginx grades its own. Where the last column
-is empty, an annotation does what it does in ingress-nginx.
+*Risk* is what an author of Ingresses whom nobody trusts could do with it, as ingress-nginx grades its own; `--annotations-risk-level` says
+how much any Ingress may have. Where the last column is empty, an annotation does what it does in ingress-nginx.
 
 | Annotation | Values | Meaning | Risk | Where it differs |
 |---|---|---|---|---|

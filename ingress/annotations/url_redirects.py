@@ -296,7 +296,7 @@ URL_REDIRECTS: Final = Family(
             parse_boolean,
             operators=True,
             values="boolean; false",
-            meaning="sends a path as it is, and does not complete it by scheme and host",
+            meaning="sends a path in a redirect as it is, and does not complete it by scheme and host",
         ),
         APP_ROOT: Annotation(
             "app_root",
