@@ -344,7 +344,8 @@ class AnnotationReader:
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
-            if name in without_effect:
+            if name in without_effect or (not value.strip() and name in self._names):
+                # As in ingress-nginx, nothing is asked for by saying nothing.
                 continue
             known = self._table.get(name) if self._policy.allows(name) else None
             if known is None:

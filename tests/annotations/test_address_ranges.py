@@ -105,7 +105,8 @@ class TranslationTests(SynchronousTestCase):
             ({"allowlist-source-range": "11.0.0.0/8"}, (AddressRanges(parse_ranges("11.0.0.0/8")),)),
             ({"whitelist-source-range": "11.0.0.0/8"}, (AddressRanges(parse_ranges("11.0.0.0/8")),)),
             ({"whitelist-source-range": "0.0.0.0/0,::/0"}, ()),
-            ({"whitelist-source-range": ""}, (GuardMissing(),)),
+            ({"whitelist-source-range": ""}, (usual,)),
+            ({"whitelist-source-range": ","}, (GuardMissing(),)),
         ):
             options = TranslateOptions(operators=operators)
             objects = state_of([ingress("a", "/", **written)])
@@ -131,7 +132,7 @@ class TranslationTests(SynchronousTestCase):
         """A list that cannot be read, allowing or denying, alone or beside a good one, answers 503, and a problem says why."""
         for written in (
             {"whitelist_source_range": "10.0.0.0/8,x"},
-            {"allowlist_source_range": ""},
+            {"allowlist_source_range": ","},
             {"denylist_source_range": "10.0.0.300"},
             {"denylist_source_range": "x", "whitelist_source_range": "10.0.0.0/8"},
             {"whitelist_source_range": "0.0.0.0/0,::/0", "allowlist_source_range": "x"},

@@ -149,6 +149,14 @@ class NewFamilyTests(SynchronousTestCase):
             [route.filters for route in routes], [(TeamSpec(b"blue", one),) for one in ("/", "/b")]
         )
 
+    def test_nothing_said(self) -> None:
+        """A value without anything in it asks for nothing, as in ingress-nginx, and nothing is told of it."""
+        for value in ("", " ", "\n"):
+            found = self.snapshot(team=value)
+            (route,) = found.table.routes
+            self.assertEqual(route.filters, ())
+            self.assertEqual([one for one in found.problems if "team" in one.field], [])
+
     def test_refused(self) -> None:
         """A value that the family does not accept is a problem with object, field and reason, and no filter."""
         found = self.snapshot(team="b1")
@@ -224,10 +232,10 @@ class OperatorTests(SynchronousTestCase):
         """An Ingress may ask for what holds by default, against the operator; the family then does nothing for it."""
 
         def parse_any(text: str) -> bytes:
-            return text.encode()
+            return text.encode().strip(b"-")
 
         family = evolve(self.family, annotations={"team": Annotation("team", parse_any, operators=True)})
-        self.assertEqual(self.read(b"red", family, team=""), TeamSettings())
+        self.assertEqual(self.read(b"red", family, team="-"), TeamSettings())
 
     def test_option(self) -> None:
         """Each such row is an option that reads what the annotation reads, and refuses what it refuses."""

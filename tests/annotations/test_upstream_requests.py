@@ -167,7 +167,7 @@ class ServedTests(ServedCase):
         (problem,) = self.told(connection_proxy_header="close")
         self.assertTrue(problem.is_note)
         for name in ("upstream_vhost", "connection_proxy_header"):
-            for text in HOSTILE:
+            for text in filter(str.strip, HOSTILE):
                 (problem,) = self.told(**{name: text})
                 self.assertEqual(problem.reason, Reason.INVALID_ANNOTATION)
                 self.assertTrue(problem.message.startswith(name.replace("_", "-")))

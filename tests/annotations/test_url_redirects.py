@@ -317,7 +317,7 @@ class TranslatedTests(ServedCase):
     def test_invalid(self) -> None:
         """What is refused is told, and redirects nobody."""
         for name in ("permanent_redirect", "temporal_redirect", "app_root"):
-            for text in HOSTILE:
+            for text in filter(str.strip, HOSTILE):
                 found = self.annotate(**{name: text})
                 (problem,) = self.told(found)
                 self.assertEqual(problem.reason, Reason.INVALID_ANNOTATION)
