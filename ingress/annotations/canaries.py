@@ -23,7 +23,7 @@ _is_token = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}").fullmatch
 _is_value = re.compile(r"[\x20-\x7e]{1,1024}").fullmatch
 
 
-PRIMARY_SAYS: Final = "these are for the Ingress to say that it stands behind, and have no effect:"
+PRIMARY_SAYS: Final = "the Ingress behind which it stands decides about these, and here they have no effect:"
 
 
 def is_canary(text: str) -> bool:
