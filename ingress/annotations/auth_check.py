@@ -56,8 +56,16 @@ COOKIES_PASS: Final = frozenset((200, 201, 204, 206, 301, 302, 303, 304, 307, 30
 
 _FAILED: Final = status_reply(500)
 # What a client says under these names is not told: they are ours, or would have an answer without a verdict.
-_OURS: Final = (b"x-original-url", b"x-original-method", b"x-sent-from", b"x-auth-request-redirect")
-_OF_METHOD: Final = b"x-original-uri"
+_OURS: Final = (
+    b"x-original-url",
+    b"x-original-uri",
+    b"x-original-method",
+    b"x-sent-from",
+    b"x-auth-request-redirect",
+    # Services go by these as well, behind other proxies.
+    b"x-forwarded-uri",
+    b"x-forwarded-method",
+)
 _CONDITIONS: Final = (
     b"range",
     b"if-match",
@@ -182,8 +190,6 @@ class _Asking:
         self._redirect = None if spec.request_redirect == REQUEST_URI else spec.request_redirect
         self._method = spec.method.encode("ascii") or b"GET"
         names = [*_OURS, *(name.lower().encode("ascii") for name, _ in spec.fields)]
-        if spec.method:
-            names.append(_OF_METHOD)
         if spec.caching is not None:
             names += _CONDITIONS
         self._without = tuple(dict.fromkeys(names))

@@ -4,14 +4,14 @@ What a URL to ask may be is in ``asked_urls``, what a duration is in ``auth_cach
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
 from ingress.annotations.asked_urls import parse_url_template
 from ingress.annotations.auth_check import REQUEST_URI
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
-from ingress.model.templates import Template, TemplateRefused, read_template
+from ingress.model.templates import CONSTANTS, Template, TemplateRefused, read_template
 
 RETURN_PARAMETER: Final = "rd"
 """The parameter of a sign-in page that says where to come back to, where nothing else is asked for."""
@@ -46,9 +46,40 @@ PROXYS: Final = frozenset(
 """Fields of a request that frame it, or belong to a connection."""
 
 
+_REQUESTED: Final = frozenset((("host", b""), ("http_", b"host"), ("best_http_host", b"")))
+_PATHS: Final = frozenset(("request_uri", "uri", "document_uri"))
+"""Variables that begin with a slash."""
+
+
 def parse_auth_url(text: str) -> Template | None:
     """Read the URL of a service; a blank value asks nobody."""
     return parse_url_template(text, has_hash=True) if text.strip() else None
+
+
+def visitors_host(template: Template, *, is_named: bool) -> str:
+    """Return the variable by which visitors choose the host of this URL; empty where they do not.
+
+    The host of the request is chosen by the rule that names it, where one does (*is_named*).
+    """
+    for variable, name in _in_host(template):
+        if variable not in CONSTANTS and not (is_named and (variable, name) in _REQUESTED):
+            return f"${variable}{name.decode('ascii', 'replace')}"
+    return ""
+
+
+def _in_host(template: Template) -> Iterator[tuple[str, bytes]]:
+    """Yield the variables in the host of a URL, each with what its name goes on with."""
+    (_, begins), *more = template.parts
+    has_begun = False
+    for variable, text in (("", begins.partition(b"://")[2]), *more):
+        if not variable:
+            if b"/" in text or b"?" in text:
+                return
+        elif has_begun and variable in _PATHS:
+            return
+        else:
+            yield variable, text
+        has_begun = has_begun or bool(variable or text)
 
 
 def parse_method(text: str) -> str:

@@ -15,6 +15,8 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.asked_urls import (
+    ANYWHERE,
+    AllowedTargets,
     check_base,
     fault_of_host,
     parse_targets,
@@ -38,6 +40,7 @@ from ingress.annotations.auth_values import (
     parse_signin,
     parse_snippet,
     read_fields,
+    visitors_host,
     with_return,
 )
 from ingress.annotations.client_certificates import parse_secret
@@ -86,6 +89,8 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         or isinstance(settings.config_map, Refused)
     ):
         return GuardMissing()
+    if _chosen_by(url, settings.allowed, facts.host.host):
+        return GuardMissing()
     constants = route_constants(facts)
     url = url.bound(constants)
     base, _ = split_url(url)
@@ -113,6 +118,27 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         allowed=settings.allowed,
         is_operators=is_operators,
     )
+
+
+def _chosen_by(url: Template, allowed: AllowedTargets, host: str) -> str:
+    """Return the variable by which visitors of *host* choose who is asked about them, unless it is *allowed* in so many words."""
+    return "" if allowed != ANYWHERE else visitors_host(url, is_named=bool(host))
+
+
+def visitors_choose(settings: AuthSettings, hosts: Iterable[str]) -> str:
+    """Return what is to be said of an Ingress with rules for *hosts* whose visitors choose who is asked; empty where they do not."""
+    if isinstance(settings.url, Template):
+        name, url, allowed = "auth-url", settings.url, settings.allowed
+    elif settings.url is None and settings.is_global and isinstance(settings.global_url, Template):
+        name, url, allowed = "global-auth-url", settings.global_url, ANYWHERE
+    else:
+        return ""
+    for host in hosts:
+        chosen = _chosen_by(url, allowed, host)
+        if chosen:
+            where = "" if host else ", where no rule names it"
+            return f"{name}: visitors choose {chosen} in its host{where}; {_CLOSES}"
+    return ""
 
 
 def _told(settings: AuthSettings, facts: RouteFacts) -> tuple[tuple[str, Template], ...]:

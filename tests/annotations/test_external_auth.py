@@ -214,6 +214,39 @@ class ClosingTests(SynchronousTestCase):
         ):
             self.assertEqual(checks(**{name: value}), (), name)
 
+    def test_hosts_that_visitors_choose(self) -> None:
+        """Nobody is asked who is chosen by whom it is about, unless the operator says where URLs may lead; the host of a rule is chosen by that."""
+        named = AuthSettings(allowed=parse_targets("auth.test, *.auth.test"))
+        everybody = AuthSettings(global_url=parse_url_template("http://$host/check"))
+        anywhere = AuthSettings(global_url=parse_url_template("http://$arg_a/"))
+        for operators, url, closed in (
+            (NOTHING, "https://$host/check", {""}),
+            (NOTHING, "http://$http_host/", {""}),
+            (NOTHING, "http://auth.$best_http_host/", {""}),
+            (NOTHING, "http://$http_x_auth/", {"", "a.test", "*.test"}),
+            (NOTHING, "http://${arg_team}.auth.test/", {"", "a.test", "*.test"}),
+            (NOTHING, "http://auth.test:$cookie_port", {"", "a.test", "*.test"}),
+            (NOTHING, "http://$remote_addr/", {"", "a.test", "*.test"}),
+            (named, "http://$http_x_auth/", set()),
+            (named, "https://$host/check", set()),
+            (everybody, "", {""}),
+            (anywhere, "", {"", "a.test", "*.test"}),
+            (NOTHING, "http://auth.test$request_uri", set()),
+            (NOTHING, "http://auth.test/$host?$arg_a", set()),
+            (NOTHING, "http://$service_name.$namespace.svc/", set()),
+        ):
+            for host in ("", "a.test", "*.test"):
+                found = translate(
+                    state_of([ingress("a", "/", host=host, **({"auth-url": url} if url else {}))]),
+                    TranslateOptions(operators=operator_settings((EXTERNAL_AUTH, operators))),
+                    datetime.now(UTC),
+                )
+                (route,) = found.table.routes
+                closes = host in closed
+                self.assertEqual(GuardMissing() in route.filters, closes, (url, host))
+                said = [one for one in found.problems if "visitors choose $" in one.message]
+                self.assertEqual(len(said), closes, (url, host))
+
     def test_forbidden_target(self) -> None:
         """A URL that can only lead where none may is told of, and closes the paths."""
         self.assertIn(

@@ -135,6 +135,10 @@ class AskedTests(AuthCase):
             b"x-forwarded-proto",
             b"ssl-client-verify",
             b"proxy-authorization",
+            # What services go by behind other proxies.
+            b"x-original-uri",
+            b"x-forwarded-uri",
+            b"x-forwarded-method",
         )
         self.get(fields=tuple((name.lower(), b"forged") for name in (*forged, *more)))
         heard = self.asked(ALLOWED)
@@ -169,7 +173,7 @@ class AskedTests(AuthCase):
 
     def test_no_url(self) -> None:
         """Where variables come to no URL, nobody passes."""
-        self.serve(auth_url="http://$http_x_service/auth")
+        self.serve(AuthSettings(allowed=parse_targets("auth.test")), auth_url="http://$http_x_service/auth")
         for value in (b"", b"a b", b"user@auth.test", b"a:0", b"\xff", b"[::1"):
             client = self.get(fields=((b"x-service", value),))
             self.assertEqual(client.heard().status, 500, value)

@@ -23,6 +23,7 @@ from ingress.annotations.annotations import DEFAULTS, AnnotationReader, Annotati
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.external_auth import EXTERNAL_AUTH, visitors_choose
 from ingress.annotations.further_hosts import ALIASES, FURTHER_HOSTS, WWW, FurtherHostSettings
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.redirects import ACME_CHALLENGES
@@ -104,6 +105,11 @@ def read_ingress(
     if looped is not None:
         name, message = looped
         reader.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
+    fault = visitors_choose(
+        settings.of(EXTERNAL_AUTH), reader.hosts if default is None else (*reader.hosts, "")
+    )
+    if fault:
+        reader.report(annotations.field("auth-url"), Reason.INVALID_ANNOTATION, fault)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
     return ParsedObject(
