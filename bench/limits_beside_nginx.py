@@ -18,7 +18,8 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from time import monotonic
 
-HOST = "127.0.0.1"
+from bench.processes import HOST, free_ports
+
 BURSTS = ((0.0, 20), (1.0, 8), (0.5, 5), (3.0, 20), (0.21, 3))
 """Seconds of rest, and how many requests then."""
 LASTING = 8
@@ -82,12 +83,6 @@ def _serve(endpoint: socket.socket) -> None:
         except OSError:
             return
         Thread(target=_answer, args=(connection,), daemon=True).start()
-
-
-def _free_port() -> int:
-    with closing(socket.create_server((HOST, 0))) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -164,7 +159,8 @@ def main() -> None:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         endpoint = stack.enter_context(closing(socket.create_server((HOST, 0), backlog=512)))
         Thread(target=_serve, args=(endpoint,), daemon=True).start()
-        backend, ports = endpoint.getsockname()[1], {"nginx": _free_port(), "ours": _free_port()}
+        nginx, http, https, admin = free_ports(4)
+        backend, ports = endpoint.getsockname()[1], {"nginx": nginx, "ours": http}
         (folder / "nginx.conf").write_text(
             _NGINX.format(folder=folder, host=HOST, backend=backend, port=ports["nginx"])
         )
@@ -177,8 +173,8 @@ def main() -> None:
             f"--manifests={folder}/manifests.yaml",
             f"--endpoint=demo/web={HOST}:{backend}",
             f"--http=tcp:{ports['ours']}:interface={HOST}",
-            f"--https=tcp:{_free_port()}:interface={HOST}",
-            f"--admin=tcp:{_free_port()}:interface={HOST}",
+            f"--https=tcp:{https}:interface={HOST}",
+            f"--admin=tcp:{admin}:interface={HOST}",
             f"--access-log={folder}/access.log",
         ]
         stack.enter_context(

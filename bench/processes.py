@@ -5,6 +5,7 @@ of them.  Ctrl-C in the terminal does not reach them directly.
 """
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -27,16 +28,28 @@ pause = threading.Event().wait
 """Wait for so many seconds."""
 
 
+# Below the ports that systems give to outgoing connections: none of those takes one before the process does, or while it
+# is away.
+_PORTS = range(15000, 30000)
+_random = random.SystemRandom()
+_given: set[int] = set()
+
+
 def free_ports(count: int) -> list[int]:
-    """Return *count* TCP ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind((HOST, 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Return *count* TCP ports of 127.0.0.1 that nobody listens on, each only once."""
+    found: list[int] = []
+    while len(found) < count:
+        port = _random.choice(_PORTS)
+        if port in _given:
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        _given.add(port)
+        found.append(port)
+    return found
 
 
 @frozen

@@ -2,11 +2,9 @@
 
 import asyncio
 import os
-import random
 import resource
 import shutil
 import signal
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
@@ -20,33 +18,12 @@ from bench.faults import gauges as more_gauges
 from bench.faults.backends import Backend, Behavior, BlackHole
 from bench.faults.checks import Checks
 from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, REPOSITORY, TITLES, Deadlines, Site
-from bench.processes import HOST, READY_SECONDS, Processes, Running, answers
+from bench.processes import HOST, READY_SECONDS, Processes, Running, answers, free_ports
 
 _POLL_SECONDS = 0.02
 # A port may take connections before the process that serves them is there.
 _SETTLE_SECONDS = 0.2
-# Below the ports that systems give to outgoing connections: a port that a pod leaves must stay free for it.
-_PORTS = range(15000, 30000)
 _TIED = ("setpriv", "--pdeathsig=TERM", "--")
-_random = random.SystemRandom()
-_given: set[int] = set()
-
-
-def free_ports(count: int) -> list[int]:
-    """Return *count* TCP ports of 127.0.0.1 that nobody listens on, each only once."""
-    found: list[int] = []
-    while len(found) < count:
-        port = _random.choice(_PORTS)
-        if port in _given:
-            continue
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        _given.add(port)
-        found.append(port)
-    return found
 
 
 @frozen

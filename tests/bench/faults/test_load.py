@@ -8,8 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench.errors import BenchError
 from bench.faults.backends import Backend, Behavior, BlackHole, Peer, Request
 from bench.faults.load import Load, Tally
-from bench.faults.stage import free_ports
 from bench.faults.visitors import ask, get
+from bench.processes import free_ports
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 
