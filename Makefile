@@ -38,6 +38,8 @@ help: ## list these commands
 run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste
 	@exec $(bin)/python -m examples.demo
 
+# Its hundreds of processes read bytecode, also where the environment forbids to write any: compiling is half of their start.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(dev_environment) ## run the whole test suite
 	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
 

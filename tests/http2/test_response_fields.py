@@ -176,7 +176,7 @@ class StrictTests(SynchronousTestCase):
         self.check()
         self.assertGreater(self.accepted, 300)
 
-    @settings(max_examples=600, derandomize=True, deadline=None)
+    @settings(max_examples=800, derandomize=True, deadline=None)
     @given(ANSWER, LENGTH, st.lists(FIELD, max_size=4))
     def check(self, status: bytes, length: bytes | None, fields: list[tuple[bytes, bytes]]) -> None:
         if length is not None:
