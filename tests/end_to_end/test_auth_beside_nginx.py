@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from shutil import which
-
-from twisted.trial.unittest import SkipTest
-
 from tests.end_to_end.test_external_auth import ExternalAuthCase, fields_of, reply
+from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import UpstreamWire
 
@@ -56,8 +52,6 @@ server {{
 """
 _NGINX = """
 worker_processes 1;
-pid {folder}/pid;
-error_log {folder}/errors crit;
 events {{ worker_connections 256; }}
 http {{
     access_log off;
@@ -140,8 +134,7 @@ class BesideNginxTests(ExternalAuthCase):
 
     async def test_same(self) -> None:
         """Status, cookies, challenges, locations, what the service is asked and what the application is told are the same."""
-        if which("nginx") is None:
-            raise SkipTest("nginx is not installed")
+        need_nginx()
         for name, (always, error_page, more) in CASES.items():
             await self.serving(
                 {
@@ -163,12 +156,7 @@ class BesideNginxTests(ExternalAuthCase):
                 app=self.app.endpoint,
                 auth=self.auth.endpoint,
             )
-            file = folder / "nginx.conf"
-            file.write_text(_NGINX.format(folder=folder, servers=server))
-            command = ["nginx", "-p", str(folder), "-c", str(file), "-e", str(folder / "errors")]
-            # It goes into the background once it listens.
-            subprocess.run(command, check=True, stderr=subprocess.DEVNULL, timeout=30)
-            self.addCleanup(subprocess.run, [*command, "-s", "stop"], check=True, stderr=subprocess.DEVNULL)
+            run_nginx(self, folder, _NGINX.format(folder=folder, servers=server), port)
             for status in STATUSES:
                 for wanted in WANTED if status == 200 else (200,):
                     for method in (b"GET", b"POST", b"HEAD"):

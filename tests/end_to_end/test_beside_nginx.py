@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from twisted.trial.unittest import SkipTest
-
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
+from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import UpstreamWire
 
-NGINX = which("nginx")
 PREFIX = "nginx.ingress.kubernetes.io"
 CODES = (302, 401, 404, 418, 502)
 TOLD = (
@@ -23,7 +20,7 @@ TOLD = (
     b"x-forwarded-for", b"host", b"accept", b"cookie",
 )  # fmt: skip
 SERVER = """
-daemon off; worker_processes 1; pid {home}/pid; error_log {home}/errors.log crit;
+worker_processes 1;
 events {{}}
 http {{
   access_log off;
@@ -83,8 +80,7 @@ class BesideNginxTests(EndToEndCase):
 
     async def begin(self) -> None:
         """Start both before the same application and the same default backend."""
-        if NGINX is None:
-            raise SkipTest("nginx is not installed")
+        need_nginx()
         self.app, self.pages = self.upstream(b"app"), self.upstream(b"pages")
         self.app.on_request, self.pages.on_request = play_app, play_pages
         shown: dict[str, Any] = ingress_object("app", "shop.test")
@@ -112,12 +108,8 @@ class BesideNginxTests(EndToEndCase):
                 PAGE.format(code=code, namespace=NAMESPACE, pages=self.pages.endpoint) for code in CODES
             ),
         )
-        (home / "nginx.conf").write_text(settings)
-        process = subprocess.Popen([NGINX, "-c", str(home / "nginx.conf"), "-e", str(home / "errors.log")])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
+        run_nginx(self, home, settings, self.nginx)
         await self.until_ready(ours)
-        await self.until_get((200, b"app"), self.nginx, "/status-200")
 
     async def both(self, path: bytes, method: bytes = b"GET") -> list[tuple[int, list[bytes], bytes]]:
         """Return what both answer: status, fields that are not about the connection, body."""

@@ -1,18 +1,17 @@
 """Passwords as nginx judges them: the same file and the same fields, to an nginx that is installed and to our check."""
 
 import os
-import shutil
 import socket
-import subprocess
 from base64 import b64encode
 from pathlib import Path
-from time import monotonic
 
-from twisted.trial.unittest import SkipTest, SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.htpasswd import accounts_of, admits
 from ingress.annotations.password_check import credentials
 from tests.annotations.test_htpasswd import APR1, BCRYPT, MD5, PLAIN, SHA, SSHA
+from tests.fakes.nginx import need_nginx, run_nginx
+from tests.fakes.processes import free_port
 
 FILE = b"".join(
     line + b"\n"
@@ -55,9 +54,6 @@ FIELDS = (
     b"Basic " + b64encode(b"plain:" + b"x" * 1500),
 )
 CONFIG = """
-daemon off;
-pid {folder}/pid;
-error_log {folder}/error.log;
 events {{}}
 http {{
     access_log off;
@@ -76,34 +72,15 @@ class BesideNginxTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Run an nginx."""
-        nginx = shutil.which("nginx")
-        if nginx is None:
-            raise SkipTest("nginx is not installed")
+        need_nginx()
         folder = Path(self.mktemp()).absolute()
         folder.mkdir(parents=True)
         (folder / "auth").write_bytes(FILE)
         for path in (folder, folder / "auth"):
             path.chmod(0o755)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        config = folder / "nginx.conf"
+        self.port = free_port()
         own = "user root;\n" if os.geteuid() == 0 else ""
-        config.write_text(own + CONFIG.format(folder=folder, port=self.port))
-        self.nginx = subprocess.Popen(
-            [nginx, "-p", str(folder), "-c", str(config)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.addCleanup(self.nginx.wait)
-        self.addCleanup(self.nginx.terminate)
-        until = monotonic() + 10
-        while monotonic() < until:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                if self.nginx.poll() is not None:
-                    raise SkipTest("nginx does not start here") from None
+        run_nginx(self, folder, own + CONFIG.format(folder=folder, port=self.port), self.port)
 
     def nginx_status(self, field: bytes) -> int:
         """Ask nginx."""

@@ -5,24 +5,24 @@ It needs nginx with its module headers-more (``apt install nginx-light libnginx-
 
 from __future__ import annotations
 
-import socket
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import rmtree
 from tempfile import mkdtemp
 from threading import Thread
 from typing import Any
 
 from attrs import Factory, frozen
-from twisted.trial.unittest import SkipTest, SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.routing.paths import normal_path
 from tests.annotations.snippets.playing import Stage
 from tests.fakes.filter_parts import FakeFacts
+from tests.fakes.nginx import need_nginx, run_nginx
+from tests.fakes.processes import free_port
 
 MODULE = Path("/usr/lib/nginx/modules/ngx_http_headers_more_filter_module.so")
 UPSTREAM_FIELDS = (
@@ -222,7 +222,7 @@ def configuration(directory: str, port: int, upstream: int) -> str:
     paths = "".join(
         f"{one}_temp_path {directory}/{one};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    return f"""load_module {MODULE}; worker_processes 1; pid {directory}/pid; error_log {directory}/errors;
+    return f"""load_module {MODULE}; worker_processes 1;
         events {{ worker_connections 256; }}
         http {{ default_type text/html; access_log off; server_names_hash_bucket_size 128; {paths} {servers} }}"""
 
@@ -231,8 +231,7 @@ class BesideNginxTests(SynchronousTestCase):
     """The same snippets, here and there."""
 
     def setUp(self) -> None:
-        if which("nginx") is None or not MODULE.exists():
-            raise SkipTest("nginx with headers-more is not installed")
+        need_nginx(MODULE, "libnginx-mod-http-headers-more-filter")
         self.directory = mkdtemp()
         self.addCleanup(rmtree, self.directory)
         upstream = ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
@@ -242,14 +241,11 @@ class BesideNginxTests(SynchronousTestCase):
         self.addCleanup(thread.join)
         self.addCleanup(upstream.server_close)
         self.addCleanup(upstream.shutdown)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        file = Path(self.directory, "nginx.conf")
-        file.write_text(configuration(self.directory, self.port, upstream.server_address[1]), "utf-8")
-        self.command = ["nginx", "-p", self.directory, "-c", str(file), "-e", f"{self.directory}/errors"]
-        # It goes into the background once it listens.
-        subprocess.run(self.command, check=True, stderr=subprocess.DEVNULL, timeout=30)
-        self.addCleanup(subprocess.run, [*self.command, "-s", "stop"], check=True, stderr=subprocess.DEVNULL)
+        self.port = free_port()
+        folder = Path(self.directory)
+        run_nginx(
+            self, folder, configuration(self.directory, self.port, upstream.server_address[1]), self.port
+        )
 
     def asked_of_nginx(self, host: str, asked: Asked) -> tuple[int, list[tuple[str, str]], bytes]:
         """Status, fields and body of nginx's answer."""
