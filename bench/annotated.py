@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from bench.calls import HOST, Conversation, Http1Peer, Measured, measure_here, run_here
+from bench.calls import Conversation, Http1Peer, Measured, measure_here, run_here
 from bench.filters import answer_gets, thread_time_of
+from bench.processes import HOST
 
 REQUESTS = 300
 BATCHES = 40
