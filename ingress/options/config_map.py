@@ -13,6 +13,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey, boolean
 from ingress.options.merging import OptionTexts
+from ingress.options.option import Option
 from ingress.options.table import SPELLINGS
 
 MOST_CHARACTERS: Final = 65_536
@@ -57,6 +58,9 @@ class _Reading:
             row = KEYS.get(key)
             if option is None and row is None:
                 unknown.append(key)
+            elif not text.strip() and _guards(option or SPELLINGS.get("" if row is None else row.option)):
+                # As in ingress-nginx, nothing is guarded by saying nothing.
+                continue
             elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
                 if option is None and row is not None:
                     option = SPELLINGS.get(row.option)
@@ -163,6 +167,11 @@ class _Reading:
 
 _ASKING: Final = ("use-forwarded-headers", "enable-real-ip", "use-proxy-protocol")
 _TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr"))
+
+
+def _guards(option: Option | None) -> bool:
+    """Whether a text that cannot be read for *option* would close what it guards."""
+    return option is not None and option.refused is not None
 
 
 def _meant(key: str) -> str:

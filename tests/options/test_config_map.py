@@ -255,6 +255,14 @@ class HostileTests(SynchronousTestCase):
                 self.assertEqual(attrgetter(option.to)(found.settings), usual, option.name)
         self.assertTrue(all(len(one.message) < 500 for one in found.problems))
 
+    def test_nothing_said(self) -> None:
+        """A guard that has nothing in it guards nothing, under whatever name: charts write such keys."""
+        names = [name for name, option in SPELLINGS.items() if option.refused is not None]
+        self.assertIn("whitelist-source-range", names)
+        for text in ("", " \n"):
+            found = merged(dict.fromkeys((*names, "block-cidrs"), text))
+            self.assertEqual((found.settings, found.problems), (DEFAULTS, ()))
+
     def test_long_values_of_other_names(self) -> None:
         """A long list under another name of a guard closes that, too, be it beside one that can be read."""
         long, closed = "192.0.2.1," * 7000, OPTIONS["denylist-source-range"]
