@@ -340,29 +340,41 @@ class GrpcServerTests(GrpcProcessCase):
         self.assertEqual(self.controller.errors, b"")
 
 
+_GIVEN_UP = "UNAVAILABLE: Stream removed (GOAWAY received"
+"""What gRPC says of a call that it did not send."""
+
+
 class GrpcGoodbyeTests(GrpcProcessCase):
     """Connections that do not last, on either side."""
 
     options = ("--keep-alive-time=1",)
 
     async def test_goodbyes_under_load(self) -> None:
-        """Neither a server that ends each of its connections after a moment fails a call, nor do we by the same."""
+        """Neither a server that ends each of its connections after a moment fails a call, nor do we by the same.
+
+        A busy gRPC gives up a call now and then that it was about to send on a connection when GOAWAY came: such a call is
+        never seen here, so all that came was answered well.
+        """
         await in_thread(self.reactor, lambda: self.plain.stop().wait(PATIENCE))
         ages = (("grpc.max_connection_age_ms", 150), ("grpc.max_connection_age_grace_ms", 10_000))
         self.plain = self.serving(port=self.plain.port, options=ages)
         opened = await self.count(b"ingress_upstream_connections_opened_total")
         accepted = await self.count(b"ingress_downstream_connections_accepted_total")
+        came = await self.count(b"ingress_requests_total")
 
         def work(client: GrpcClient) -> Counter[str]:
             outcomes: Counter[str] = Counter()
-            until = monotonic() + 2.0
+            until = monotonic() + 3.5
             while monotonic() < until:
                 calls = [client.unary("Echo").future(b"x", timeout=PATIENCE) for _ in range(20)]
                 outcomes.update(": ".join(outcome_of(call.result)) for call in calls)
             return outcomes
 
         outcomes = await self.do(work)
-        self.assertEqual(set(outcomes), {"OK: "}, outcomes)
+        given_up = {one for one in outcomes if one.startswith(_GIVEN_UP)}
+        self.assertEqual(set(outcomes) - given_up, {"OK: "}, outcomes)
+        self.assertEqual(await self.count(b"ingress_requests_total") - came, outcomes["OK: "])
+        self.assertLess(sum(outcomes[one] for one in given_up), 5, outcomes)
         self.assertGreater(await self.count(b"ingress_upstream_connections_opened_total") - opened, 5)
         # What asks for the metrics comes over connections that are not counted.
         self.assertGreater(await self.count(b"ingress_downstream_connections_accepted_total") - accepted, 1)
