@@ -190,6 +190,8 @@ class AnnotationReader:
         self._filtering = tuple(
             (family, family.filters) for family in all_families if family.filters is not None
         )
+        # Nearly all Ingresses are told by what is usual, or by it and a few annotations.
+        self._usual_filtering = tuple(row for row in self._filtering if _filters(row[0], usual))
         self._asking = tuple(
             (family, family.backends) for family in all_families if family.backends is not None
         )
@@ -282,10 +284,14 @@ class AnnotationReader:
     def filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return the filters that *settings* ask for before a route, in the order of families."""
         is_exempt = facts.path.startswith(self._exempt)
+        if settings is self.usual:
+            filtering = self._usual_filtering
+        else:
+            filtering = tuple(row for row in self._filtering if _filters(row[0], settings))
         asked = [
             (spec, family.satisfies(spec) if callable(family.satisfies) else family.satisfies)
-            for family, filters in self._filtering
-            if (family.filters_unasked or settings.asks(family)) and not (is_exempt and family.authenticates)
+            for family, filters in filtering
+            if not (is_exempt and family.authenticates)
             for spec in filters(settings.of(family), facts)
         ]
         return joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
@@ -322,14 +328,20 @@ class AnnotationReader:
 
     def answers(self, settings: AnnotationSettings) -> bool:
         """Whether filters that *settings* ask for answer each request, so that a route needs nothing behind it."""
-        return any(answers(settings.of(family)) for family, answers in self._answering)
+        return settings is not DEFAULTS and any(
+            answers(settings.of(family)) for family, answers in self._answering
+        )
 
     def guards(self, settings: AnnotationSettings) -> bool:
         """Whether *settings* keep anybody out whom TLS that is not terminated here would let in."""
-        return any(guards(settings.of(family)) for family, guards in self._guarding)
+        return settings is not DEFAULTS and any(
+            guards(settings.of(family)) for family, guards in self._guarding
+        )
 
     def read(self, ingress: Annotated) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
+        if not ingress.annotations and not ingress.unreadable:
+            return self.usual, ()
         asked: dict[Family[Any], dict[str, object]] = {}
         named: dict[Family[Any], set[str]] = {}
         problems: list[Problem] = []
@@ -427,6 +439,11 @@ class AnnotationReader:
             return frozenset()
         names = (name.removeprefix(self._below) for name in annotations if name.startswith(self._below))
         return frozenset(name for name in names if name not in CANARIES.annotations)
+
+
+def _filters(family: Family[Any], settings: AnnotationSettings) -> bool:
+    """Whether filters of *family* may stand before routes of whoever has *settings*."""
+    return family.filters_unasked or settings.asks(family)
 
 
 def _problem(ingress: Annotated, name: str, reason: Reason, message: str) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import AttrsInstance, field, make_class
 
-from ingress.annotations.annotations import FAMILIES, AnnotationSettings, settings_of
+from ingress.annotations.annotations import DEFAULTS, FAMILIES, AnnotationSettings, settings_of
 from ingress.annotations.values import Family
 
 _Settings: Any = make_class(
@@ -26,10 +26,10 @@ def operator_settings(*said: tuple[Family[Any], object]) -> AttrsInstance:
 
 
 def usual_settings(operators: AttrsInstance) -> AnnotationSettings:
-    """Return what *operators*, such a value, has for an Ingress that says nothing."""
+    """Return what *operators*, such a value, has for an Ingress that says nothing; ``DEFAULTS`` itself where that is all."""
     differing: list[tuple[Family[Any], object]] = []
     for family in FAMILIES:
         settings = getattr(operators, family.name, family.settings)
         if settings != family.settings:
             differing.append((family, settings))
-    return settings_of(*differing)
+    return settings_of(*differing) if differing else DEFAULTS

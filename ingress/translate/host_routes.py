@@ -101,6 +101,8 @@ def host_routes(
         own = filters.of_claim(claim, parsed)
         passed = passed_backend(claim) if claim is passing else None
         route = _route(claim, parsed, _in_order((*own, *more)) if more else own, passed)
+        if parsed.settings is DEFAULTS:
+            return route
         return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
 
     routes = list(map(made, merged.claims))
@@ -209,7 +211,7 @@ class _HostFilters:
         """What families may know of the route of *claim*, which *parsed* asks for."""
         host = self._facts_of_passing if parsed.owner == self._passing else self._facts
         snippet = self._snippets.of(parsed.owner)
-        if snippet != EMPTY:
+        if snippet is not EMPTY and snippet != EMPTY:
             host = evolve(host, server_snippet=snippet)
         found, match = self._found_for(parsed.owner), claim.match
         is_expression = match in (Match.EXPRESSION, Match.BEGINNING)

@@ -19,7 +19,7 @@ What cannot be used costs as little as possible, and never widens what is left:
 import re
 from functools import lru_cache
 
-from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
+from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
@@ -79,7 +79,7 @@ def read_ingress(
     problems += _alone_about_clients(ingress, settings, annotations)
     if settings.of(CANARIES).is_canary:
         return _read_canary(ingress, settings, problems)
-    settings = settings if settings is DEFAULTS else _shared(settings)
+    settings = settings if settings is annotations.usual else _shared(settings)
     owner = ingress.owner
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
     redirect = settings.of(URL_REDIRECTS)
