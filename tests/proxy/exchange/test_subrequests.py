@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 
 from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred
@@ -11,79 +10,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
-from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.sub_exchange import SubExchange
-from ingress.proxy.exchange.subrequests import MAX_KNOWN, SubRequests
-from ingress.proxy.upstream.rotation import Rotation, Rotations
-from tests.fakes.http2_client import MemoryWire
-from tests.fakes.http2_frames import CANCEL
-from tests.fakes.http2_server import Http2Server
+from ingress.proxy.exchange.subrequests import MAX_KNOWN
 from tests.fakes.transports import Peer
-from tests.proxy.h2_upstream_case import codes
-from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO, ProxyCase
-
-URL = "http://auth.test:8080/verify?a=b"
-ASKED = SubRequest(URL)
-AUTH = Endpoint("auth.test", 8080, LinkSettings(is_external=True))
-POST = evolve(ASKED, method=b"POST", body=b"name=x")
-OF_BACKEND = evolve(ASKED, backend=BACKEND)
-
-
-class SubRequestCase(ProxyCase):
-    """A proxy, and who sends its sub-requests."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        stage = self.stage
-        rotations = Rotations(self.reactor, stage.deadlines, self.metrics, Random(7))
-        self.endpoints: tuple[Endpoint, ...] = (ONE,)
-        self.rotation: Rotation | None = rotations.make(BACKEND, (ONE, TWO))
-        self.sub_requests = SubRequests(
-            stage.pool,
-            stage.deadlines,
-            self.metrics.sub_requests,
-            rotations,
-            lambda reference: self.rotation if reference == BACKEND else None,
-        )
-        self.asked: list[Deferred[SubAnswer]] = []
-        self.addCleanup(self.assert_nothing_left)
-
-    def assert_nothing_left(self) -> None:
-        """Check, after every test, that nothing is under way, and nothing is waited for."""
-        self.sub_requests.close()
-        for asked in self.asked:
-            asked.addErrback(lambda failure: failure.trap(SubRequestFailed))
-        self.reactor.settle()
-        self.assertEqual(repr(self.sub_requests), "<SubRequests: 0 under way, 0 of them mirrors>")
-        # What ticks once a second is all that is left to come.
-        self.assertLessEqual(len(self.reactor.getDelayedCalls()), 2)
-
-    def ask(self, request: SubRequest = ASKED) -> Deferred[SubAnswer]:
-        """Send a sub-request."""
-        asked = self.sub_requests.ask(request)
-        self.asked.append(asked)
-        self.reactor.settle()
-        return asked
-
-    def answered(self, asked: Deferred[SubAnswer], *said: bytes) -> SubAnswer:
-        """Have the endpoint say this, and return the answer."""
-        self.upstream().say(*said)
-        return self.successResultOf(asked)
-
-    def assert_failed(self, asked: Deferred[SubAnswer], why: str, request: SubRequest = ASKED) -> None:
-        """Check why there is no answer."""
-        self.assertEqual(str(self.failureResultOf(asked, SubRequestFailed).value), f"{request.url}: {why}")
-
-    def assert_counts(self, kind: str, **counts: int) -> None:
-        """Check how many ended in which way; any other way had none."""
-        for outcome in ("answered", "failed", "cancelled", "dropped"):
-            found = self.metrics.value("ingress_sub_requests_total", kind=kind, outcome=outcome)
-            self.assertEqual(found, counts.get(outcome, 0), outcome)
-
-    def busy(self) -> list[Peer]:
-        """The endpoints' ends of connections that are open."""
-        return [peer for peer in self.connector.peers if not peer.closed]
+from tests.proxy.exchange.sub_request_case import ASKED, AUTH, OF_BACKEND, POST, URL, SubRequestCase
+from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO
 
 
 class AskTests(SubRequestCase):
@@ -501,125 +433,6 @@ class EndTests(SubRequestCase):
         self.ask()
         self.assertEqual(repr(self.sub_requests), "<SubRequests: 1 under way, 0 of them mirrors>")
         self.assertIn("<SubExchange b'GET' b'auth.test:8080' awaiting>", repr(self.upstream().protocol))
-
-
-class TellTests(SubRequestCase):
-    """Mirrors: requests whose answers nobody waits for."""
-
-    def tell(self, request: SubRequest = POST) -> None:
-        """Tell, in a turn."""
-        self.sub_requests.tell(request)
-
-    def test_told(self) -> None:
-        """A mirror leaves in a turn of its own, and its answer is dropped; the connection serves the next."""
-        self.tell()
-        self.assertEqual(self.connector.asked, [])
-        self.reactor.settle()
-        self.assertTrue(self.upstream().take().endswith(b"name=x"))
-        self.assert_counts("tell")
-        self.upstream().say(b"HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nab", b"cde")
-        self.assert_counts("tell", answered=1)
-        self.tell(ASKED)
-        self.reactor.settle()
-        self.assert_upstreams(1)
-        self.assertEqual(self.stage.log_lines(), [])
-
-    def test_failed(self) -> None:
-        """Nobody hears of one that fails but the metrics."""
-        self.connector.unreachable = {AUTH: REFUSED}
-        self.tell()
-        self.reactor.settle()
-        self.assert_counts("tell", failed=1)
-
-    def test_large_answer(self) -> None:
-        """Of an answer that is larger than it may be no more is read."""
-        for said in (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\n\r\n" + bytes(70_000),
-        ):
-            self.tell()
-            self.reactor.settle()
-            self.upstream().say(said)
-            self.assertTrue(self.upstream().closed)
-        self.assert_counts("tell", answered=2)
-
-    def test_slow(self) -> None:
-        """One that is not answered in time is over."""
-        self.tell()
-        self.reactor.settle()
-        self.reactor.pass_time(6)
-        self.assertEqual(self.busy(), [])
-        self.assert_counts("tell", failed=1)
-
-    def test_many(self) -> None:
-        """There are so many at a time, whatever their endpoints do; what is told beyond that is not sent."""
-        for number in range(MAX_MIRRORS + 10):
-            self.tell(evolve(POST, url=f"http://auth{number % 8}.test"))
-        self.assert_counts("tell", dropped=10)
-        self.reactor.settle()
-        self.assert_upstreams(MAX_MIRRORS)
-        self.upstream().say(OK)
-        self.tell()
-        self.assert_counts("tell", answered=1, dropped=10)
-
-    def test_many_of_one(self) -> None:
-        """One URL has no more than its part of these, and leaves the rest to others."""
-        for _ in range(MAX_MIRRORS_OF_ONE + 10):
-            self.tell()
-        self.assert_counts("tell", dropped=10)
-        self.tell(evolve(POST, url="http://other.test"))
-        self.reactor.settle()
-        self.assert_upstreams(MAX_MIRRORS_OF_ONE + 1)
-        self.upstream(0).say(OK)
-        self.tell()
-        self.tell()
-        self.assert_counts("tell", answered=1, dropped=11)
-
-    def test_much(self) -> None:
-        """They hold so many bytes at a time."""
-        large = evolve(POST, body=bytes(MAX_MIRROR_BYTES // 4))
-        for _ in range(6):
-            self.tell(large)
-        self.assert_counts("tell", dropped=2)
-        self.reactor.settle()
-        self.upstream().say(OK)
-        self.tell(large)
-        self.assert_counts("tell", answered=1, dropped=2)
-
-
-class SharedTests(SubRequestCase):
-    """Sub-requests to a backend that speaks HTTP/2."""
-
-    on_epoll = True
-
-    def test_streams(self) -> None:
-        """They are streams of one connection; who cancels one resets it, and the others go on."""
-        assert self.rotation is not None
-        self.rotation.assign((ONE._replace(link_settings=LinkSettings(is_http2=True)),))
-        first, second = (
-            self.ask(evolve(OF_BACKEND, fields=((b"X-One", b"1"),))),
-            self.ask(evolve(POST, backend=BACKEND)),
-        )
-        server = Http2Server(MemoryWire(self.reactor, self.upstream()))
-        server.greet()
-        fields = server.fields(1)
-        self.assertEqual((fields[b":path"], fields[b":authority"]), (b"/verify?a=b", b"auth.test:8080"))
-        self.assertEqual((fields[b"x-one"], server.fields(3)[b"content-length"]), (b"1", b"6"))
-        self.assertEqual(server.body(3), b"name=x")
-        first.cancel()
-        self.reactor.settle()
-        self.failureResultOf(first, CancelledError)
-        self.assertEqual(codes(server), [(1, CANCEL)])
-        server.answer(3, b"fine", more=[(b"x-user", b"anna")])
-        answer = self.successResultOf(second)
-        self.assertEqual((answer.status, answer.body, answer.field(b"x-user")), (200, b"fine", b"anna"))
-        third = self.ask(evolve(OF_BACKEND, max_bytes=2))
-        server.answer(5, b"fine")
-        self.assert_failed(third, "the answer has more than 2 bytes")
-        self.assert_upstreams(1)
-        self.assertFalse(self.upstream().closed)
-        # The connection is shared, and rests now.
-        self.upstream().reset()
 
 
 class SubRequestsOnEpoll(HostileTests):
