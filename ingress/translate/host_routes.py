@@ -18,6 +18,7 @@ from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
 from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.custom_errors import (
     CUSTOM_ERRORS,
+    CustomErrors,
     CustomErrorSettings,
     StandingIn,
     about_route,
@@ -221,7 +222,12 @@ class _HostFilters:
 
     def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
         asked = self._annotations.filters(parsed.settings, self.facts_of(claim, parsed))
-        return (*asked, _GUARD_MISSING) if self._closing.lacks_guard(parsed) else asked
+        if self._closing.lacks_guard(parsed):
+            asked = (*asked, _GUARD_MISSING)
+        if _GUARD_MISSING in asked:
+            # What nobody gets to has no pages of errors either: the Service that has them may be the one that is closed.
+            return tuple(one for one in asked if not isinstance(one, CustomErrors))
+        return asked
 
     def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
         checks = () if check is None else (check,)

@@ -21,6 +21,7 @@ from ingress.annotations.custom_errors import (
     parse_codes,
     parse_service,
 )
+from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, Reply, SubAnswer, SubRequest, SubRequestFailed
@@ -281,6 +282,18 @@ class RouteTests(SynchronousTestCase):
             self.assertEqual(dict(found.backends), dict(expected.backends))
             self.assertEqual(tuple(found.problems), expected.problems)
             self.assertEqual(found.table.routes, expected.table.routes)
+
+    def test_closed(self) -> None:
+        """What is closed for a missing guard asks no Service for a page, whether that guard is refused or not honored."""
+        open_one = ingress(custom_http_errors="503", default_backend="web")
+        for closing in ("enable-modsecurity: 'true'", "whitelist-source-range: 'x'", ""):
+            closed = f", nginx.ingress.kubernetes.io/{closing}" if closing else ""
+            found = self.snapshot(
+                open_one.replace("default-backend: 'web'", f"default-backend: 'web'{closed}"), service("web")
+            )
+            (route,) = [one for one in found.table.routes if one.owner is not None]
+            kinds = {type(one) for one in route.filters}
+            self.assertEqual((GuardMissing in kinds, CustomErrors in kinds), (bool(closed), not closed))
 
 
 class ReplacingTests(SynchronousTestCase):
