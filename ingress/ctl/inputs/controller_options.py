@@ -1,0 +1,40 @@
+"""Options of the controller on the command line of ``ingressctl``: what the objects would be translated by."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from ingress.ctl.errors import Mistake
+from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
+from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.settings import Settings
+
+
+def settings_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> Settings:
+    """Return *settings* with what *texts* say, each ``NAME`` or ``NAME=VALUE`` as ``twistd ingress --NAME=VALUE`` has it.
+
+    Raises ``Mistake`` for a name or a value that the controller would refuse.
+    """
+    given: dict[Option, list[Any]] = {}
+    for text in texts:
+        name, has_value, value = text.removeprefix("--").partition("=")
+        option = SPELLINGS.get(name)
+        if option is None:
+            raise Mistake(f"the controller has no option {name!r}{_meant(name)}")
+        if option.read is None and has_value:
+            raise Mistake(f"{name} is a flag of the controller, and takes no value")
+        if option.read is not None and not has_value:
+            raise Mistake(f"{name} needs a value: {name}={option.value}")
+        try:
+            read = option.sets if option.read is None else option.read(value)
+        except ValueError as error:
+            raise Mistake(f"option {name} {value!r}: {error}") from None
+        given.setdefault(option, []).append(read)
+    for contradiction in contradictions({option.name: option for option in given}):
+        raise Mistake(contradiction)
+    return settings_with(settings, {option: option.joined(values) for option, values in given.items()})
+
+
+def _meant(name: str) -> str:
+    close = get_close_matches(name[:64], OPTIONS, 1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,1 @@
+"""What the owner of each object should know, found by translating it."""

@@ -1,0 +1,68 @@
+"""The command ``ingressctl``: which commands there are, and what becomes of a mistake.
+
+A command is a module of ``ingress.ctl.commands`` and a row here.  It is imported when it is asked for: nobody who lints a
+file waits for what talks to a cluster.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from ingress.ctl.errors import MISTAKEN
+
+COMMANDS: Final = {
+    "lint": "Say what becomes of each object, and what its owner should know.",
+    "version": "Print the version.",
+}
+"""What stands beside each command in the help; its module has the same name."""
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"ingress.ctl.commands.{cmd_name}").command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that *args* begin with; say which one may be meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name, COMMANDS, 1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            ctx.fail(f"There is no command {name!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group("ingressctl", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def commands() -> None:
+    """Say what txingress does with Ingress objects, before it does: of files, of a cluster, of a running controller.
+
+    The exit status is 0 where all is fine, 1 where there is what a command looks for, and 2 where something could not be done.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> Any:
+    """Run *arguments*, those of the process without any; ends it with a status."""
+    try:
+        return commands.main(args=arguments, prog_name="ingressctl")
+    except RecursionError:
+        click.echo("Error: what was read is nested too deeply", err=True)
+        raise SystemExit(MISTAKEN) from None

@@ -1,0 +1,1 @@
+"""``ingressctl``: what its commands decide, print, and end with."""

@@ -1,0 +1,41 @@
+"""The commands as a whole: their list, and what becomes of mistakes."""
+
+from click import Context
+
+from ingress.ctl.main import COMMANDS, commands
+from tests.ctl.ctl_case import CtlCase, ingress
+
+
+class CommandsTests(CtlCase):
+    def test_each_command_of_the_list_is_there_under_its_name(self) -> None:
+        """Every row has its module, and help of its own."""
+        for name in COMMANDS:
+            found = commands.get_command(Context(commands), name)
+            self.assertEqual(getattr(found, "name", None), name)
+            self.assertEqual(self.run_command(name, "--help").exit_code, 0)
+
+    def test_a_misspelled_command_is_told_the_one_that_is_meant(self) -> None:
+        """It ends with status 2, and the name that is close."""
+        result = self.run_command("lnit")
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("Did you mean lint?", result.stderr)
+
+    def test_a_path_that_is_not_there_is_a_line_and_status_2(self) -> None:
+        """No traceback; the path is named."""
+        result = self.run_command("lint", str(self.folder / "absent.yaml"))
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("absent.yaml: No such file or directory", result.stderr)
+
+    def test_an_option_of_the_controller_is_read_as_the_controller_reads_it(self) -> None:
+        """An Ingress of another class is served by the option that names that class."""
+        path = self.manifest(
+            ingress(nonsense="1").replace("ingressClassName: nginx", "ingressClassName: own")
+        )
+        self.assertNotIn("nonsense", self.run_command("lint", path).stdout)
+        self.assertIn("nonsense", self.run_command("lint", "-o", "ingress-class=own", path).stdout)
+
+    def test_an_option_that_the_controller_has_not_is_told_with_the_one_that_is_meant(self) -> None:
+        """The mistake names both."""
+        result = self.run_command("lint", "-o", "ingress-clas=own", str(self.folder))
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("no option 'ingress-clas'; did you mean ingress-class?", result.stderr)
