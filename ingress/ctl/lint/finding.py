@@ -1,7 +1,10 @@
 """The values of a lint: findings, what becomes of annotations, and the report of all."""
 
+import re
 from enum import Enum, IntEnum
+from typing import Final
 
+from attrs import field as attribute
 from attrs import frozen
 
 from ingress.ctl.inputs.input import NOWHERE, Place
@@ -37,6 +40,30 @@ class Standing(Enum):
     """It would keep somebody out and is not honored, so what it stands before answers 503."""
 
 
+_STEPS: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
+_ANNOTATIONS: Final = "metadata.annotations["
+
+
+@frozen
+class Change:
+    """A field of an object, and what it should be instead.
+
+    *field* is a path as problems have it: ``spec.rules[0].http.paths[1].path``, ``metadata.annotations[NAME]``.  *value* is
+    the whole new value, a number where the field holds one; None removes the field, or the member of a list.
+    A field that is not there yet is added.
+    """
+
+    field: str
+    value: str | int | None
+
+    @property
+    def steps(self) -> tuple[str | int, ...]:
+        """The way to the field: names of members, and places in lists from zero."""
+        if self.field.startswith(_ANNOTATIONS):
+            return ("metadata", "annotations", self.field[len(_ANNOTATIONS) : -1])
+        return tuple(int(found[1]) if found[1] else found[0] for found in _STEPS.finditer(self.field))
+
+
 @frozen(order=True)
 class Finding:
     """One thing that the owner of an object should know.
@@ -51,8 +78,10 @@ class Finding:
     message: str
     field: str = ""
     advice: str = ""
-    place: Place = NOWHERE
+    place: Place = attribute(default=NOWHERE, order=False)
     """Where it is, as exactly as is known."""
+    changes: tuple[Change, ...] = attribute(default=(), order=False)
+    """What to write instead, where that can be said; all of them together, of the object of the finding."""
 
 
 @frozen
