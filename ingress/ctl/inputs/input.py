@@ -63,6 +63,15 @@ class Input:
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""
+    variants: tuple["Input", ...] = ()
+    """Further inputs, where one cannot hold all: the overlays of one base, folders that have the same objects otherwise.
+
+    Each is a set of objects that are applied together, to be judged by itself; none has variants of its own.  *unread* and
+    *problems* of the first are told of all."""
+
+    def each(self) -> tuple["Input", ...]:
+        """Return all inputs to be judged: this one and its variants."""
+        return (self, *self.variants)
 
     @property
     def options(self) -> TranslateOptions:
