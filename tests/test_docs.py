@@ -7,8 +7,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from click import Context
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from ingress.ctl.main import commands
 from ingress.options.help import ABOUT
 from ingress.options.table import OPTIONS
 
@@ -45,6 +47,20 @@ def defined() -> set[str]:
                 case ast.arg(arg=name) | ast.Attribute(attr=name) | ast.Name(id=name):
                     names.add(name.lstrip("_"))
     return names
+
+
+def ingressctl_options() -> set[str]:
+    """The long options of all commands, without dashes."""
+    root = Context(commands)
+    found = {name: commands.get_command(root, name) for name in commands.list_commands(root)}
+    return {
+        spelling.removeprefix("--")
+        for name, command in found.items()
+        if command is not None
+        for parameter in command.get_params(Context(command, info_name=name, parent=root))
+        for spelling in (*parameter.opts, *parameter.secondary_opts)
+        if spelling.startswith("--")
+    }
 
 
 class DocumentTests(SynchronousTestCase):
@@ -87,13 +103,13 @@ class DocumentTests(SynchronousTestCase):
         self.assertTrue(named)
 
     def test_options_exist(self) -> None:
-        """Every option that is named in running text is one of the controller."""
-        known = {*OPTIONS, *ABOUT}
+        """Every option that is named in running text is one of the controller, or of a command of ``ingressctl``."""
+        known = {*OPTIONS, *ABOUT, *ingressctl_options()}
         named = [
             (name, option)
             for name, text in documents()
             for words in quoted(text)
-            if words.startswith(("--", "twistd ingress", "ingress "))
+            if words.startswith(("--", "twistd ingress", "ingress ", "ingressctl "))
             for option in re.findall(r"(?<!\S)--[a-z0-9-]+", words)
             if option not in FOREIGN_OPTIONS
         ]

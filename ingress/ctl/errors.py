@@ -12,6 +12,17 @@ MISTAKEN: Final = 2
 """Something could not be done: an option, a file, an address."""
 
 
+STATUSES: Final = (
+    (FINE, "Everything was done, and there is nothing to be concerned about."),
+    (
+        FOUND,
+        "Everything was done, and there is what the command looks for: findings, differences, a request that nobody takes.",
+    ),
+    (MISTAKEN, "Something could not be done: an option, a file, an address."),
+)
+"""Each status and what it means, for help and manual pages."""
+
+
 class Mistake(click.ClickException):
     """What somebody asked for cannot be done; *message* is one line, or a few, for people."""
 

@@ -15,6 +15,8 @@ from ingress.ctl.errors import MISTAKEN
 
 COMMANDS: Final = {
     "lint": "Say what becomes of each object, and what its owner should know.",
+    "completion": "Print what a shell reads to complete commands, options and paths.",
+    "man": "Write manual pages.",
     "version": "Print the version.",
 }
 """What stands beside each command in the help; its module has the same name."""
@@ -53,7 +55,9 @@ class Commands(click.Group):
 
 @click.group("ingressctl", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def commands() -> None:
-    """Say what txingress does with Ingress objects, before it does: of files, of a cluster, of a running controller.
+    """Say what txingress would do with Ingress objects.
+
+    They are those of files, of a cluster, or of a running controller; nothing is served, and nothing is changed.
 
     The exit status is 0 where all is fine, 1 where there is what a command looks for, and 2 where something could not be done.
     """

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import names_beginning, settings_from
 from ingress.ctl.inputs.input import Input
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -15,11 +15,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTION_HELP = "An option of the controller, as twistd ingress --NAME=VALUE has it; repeatable."
 
 
+def complete_option(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the options of the controller that begin with *incomplete*, for a shell."""
+    return names_beginning(incomplete)
+
+
 def option_parameter(command: F) -> F:
     """Give *command* the options of the controller, as ``options``, a tuple of texts."""
-    return click.option("-o", "--option", "options", metavar="NAME[=VALUE]", multiple=True, help=OPTION_HELP)(
-        command
-    )
+    return click.option(
+        "-o",
+        "--option",
+        "options",
+        metavar="NAME[=VALUE]",
+        multiple=True,
+        help=OPTION_HELP,
+        shell_complete=complete_option,
+    )(command)
 
 
 def paths_parameter(command: F) -> F:

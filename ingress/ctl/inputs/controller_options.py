@@ -38,3 +38,12 @@ def settings_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> Settin
 def _meant(name: str) -> str:
     close = get_close_matches(name[:64], OPTIONS, 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def names_beginning(text: str) -> list[str]:
+    """Return the options that begin with *text*, each as far as it can be completed: ``NAME=`` where it takes a value."""
+    return sorted(
+        name if option.read is None else f"{name}="
+        for name, option in OPTIONS.items()
+        if name.startswith(text)
+    )
