@@ -63,15 +63,16 @@ class Input:
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""
-    variants: tuple["Input", ...] = ()
-    """Further inputs, where one cannot hold all: the overlays of one base, folders that have the same objects otherwise.
+    others: tuple["Input", ...] = ()
+    """The other layers, where one cannot hold all: further overlays of one base, folders that have the same objects otherwise.
 
-    Each is a set of objects that are applied together, to be judged by itself; none has variants of its own.  *unread* and
-    *problems* of the first are told of all."""
+    A layer is a set of objects that are applied together, to be judged by itself.  *unread* and *problems* of the first
+    are told of all; the others have no others themselves."""
 
-    def each(self) -> tuple["Input", ...]:
-        """Return all inputs to be judged: this one and its variants."""
-        return (self, *self.variants)
+    @property
+    def layers(self) -> tuple["Input", ...]:
+        """All layers: this one and the others."""
+        return (self, *self.others)
 
     @property
     def options(self) -> TranslateOptions:
