@@ -26,7 +26,7 @@ from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.chain import Chains
+from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests

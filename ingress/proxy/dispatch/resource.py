@@ -23,9 +23,9 @@ from ingress.filters import FilterSpec, Scope
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
-from ingress.proxy.exchange.chain import Chains
+from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.consulting import ask_at_once
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.exchange.filtering import ask_at_once
 from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose

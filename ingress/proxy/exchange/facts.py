@@ -7,7 +7,6 @@ from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
-from ingress.proxy.contract.security import Security
 
 
 class Attempting(Protocol):
@@ -22,6 +21,13 @@ class Attempting(Protocol):
         """Those that failed."""
 
 
+class Secured(Protocol):
+    """The TLS of our own connection, as far as it is a fact of requests."""
+
+    def evidence(self) -> ClientEvidence:
+        """Return what the client proved about itself."""
+
+
 class RequestFacts:
     """The request as it came; satisfies ``ingress.filters.Facts``.  Made for those requests that somebody asks about."""
 
@@ -31,7 +37,7 @@ class RequestFacts:
         head: RequestHead,
         destination: tuple[bytes, bytes],
         origin: Origin,
-        security: Security | None,
+        security: Secured | None,
     ) -> None:
         """*destination* is host and path in their normal forms."""
         self.id = request_id

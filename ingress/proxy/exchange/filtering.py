@@ -12,12 +12,12 @@ replaced an answer.  So it ends.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from twisted.python.failure import Failure
 
 from ingress.filters import Reply
-from ingress.http.edited_heads import AnswerChange, RequestChange, check_field, without_length
+from ingress.http.edited_heads import AnswerChange, RequestChange, without_length
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
@@ -27,6 +27,7 @@ from ingress.proxy.contract.pending import Pending
 from ingress.proxy.exchange.answer_passage import AnswerPassage
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.chain import Chain, LiveFilter
+from ingress.proxy.exchange.consulting import Stop, check_reply, consult
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.decisions import Decision
 from ingress.proxy.exchange.facts import RequestFacts
@@ -84,63 +85,6 @@ class _SentHead:
 
 GoOn = Callable[[], object]
 """What is to be done when nobody objects."""
-
-
-class Stop(NamedTuple):
-    """Where not all filters have seen a request, or an answer: the number of the last that has, who that is, and what it said.
-
-    Without *live* none has.
-    """
-
-    at: int
-    live: LiveFilter | None
-    verdict: object
-    error: Exception | None
-
-
-def consult(
-    chain: Chain,
-    facts: RequestFacts,
-    change: AnswerChange,
-    first: int = 0,
-    silenced: frozenset[LiveFilter] = frozenset(),
-) -> Stop | None:
-    """Have the filters of *chain* see an answer, from the *first* on, until one says something; None: all have seen it."""
-    at = first - 1
-    for live, hook in chain.answers[first:] if first else chain.answers:
-        at += 1
-        if live in silenced:
-            continue
-        try:
-            verdict = hook(facts, change)
-            if isinstance(verdict, Reply):
-                check_reply(verdict)
-        except Exception as error:
-            return Stop(at, live, None, error)
-        if verdict is not None:
-            return Stop(at, live, verdict, None)
-    return None
-
-
-def ask_at_once(chain: Chain, facts: RequestFacts) -> Stop | None:
-    """Have the filters of *chain*, none of which holds bodies, decide about a request, until one says something.
-
-    None: all let it pass, which is what nearly all requests meet, and costs no more than they.
-    """
-    at = -1
-    for live, hook in chain.requests:
-        at += 1
-        if live.methods is not None and facts.method not in live.methods:
-            continue
-        try:
-            verdict = hook(facts)
-            if isinstance(verdict, Reply):
-                check_reply(verdict)
-        except Exception as error:
-            return Stop(at, live, None, error)
-        if verdict is not None:
-            return Stop(at, live, verdict, None)
-    return None
 
 
 class Filtering:
@@ -529,13 +473,3 @@ class Filtering:
                 hook(self._facts, record)
             except Exception as error:
                 self._errors.raised(live.name, error)
-
-
-def check_reply(reply: object) -> None:
-    """Raise ``TypeError`` for what is no reply, and ``ValueError`` for one that could not be sent as it is."""
-    if not isinstance(reply, Reply):
-        raise TypeError(f"a hook returned {type(reply).__name__}, and no reply")
-    if not 200 <= reply.status <= 599:
-        raise ValueError(f"{reply.status} is no status of an answer")
-    for name, value in reply.fields:
-        check_field(name, value)

@@ -12,7 +12,6 @@ from ingress.http.edited_heads import LineChange, answer_changes, changed_head
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.proxy.contract.security import Security
 
 MAX_VALUES: Final = 256
 """Values of the field that are remembered at a time."""
@@ -24,7 +23,7 @@ class Connected(Protocol):
     """The side that a request came from."""
 
     @property
-    def security(self) -> Security | None:
+    def security(self) -> object | None:
         """What its TLS is; None without."""
 
 

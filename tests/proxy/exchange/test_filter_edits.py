@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from ingress.filters import AnswerEdit, Facts, Filter, Reply, RequestEdit
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import DECISION_SECONDS
-from ingress.proxy.exchange.chain import Chains
+from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.exchange import Exchange
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, TWO, fields_of

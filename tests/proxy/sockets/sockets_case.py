@@ -33,7 +33,7 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.chain import Chains
+from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests

@@ -1,0 +1,78 @@
+"""Asking the filters of a chain, one after the other, until one says something; what follows is for who asks to say.
+
+Pure.
+"""
+
+from typing import NamedTuple
+
+from ingress.filters import Reply
+from ingress.http.edited_heads import AnswerChange, check_field
+from ingress.proxy.exchange.chain import Chain, LiveFilter
+from ingress.proxy.exchange.facts import RequestFacts
+
+
+class Stop(NamedTuple):
+    """Where not all filters have seen a request, or an answer: the number of the last that has, who that is, and what it said.
+
+    Without *live* none has.
+    """
+
+    at: int
+    live: LiveFilter | None
+    verdict: object
+    error: Exception | None
+
+
+def consult(
+    chain: Chain,
+    facts: RequestFacts,
+    change: AnswerChange,
+    first: int = 0,
+    silenced: frozenset[LiveFilter] = frozenset(),
+) -> Stop | None:
+    """Have the filters of *chain* see an answer, from the *first* on, until one says something; None: all have seen it."""
+    at = first - 1
+    for live, hook in chain.answers[first:] if first else chain.answers:
+        at += 1
+        if live in silenced:
+            continue
+        try:
+            verdict = hook(facts, change)
+            if isinstance(verdict, Reply):
+                check_reply(verdict)
+        except Exception as error:
+            return Stop(at, live, None, error)
+        if verdict is not None:
+            return Stop(at, live, verdict, None)
+    return None
+
+
+def ask_at_once(chain: Chain, facts: RequestFacts) -> Stop | None:
+    """Have the filters of *chain*, none of which holds bodies, decide about a request, until one says something.
+
+    None: all let it pass, which is what nearly all requests meet, and costs no more than they.
+    """
+    at = -1
+    for live, hook in chain.requests:
+        at += 1
+        if live.methods is not None and facts.method not in live.methods:
+            continue
+        try:
+            verdict = hook(facts)
+            if isinstance(verdict, Reply):
+                check_reply(verdict)
+        except Exception as error:
+            return Stop(at, live, None, error)
+        if verdict is not None:
+            return Stop(at, live, verdict, None)
+    return None
+
+
+def check_reply(reply: object) -> None:
+    """Raise ``TypeError`` for what is no reply, and ``ValueError`` for one that could not be sent as it is."""
+    if not isinstance(reply, Reply):
+        raise TypeError(f"a hook returned {type(reply).__name__}, and no reply")
+    if not 200 <= reply.status <= 599:
+        raise ValueError(f"{reply.status} is no status of an answer")
+    for name, value in reply.fields:
+        check_field(name, value)
