@@ -50,6 +50,7 @@ PURE = (
     "http",
     "http2",
     "translate",
+    "plain",
 )
 # What decides in a room that otherwise talks to somebody.
 PURE_MODULES = frozenset(

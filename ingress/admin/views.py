@@ -9,17 +9,13 @@ that a filter spec keeps out of its ``repr`` is kept out here, too.
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Any
 
-import attrs
-
-from ingress.admin.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
-from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendState
 from ingress.model.problems import Problem
+from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
+from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data
 from ingress.routing.route import Route
-from ingress.routing.variants import Variant, WeightedBackend
 from ingress.translate.snapshot import Snapshot
 
 _NO_STATE = BackendState(reason="unknown backend")
@@ -58,13 +54,13 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "backend": str(route.backend),
         "endpoints": map(str, state.endpoints),
         "reason": state.reason,
-        "protocol": _protocol(state),
+        "protocol": spoken(state),
         "secureBackend": None if route.secure_backend is None else str(route.secure_backend),
         "passthrough": None if route.passthrough is None else str(route.passthrough),
         "standIn": None if route.stand_in is None else str(route.stand_in.backend),
-        "filters": map(_filter, route.filters),
-        "weighted": map(_weighted, route.weighted),
-        "variants": map(_variant, route.variants),
+        "filters": map(filter_as_data, route.filters),
+        "weighted": map(weighted_as_data, route.weighted),
+        "variants": map(variant_as_data, route.variants),
     }
 
 
@@ -148,53 +144,3 @@ def _certificates(snapshot: Snapshot, now: datetime) -> Iterator[object]:
 
 def _page(name: str, entries: Iterator[object]) -> Iterator[str]:
     return chain(json_text({name: entries}), ("\n",))
-
-
-def _protocol(state: BackendState) -> str:
-    """Return what is spoken to the endpoints of *state*, all of which are on the same settings."""
-    if not state.endpoints:
-        return ""
-    link_settings = state.endpoints[0].link_settings
-    return "HTTP/2" if link_settings is not None and link_settings.is_http2 else "HTTP/1.1"
-
-
-def _filter(spec: FilterSpec) -> dict[str, object]:
-    settings = _settings(spec) if attrs.has(type(spec)) else {}
-    return {"filter": spec.name, "phase": spec.phase.name, "does": spec.describe(), "settings": settings}
-
-
-def _weighted(entry: WeightedBackend) -> dict[str, object]:
-    return {
-        "backend": str(entry.backend),
-        "weight": entry.weight,
-        "filters": map(_filter, entry.filters),
-    }
-
-
-def _variant(variant: Variant) -> dict[str, object]:
-    return {
-        "conditions": map(str, variant.conditions),
-        "weighted": map(_weighted, variant.weighted),
-        "filters": map(_filter, variant.filters),
-    }
-
-
-def _settings(value: Any) -> dict[str, object]:
-    return {
-        field.name: _plain(getattr(value, field.name)) for field in attrs.fields(type(value)) if field.repr
-    }
-
-
-def _plain(value: object) -> object:
-    """Return *value* if JSON has it, else its text where it has one of its own, else its parts."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, tuple | list) and type(value).__str__ is object.__str__:
-        return map(_plain, value)
-    if isinstance(value, frozenset | set):
-        return in_order(map(_plain, value), str)
-    if attrs.has(type(value)) and type(value).__str__ is object.__str__:
-        return _settings(value)
-    return str(value)
