@@ -58,7 +58,7 @@ def user_agent() -> str:
 class ApiRequest:
     """One request; *body* is JSON of the media type *content_type*.
 
-    *timeouts* are the seconds for connecting and for each silence; None for those of the access.
+    *accept* is the media type of the answer.  *timeouts* are the seconds for connecting and for each silence; None for those of the access.
     *wants_answer* says that the object is of interest that comes back, and not only that it came.
     """
 
@@ -69,6 +69,7 @@ class ApiRequest:
     content_type: str = JSON
     timeouts: tuple[float, float] | None = None
     wants_answer: bool = True
+    accept: str = JSON
 
 
 class ApiAccess:
@@ -133,7 +134,7 @@ class ApiAccess:
 
     def prepare(self, client: "ApiClient", request: ApiRequest) -> "RequestSerialized":
         """Give *request* its credentials, which may be read anew here, or by a plugin."""
-        headers = {"Accept": JSON}
+        headers = {"Accept": request.accept}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         with self._lock:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = Logger()
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_CONTEXTS_NAMED = 20
 SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -125,6 +126,7 @@ class CredentialSource:
             file = f" {error.filename}" if error.filename else ""
             raise StartError(f"{origin}: {error.strerror or 'cannot be read'}{file}") from None
         except ConfigException as error:
+            self._check_context(origin, files)
             # What follows " in " is a path within the file, and that quotes whole entries.
             raise StartError(f"{origin}: {one_line(str(error).split(' in ', 1)[0])}") from None
         except Exception as error:
@@ -133,6 +135,20 @@ class CredentialSource:
         if not configuration.host:
             raise StartError(f"{origin}: the cluster has no server")
         return f"{origin}, context {self.context}" if self.context else origin
+
+    def _check_context(self, origin: str, files: str) -> None:
+        """Raise ``StartError`` where *files* have no context of the name that was asked for."""
+        try:
+            contexts, _ = _contexts(files)
+        except Exception:
+            # Not of the shape of a kubeconfig, which is told in other words.
+            return
+        if self.context is not None and self.context not in contexts:
+            known = ", ".join(map(one_line, sorted(contexts)[:_CONTEXTS_NAMED])) or "none"
+            more = " and more" if len(contexts) > _CONTEXTS_NAMED else ""
+            raise StartError(
+                f"{origin}: there is no context {one_line(self.context)}; there are {known}{more}"
+            )
 
     def _fill_from_service_account(self, configuration: "Configuration") -> str:
         from kubernetes.config import ConfigException
@@ -150,20 +166,27 @@ class CredentialSource:
 
 
 def _namespace_of_context(files: str, context: str | None) -> str:
-    """The namespace of a context of a kubeconfig, by default of its current one; empty when it has none.
+    """The namespace that a context of *files* names, their current one unless *context* is given; empty for none.
 
     Of several files the first one counts that says it, as for everything else.
     """
+    contexts, current = _contexts(files)
+    return str(contexts.get(context or current or "", {}).get("namespace") or "")
+
+
+def _contexts(files: str) -> tuple[dict[str, Any], str | None]:
+    """Return the contexts of *files* by name, and the name of the current one; raises whatever a bad shape brings up."""
     contexts: dict[str, Any] = {}
+    current: str | None = None
     for file in files.split(os.pathsep):
         path = Path(file).expanduser()
         if not file or not path.is_file():
             continue
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        context = context or config.get("current-context")
+        current = current or config.get("current-context")
         for entry in config.get("contexts") or ():
             contexts.setdefault(entry["name"], entry["context"])
-    return str(contexts.get(context or "", {}).get("namespace") or "")
+    return contexts, current
 
 
 def _refine(configuration: "Configuration", server: str | None) -> None:

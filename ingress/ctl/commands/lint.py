@@ -2,8 +2,9 @@
 
 import click
 
-from ingress.ctl.commands.asking import option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
 from ingress.ctl.errors import FINE, FOUND
+from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.terminal import printable, say
@@ -12,9 +13,10 @@ from ingress.ctl.terminal import printable, say
 @click.command("lint")
 @paths_parameter
 @option_parameter
-def command(paths: tuple[str, ...], options: tuple[str, ...]) -> None:
+@live_parameters
+def command(paths: tuple[str, ...], options: tuple[str, ...], cluster: LiveCluster | None) -> None:
     """Say what becomes of each object, and what its owner should know."""
-    report = lint(read_input(paths, options))
+    report = lint(read_input(paths, options, cluster))
     for finding in report.findings:
         kind, key = finding.object_id
         where = f"{finding.place}: " if finding.place.file else ""

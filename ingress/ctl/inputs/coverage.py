@@ -12,11 +12,15 @@ MISSING: Final[Mapping[Reason, tuple[Kind, ...]]] = {
     Reason.SERVICE_NOT_FOUND: (Kind.SERVICE,),
     Reason.SERVICE_PORT_NOT_FOUND: (Kind.SERVICE,),
     Reason.SECRET_NOT_FOUND: (Kind.SECRET,),
-    Reason.SECRET_FORBIDDEN: (Kind.SECRET,),
     Reason.CONFIG_MAP_NOT_FOUND: (Kind.CONFIG_MAP,),
-    Reason.CONFIG_MAP_FORBIDDEN: (Kind.CONFIG_MAP,),
 }
 """The reasons that speak of absence, and the kinds of what is absent."""
+
+HIDDEN: Final[Mapping[Reason, Kind]] = {
+    Reason.SECRET_FORBIDDEN: Kind.SECRET,
+    Reason.CONFIG_MAP_FORBIDDEN: Kind.CONFIG_MAP,
+}
+"""The reasons that speak of what this reader may not read, which says nothing of what the controller may."""
 
 
 @frozen
@@ -38,6 +42,9 @@ class Coverage:
 
     def unknown(self, problem: Problem) -> Kind | None:
         """Return the kind for want of which *problem* cannot be told; None where it can be."""
+        hidden = HIDDEN.get(problem.reason)
+        if hidden is not None:
+            return hidden
         kinds = MISSING.get(problem.reason, ())
         return next((kind for kind in kinds if not self.knows(kind, problem.namespace)), None)
 

@@ -15,7 +15,7 @@ from tests.fakes.apiserver.connections import connection_of
 from tests.fakes.apiserver.discovery import discover
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, RawBody
 from tests.fakes.apiserver.kinds import Json, ResourceType
-from tests.fakes.apiserver.listing import ListOptions, list_page
+from tests.fakes.apiserver.listing import ListOptions, as_table, list_page
 from tests.fakes.apiserver.managed_fields import manager_of
 from tests.fakes.apiserver.statuses import StatusError, UnknownGroupError, not_found_path
 from tests.fakes.apiserver.validation import check_manager
@@ -97,6 +97,8 @@ class ApiResource(Resource):
             call.status = 200
         else:
             status, answer = found
+            if call.method == "GET" and call.plural and "as=Table" in call.headers.get("accept", ""):
+                answer = as_table(answer)
             self._write(request, call, status, json.dumps(answer, separators=(",", ":")).encode(), {})
 
     def _look_up(self, request: Request, call: Call) -> tuple[int, Json] | None:

@@ -15,6 +15,7 @@ from tests.fakes.apiserver.selectors import Predicate, selector
 from tests.fakes.apiserver.statuses import StatusError, expired, invalid_options
 
 _MATCHES = ("Exact", "NotOlderThan")
+_LIST_METADATA = ("resourceVersion", "continue", "remainingItemCount")
 
 
 @frozen
@@ -137,6 +138,18 @@ def list_page(history: History, kind: ResourceType, namespace: str, options: Lis
         "apiVersion": kind.api_version,
         "metadata": metadata,
         "items": [_bare(obj) for _, obj in page],
+    }
+
+
+def as_table(answer: Json) -> Json:
+    """Return an object, or a list of some, as the table without objects that ``includeObject=None`` asks for."""
+    objects = answer.get("items", [answer])
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {key: value for key, value in answer["metadata"].items() if key in _LIST_METADATA},
+        "columnDefinitions": [{"name": "Name", "type": "string", "format": "name"}],
+        "rows": [{"cells": [one["metadata"]["name"]]} for one in objects],
     }
 
 

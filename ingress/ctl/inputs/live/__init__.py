@@ -1,0 +1,1 @@
+"""A cluster as an input: everything that is served there, read once, with a person's rights."""

@@ -1,0 +1,199 @@
+"""Reads what a controller would read of a cluster: once, with whatever rights the person has.
+
+Kinds are listed in the whole cluster, or in the namespaces that were named.  Where the former is forbidden, each namespace
+is tried that the person can see, or that of the context alone.  What may not be read is told as that, and is never taken
+for absent (``Coverage``).
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from threading import Event
+from typing import Any, Final
+
+from attrs import evolve
+
+from ingress.cluster.api.api_client import ApiAccess
+from ingress.cluster.api.credentials import CredentialSource
+from ingress.cluster.kinds import KINDS, REFERRED_TO
+from ingress.cluster.projecting.project import project
+from ingress.cluster.store import Store
+from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.coverage import Coverage
+from ingress.ctl.inputs.input import Input, Unread
+from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
+from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.referring import read_referred_to
+from ingress.model.objects import Kind, ObjectId, Projection
+from ingress.settings import Settings
+from ingress.translate.readers.reader import KindRead
+
+CONNECT_SECONDS: Final = 5.0
+SILENCE_SECONDS: Final = 30.0
+_NAMESPACES: Final = "/api/v1/namespaces"
+_NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_NAMED: Final = 3
+_ROUTE_KINDS: Final = frozenset(row.kind for row in KINDS.routes)
+
+_Found = tuple[ObjectId, Projection, Mapping[str, str]]
+
+_wait: Final = Event().wait
+
+
+def read_live(
+    asked: LiveCluster,
+    settings: Settings,
+    now: datetime,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = _wait,
+) -> Input:
+    """Read the cluster *asked* for; raises ``Mistake`` where nothing can be said of it."""
+    for namespace in asked.namespaces:
+        if _NAMESPACE.fullmatch(namespace) is None:
+            raise Mistake(f"--namespace {namespace!r}: that is no name of a namespace")
+    access = ApiAccess(
+        CredentialSource(asked.kubeconfig, asked.context, asked.server, environ),
+        connect_seconds=CONNECT_SECONDS,
+        read_seconds=SILENCE_SECONDS,
+        clock=clock,
+    )
+    server = ApiServer(access, clock, sleep)
+    try:
+        return _Reading(server, asked, settings).input(now)
+    finally:
+        server.close()
+
+
+class _Reading:
+    """One way through a cluster."""
+
+    def __init__(self, server: ApiServer, asked: LiveCluster, settings: Settings) -> None:
+        self._server = server
+        self._asked = asked
+        self._settings = settings
+        self._prefix = settings.translate.annotations_prefix
+        self._objects: dict[ObjectId, Projection] = {}
+        self._labels: dict[ObjectId, Mapping[str, str]] = {}
+        self._whole: set[Kind] = set()
+        self._namespaces: dict[Kind, frozenset[str]] = {}
+        self._unread: list[Unread] = []
+        self._visible: tuple[str, ...] | None = None
+
+    def input(self, now: datetime) -> Input:
+        """Read everything."""
+        for kind, read in KINDS.items():
+            if read not in REFERRED_TO:
+                self._read_kind(kind, read)
+        self._expect_namespaces()
+        referred = read_referred_to(
+            self._server, self._objects, self._settings.translate, self._asked.secrets
+        )
+        self._objects.update(referred.objects)
+        store = Store()
+        store.changed(self._objects)
+        return Input(
+            state=store.state(),
+            settings=evolve(self._settings, translate=evolve(self._settings.translate, from_manifests=False)),
+            now=now,
+            coverage=Coverage(frozenset(self._whole | referred.whole), self._namespaces),
+            labels=self._labels,
+            unread=(*self._unread, *referred.unread),
+        )
+
+    def _read_kind(self, kind: Kind, read: KindRead) -> None:
+        if not (read.namespaced and self._asked.namespaces):
+            refusal = self._list(kind, read, "")
+            if refusal is None:
+                self._whole.add(kind)
+                return
+            if not read.namespaced:
+                self._unread.append(Unread(_plural(kind), refusal.why))
+                return
+        self._read_kind_by_namespace(kind, read)
+
+    def _read_kind_by_namespace(self, kind: Kind, read: KindRead) -> None:
+        known: list[str] = []
+        refused: dict[str, str] = {}
+        for namespace in self._asked.namespaces or self._visible_namespaces():
+            refusal = self._list(kind, read, namespace)
+            if refusal is None:
+                known.append(namespace)
+            else:
+                refused[namespace] = refusal.why
+        self._namespaces[kind] = frozenset(known)
+        if not refused:
+            return
+        why = next(iter(refused.values()))
+        if not known and kind in _ROUTE_KINDS:
+            hint = "" if self._asked.namespaces else "; name a namespace of yours with --namespace"
+            raise Mistake(f"{_plural(kind)} may not be read in {_some(refused)}: {why}{hint}")
+        self._unread.append(Unread(f"{_plural(kind)} in {_some(refused)}", why))
+
+    def _visible_namespaces(self) -> tuple[str, ...]:
+        """Return the namespaces to try where the whole cluster is forbidden."""
+        if self._visible is None:
+            found = self._server.listed(_NAMESPACES, _names)
+            if isinstance(found, Forbidden) or not found:
+                self._visible = (self._server.namespace,)
+            else:
+                self._visible = tuple(sorted(found))
+        return self._visible
+
+    def _list(self, kind: Kind, read: KindRead, namespace: str) -> Forbidden | None:
+        """List *kind* in *namespace*, the empty one for the whole cluster; keep what comes, or say why it may not be read."""
+        has_labels = kind in _ROUTE_KINDS
+
+        def take(page: dict[str, Any]) -> list[_Found]:
+            found: list[_Found] = []
+            for raw in items_of(page):
+                key, projection = project(read, raw, self._prefix)
+                if key is not None:
+                    found.append(((kind, key), projection, _labels(raw) if has_labels else {}))
+            return found
+
+        listed = self._server.listed(read.path(namespace), take, selector=read.field_selector)
+        if isinstance(listed, Forbidden):
+            return listed
+        for object_id, projection, labels in listed:
+            self._objects[object_id] = projection
+            if labels:
+                self._labels[object_id] = labels
+        return None
+
+    def _expect_namespaces(self) -> None:
+        """Tell of a namespace that was named, has nothing, and does not exist: its name is a slip."""
+        inhabited = {key.namespace for _, key in self._objects}
+        for namespace in self._asked.namespaces:
+            if namespace not in inhabited and self._server.exists(f"{_NAMESPACES}/{namespace}") is False:
+                raise Mistake(f"there is no namespace {namespace} at {self._server.url}")
+
+
+def _names(page: dict[str, Any]) -> list[str]:
+    found = (raw["metadata"].get("name") for raw in items_of(page) if _has_metadata(raw))
+    return [name for name in found if isinstance(name, str) and name]
+
+
+def _has_metadata(raw: object) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("metadata"), dict)
+
+
+def _labels(raw: Any) -> dict[str, str]:
+    labels = raw["metadata"].get("labels")
+    if not isinstance(labels, dict):
+        return {}
+    return {name: value for name, value in labels.items() if isinstance(value, str)}
+
+
+def _plural(kind: Kind) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
+def _some(names: Iterable[str]) -> str:
+    """Name a few of *names*."""
+    known = sorted(names)
+    more = len(known) - _NAMED
+    return ", ".join(known[:_NAMED]) + (f" and {more} more namespaces" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""What commands are about: files, folders, clusters."""
