@@ -18,6 +18,16 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else _escape(character) for character in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return *text* as ``printable`` does, but for its line breaks and tabs, which stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character in "\n\t" or character.isprintable() else _escape(character)
+        for character in text
+    )
+
+
 def _escape(character: str) -> str:
     return _SPELLED.get(character) or character.encode("unicode_escape", "surrogatepass").decode("ascii")
 

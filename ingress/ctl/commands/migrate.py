@@ -1,0 +1,132 @@
+"""``ingressctl migrate``."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.installed import installed_version
+from ingress.ctl.lint.linting import lint
+from ingress.ctl.migrate.as_json import as_json
+from ingress.ctl.migrate.assessing import assess
+from ingress.ctl.migrate.html_page import as_html
+from ingress.ctl.migrate.markdown import as_markdown
+from ingress.ctl.migrate.migration import Asked, Migration
+from ingress.ctl.migrate.owners import USUAL_LABELS
+from ingress.ctl.migrate.patch_files import patch_files
+from ingress.ctl.migrate.patches import patches_of
+from ingress.ctl.migrate.verdict import number
+from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
+from ingress.ctl.terminal import printable, say, tell
+
+FORMATS: Final = ("markdown", "html", "json")
+_SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
+
+
+@click.command("migrate")
+@paths_parameter
+@option_parameter
+@live_parameters
+@click.option(
+    "--output",
+    type=click.Choice(FORMATS),
+    help="The format; without it by the name of --output-file, else markdown.",
+)
+@click.option("--output-file", metavar="FILE", type=click.Path(), help="Write the page there.")
+@click.option(
+    "--owner-label",
+    "owner_labels",
+    metavar="NAME",
+    multiple=True,
+    help=f"The label that says whose an Ingress is; repeatable, then the most used counts. Tried otherwise: {', '.join(USUAL_LABELS)}.",
+)
+@click.option(
+    "--patches",
+    "patches_directory",
+    metavar="DIRECTORY",
+    type=click.Path(),
+    help="Write a patch for each file, and for each Ingress, there.",
+)
+def command(
+    paths: tuple[str, ...],
+    options: tuple[str, ...],
+    cluster: LiveCluster | None,
+    output: str | None,
+    output_file: str | None,
+    owner_labels: tuple[str, ...],
+    patches_directory: str | None,
+) -> None:
+    """Write the report of a move from ingress-nginx: what works, what differs, and what has to change.
+
+    It is one page, for a team that has to decide.  The exit status is 0 whatever it says.
+    """
+    given = read_input(paths, options, cluster)
+    migration = assess(given, lint(given), owner_labels)
+    asked = Asked(installed_version(), (*_cluster_words(cluster), *paths), options, owner_labels)
+    text = _text(
+        migration, asked, output or _SUFFIXES.get(Path(output_file or "").suffix.lower(), "markdown")
+    )
+    if patches_directory is not None:
+        _write_patches(migration, Path(patches_directory))
+    if output_file is None:
+        say(text.removesuffix("\n"))
+    else:
+        _write(Path(output_file), text)
+
+
+def _text(migration: Migration, asked: Asked, output: str) -> str:
+    if output == "json":
+        return as_json(migration, asked)
+    detailed = islice(entries_in_detail(migration), MOST_OBJECTS)
+    document = write(migration, asked, patches_of(detailed, _read_text))
+    return as_html(document) if output == "html" else as_markdown(document)
+
+
+def _write_patches(migration: Migration, directory: Path) -> None:
+    patches = patches_of(migration.entries, _read_text)
+    files = patch_files(patches)
+    for name, text in files.items():
+        _write(directory / name, text)
+    edited = sum(bool(one.edits) for one in patches.objects)
+    tell(
+        printable(
+            f"wrote {number(len(files), 'file', 'files')} into {directory}: patches of"
+            f" {number(len(patches.objects), 'object', 'objects')}, {edited:,} of them in their manifests"
+        )
+    )
+
+
+def _read_text(path: str) -> str | None:
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        # Its patch says that it cannot be read.
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise Mistake(f"{path}: {error.strerror or error}") from None
+
+
+def _cluster_words(cluster: LiveCluster | None) -> Iterator[str]:
+    """Yield the words by which *cluster* was named, without what a URL says of users."""
+    if cluster is None:
+        return
+    yield "--live"
+    named = {"--kubeconfig": cluster.kubeconfig, "--context": cluster.context, "--server": cluster.server}
+    for name, value in named.items():
+        if value and not (name == "--server" and "@" in value):
+            yield f"{name}={value}"
+    for namespace in cluster.namespaces:
+        yield f"--namespace={namespace}"
+    if cluster.secrets is not SecretReading.NAMES:
+        yield f"--secrets={cluster.secrets.value}"

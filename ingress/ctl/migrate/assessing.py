@@ -1,0 +1,99 @@
+"""A lint and the options in, the report of a migration out.  Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ingress.ctl.inputs.input import Input
+from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
+from ingress.ctl.migrate.config_map import config_map_report
+from ingress.ctl.migrate.matters import Matters, all_changes
+from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
+from ingress.ctl.migrate.outcome import Outcome, outcome_of
+from ingress.ctl.migrate.owners import owner_label, owner_of
+from ingress.model.objects import ObjectId
+
+_WORST: Final = tuple(reversed(Standing))
+
+
+def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -> Migration:
+    """Return what becomes of *given*, of which *report* is the lint; *owner_labels* are those that say whose objects are."""
+    ours = [one for one in report.objects if one.is_ours]
+    label = owner_label(ours, owner_labels)
+    matters = Matters()
+    for one in ours:
+        matters.add(one)
+    sorted_matters = list(matters.sorted())
+    entries = sorted(_entries(ours, sorted_matters, label), key=_order)
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for entry in entries:
+        groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
+    rows = [Row(*group, count(outcomes)) for group, outcomes in groups.items()]
+    mistaken = {object_id for matter, spots in sorted_matters if matter.is_mistake for object_id in spots}
+    not_ours = Counter(one.why_not for one in report.objects if not one.is_ours)
+    return Migration(
+        count(entry.outcome for entry in entries),
+        len(mistaken),
+        dict(sorted(not_ours.items())),
+        label,
+        tuple(sorted(rows, key=_row_order)),
+        tuple(entries),
+        tuple(matter for matter, _ in sorted_matters),
+        tuple(_annotations(ours)),
+        config_map_report(given.state, given.settings),
+        report.others,
+        report.not_checked,
+    )
+
+
+def count(outcomes: Iterable[Outcome]) -> Count:
+    """Return how many of *outcomes* there are of each."""
+    found = Counter(outcomes)
+    closed = found[Outcome.CLOSED]
+    return Count(
+        found.total(),
+        found[Outcome.WORKS],
+        found[Outcome.DIFFERS],
+        found[Outcome.NEEDS_CHANGE] + closed,
+        closed,
+    )
+
+
+def _entries(
+    reports: Iterable[ObjectReport], matters: Sequence[tuple[Matter, Mapping[ObjectId, str]]], label: str
+) -> Iterable[Entry]:
+    having: dict[ObjectId, list[tuple[int, str]]] = {}
+    for number, (_, spots) in enumerate(matters):
+        for object_id, spot in spots.items():
+            having.setdefault(object_id, []).append((number, spot))
+    for report in reports:
+        own = having.get(report.object_id, ())
+        yield Entry(
+            report.object_id,
+            report.place,
+            owner_of(report, label),
+            outcome_of(report),
+            tuple(number for number, _ in own),
+            tuple(spot for _, spot in own),
+            tuple(dict.fromkeys(change for one in all_changes(report.findings) for change in one.changes)),
+        )
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    return -entry.outcome, entry.object_id, str(entry.place)
+
+
+def _row_order(row: Row) -> tuple[object, ...]:
+    own = row.count
+    return -own.closed, -own.needs_change, -own.differs, row.namespace, row.owner
+
+
+def _annotations(reports: Iterable[ObjectReport]) -> Iterable[Annotation]:
+    counts: dict[str, Counter[Standing]] = {}
+    for report in reports:
+        for one in report.annotations:
+            counts.setdefault(one.name, Counter())[one.standing] += 1
+    for name, found in sorted(counts.items(), key=lambda one: (-one[1].total(), one[0])):
+        yield Annotation(
+            name, found.total(), {standing: found[standing] for standing in _WORST if found[standing]}
+        )

@@ -1,0 +1,86 @@
+"""What to do, in order, to come here from ingress-nginx: what the report found first, and then the steps of any move."""
+
+from collections.abc import Iterator
+
+from ingress.ctl.migrate.config_map import NOT_HONORED
+from ingress.ctl.migrate.document import Code, Line, Reference
+from ingress.ctl.migrate.migration import Asked, Migration
+from ingress.ctl.migrate.outcome import Outcome
+from ingress.ctl.migrate.verdict import number
+
+
+def checklist(migration: Migration, asked: Asked) -> Iterator[Line]:
+    """Yield the steps; those that there is nothing to do for are left out."""
+    yield from _changes(migration)
+    yield from _reading(migration)
+    yield (
+        "Start this controller beside ingress-nginx, with an IngressClass and a load balancer of its own; ingress-nginx does not"
+        " notice.",
+    )
+    if migration.config_map is not None and migration.config_map.keys:
+        yield (
+            "Give it the content of the ",
+            Reference("ConfigMap", "configmap"),
+            " as it is, and what ingress-nginx has in its arguments as options.",
+        )
+    yield (
+        "Move one Ingress that matters little: have its ",
+        Code("ingressClassName"),
+        " name the new class; to go back, name the old one.",
+    )
+    yield (
+        "Have the controller serve all Ingresses without writing any status, and compare the answers of both addresses: redirects,"
+        " logins, uploads, WebSockets.",
+    )
+    yield (
+        "Move the address, or the Ingresses one after the other; both controllers run until the last has moved.",
+    )
+    yield (
+        "Take ingress-nginx away, its admission webhook first, or no Ingress can be written any more; keep the IngressClass ",
+        Code("nginx"),
+        ".",
+    )
+
+
+def _changes(migration: Migration) -> Iterator[Line]:
+    count = migration.count
+    where = Reference("one by one", "objects")
+    if count.closed:
+        some = number(count.closed, "Ingress", "Ingresses")
+        yield (
+            f"Look at the {some} that would answer 503, ",
+            where,
+            ": what would keep somebody out there is not honored here.",
+        )
+    patched = sum(bool(entry.changes) for entry in migration.entries)
+    by_hand = sum(entry.outcome >= Outcome.NEEDS_CHANGE and not entry.changes for entry in migration.entries)
+    if patched:
+        yield (
+            f"Read and apply the patches of {number(patched, 'Ingress', 'Ingresses')}, which ",
+            Code("--patches DIRECTORY"),
+            " writes; they mean the same to ingress-nginx, so they can be applied before anything moves. What never existed begins"
+            " to work by them.",
+        )
+    if by_hand:
+        yield (f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand, ", where, ".")
+    keys = () if migration.config_map is None else migration.config_map.keys
+    not_honored = sum(key.standing == NOT_HONORED for key in keys)
+    if not_honored:
+        yield (
+            f"Decide about {number(not_honored, 'key', 'keys')} of the ",
+            Reference("ConfigMap", "configmap"),
+            " that would have no effect.",
+        )
+
+
+def _reading(migration: Migration) -> Iterator[Line]:
+    count = migration.count
+    if count.differs:
+        yield (
+            f"Read what differs with {number(count.differs, 'Ingress', 'Ingresses')}; nothing has to be changed for it.",
+        )
+    if migration.mistaken:
+        some = number(migration.mistaken, "Ingress", "Ingresses")
+        yield (
+            f"Tell the owners of {some} what is wrong there in either controller; it need not be mended before the move.",
+        )

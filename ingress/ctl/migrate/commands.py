@@ -1,0 +1,87 @@
+"""Changes as commands for ``kubectl``, which anybody may copy: whatever tenants wrote is quoted for a shell.
+
+A command is one line of printable characters.  What begins with a dash stands behind an ``=`` or a ``/``, so that
+nothing is taken for an option.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ingress.ctl.lint.finding import Change
+from ingress.model.objects import ObjectId
+
+_ANNOTATIONS = ("metadata", "annotations")
+
+
+def json_patch(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Return *changes* as a JSON Patch (RFC 6902); what a list loses goes from its end, so that places stay right."""
+    stays = [change for change in changes if change.value is not None]
+    goes = sorted((change for change in changes if change.value is None), key=_places, reverse=True)
+    return [
+        *(
+            {"op": "add", "path": _pointer(one.steps), "value": one.value}
+            for one in stays
+            if not _is_member(one)
+        ),
+        *(
+            {"op": "replace", "path": _pointer(one.steps), "value": one.value}
+            for one in stays
+            if _is_member(one)
+        ),
+        *({"op": "remove", "path": _pointer(one.steps)} for one in goes),
+    ]
+
+
+def merge_patch(changes: Sequence[Change]) -> dict[str, Any]:
+    """Return those of *changes* that are about annotations as a JSON Merge Patch (RFC 7386), which needs none to be there."""
+    annotations = {str(one.steps[2]): one.value for one in changes if one.steps[:2] == _ANNOTATIONS}
+    return {"metadata": {"annotations": annotations}} if annotations else {}
+
+
+def commands(object_id: ObjectId, changes: Sequence[Change]) -> Iterator[str]:
+    """Yield what makes *changes* to the object in the cluster that ``kubectl`` talks to."""
+    kind, key = object_id
+    meant = [quoted(f"{kind.lower()}/{key.name}"), quoted(f"--namespace={key.namespace}")]
+    annotations = [change for change in changes if change.steps[:2] == _ANNOTATIONS]
+    others = [change for change in changes if change.steps[:2] != _ANNOTATIONS]
+    if annotations:
+        said = [
+            f"{change.steps[2]}-" if change.value is None else f"{change.steps[2]}={change.value}"
+            for change in annotations
+        ]
+        overwrite = [] if all(change.value is None for change in annotations) else ["--overwrite"]
+        yield " ".join(["kubectl", "annotate", *meant, *overwrite, *map(quoted, said)])
+    if others:
+        patch = json.dumps(json_patch(others))
+        yield " ".join(["kubectl", "patch", *meant, "--type=json", quoted(f"--patch={patch}")])
+
+
+def quoted(text: str) -> str:
+    """Return *text* as one word of a shell; with escapes, as bash, zsh and ksh have them, where it cannot be shown."""
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(map(_character, text)) + "'"
+
+
+def _character(character: str) -> str:
+    if character in "'\\":
+        return "\\" + character
+    if character.isprintable():
+        return character
+    # Octal ends after three digits, whatever follows.
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "replace"))
+
+
+def _pointer(steps: Sequence[str | int]) -> str:
+    """Return *steps* as a JSON Pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def _is_member(change: Change) -> bool:
+    return isinstance(change.steps[-1], int)
+
+
+def _places(change: Change) -> tuple[tuple[int, str, int], ...]:
+    return tuple((0, step, 0) if isinstance(step, str) else (1, "", step) for step in change.steps)

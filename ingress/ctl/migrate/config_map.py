@@ -1,0 +1,79 @@
+"""What becomes of an ingress-nginx ConfigMap, key by key.
+
+It is the one that the option ``configmap`` names, or one of the input that has a name by which ingress-nginx is usually
+installed.  No value is repeated here: some keys hold what is nobody's to read.
+"""
+
+from typing import Final
+
+from ingress.ctl.migrate.migration import ConfigMapReport, Key
+from ingress.model.objects import ConfigMap, Kind
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.options.config_map import read_config_map
+from ingress.options.config_map_keys import KEYS
+from ingress.options.merging import merge
+from ingress.options.option import DEFAULTS
+from ingress.options.table import SPELLINGS
+from ingress.settings import Settings
+
+USUAL_NAMES: Final = (
+    "ingress-nginx-controller",
+    "ingress-nginx-ingress-nginx-controller",
+    "nginx-ingress-ingress-nginx-controller",
+    "nginx-ingress-controller",
+    "nginx-configuration",
+    "nginx-load-balancer-microk8s-conf",
+)
+"""What the Helm chart, the manifests of the project and distributions call it."""
+
+HONORED: Final = "honored"
+NOTHING: Final = "changes nothing"
+NOTE: Final = "differs"
+NOT_HONORED: Final = "not honored"
+
+_STANDINGS: Final = {
+    Reason.OPTION_NOTE: NOTE,
+    Reason.OPTION_AT_START: HONORED,
+    Reason.OPTION_OVERRIDDEN: NOTE,
+}
+
+
+def config_map_report(state: ClusterState, settings: Settings) -> ConfigMapReport | None:
+    """Return what becomes of the ConfigMap of *state* that is meant; None where there is none."""
+    found = find_config_map(state, settings)
+    if found is None:
+        return None
+    texts = read_config_map(found.key, found.content)
+    by_key: dict[str, list[Problem]] = {}
+    for problem in merge(DEFAULTS, (), texts).problems:
+        by_key.setdefault(problem.field.removeprefix("data."), []).append(problem)
+    keys = sorted((_key(name, by_key.get(name, [])) for name in found.content), key=_order)
+    return ConfigMapReport(found.key.namespace, found.key.name, tuple(keys))
+
+
+def find_config_map(state: ClusterState, settings: Settings) -> ConfigMap | None:
+    """Return the ConfigMap that *settings* name, else the one of *state* with a usual name."""
+    some = {key: value for key, value in state.of(Kind.CONFIG_MAP).items() if isinstance(value, ConfigMap)}
+    if settings.config_map is not None:
+        return some.get(settings.config_map)
+    usual = sorted((USUAL_NAMES.index(key.name), key) for key in some if key.name in USUAL_NAMES)
+    return some[usual[0][1]] if usual else None
+
+
+def _key(name: str, problems: list[Problem]) -> Key:
+    if problems:
+        standing = min((_STANDINGS.get(one.reason, NOT_HONORED) for one in problems), key=_WORST.index)
+        return Key(name, standing, "; ".join(one.message for one in problems))
+    row = KEYS.get(name)
+    option = name if name in SPELLINGS else "" if row is None else row.option
+    if not option:
+        return Key(name, NOTHING)
+    return Key(name, HONORED, "" if option == name else f"it is the option {option} here")
+
+
+_WORST: Final = (NOT_HONORED, NOTE, NOTHING, HONORED)
+
+
+def _order(key: Key) -> tuple[int, str]:
+    return _WORST.index(key.standing), key.name

@@ -1,0 +1,137 @@
+"""A document as one HTML file: nothing is asked for from outside, nothing runs, and it reads well on paper and by ear.
+
+Its Content-Security-Policy allows the one style sheet that it brings, by its hash, and nothing else.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from typing import Final
+
+from ingress.ctl.migrate.document import (
+    Block,
+    Code,
+    Document,
+    Heading,
+    Line,
+    Listing,
+    Paragraph,
+    Part,
+    Points,
+    Strong,
+    Table,
+)
+from ingress.ctl.migrate.style import STYLE
+from ingress.ctl.terminal import printable, printable_lines
+
+_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode("ascii")
+_POLICY: Final = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
+
+
+def as_html(document: Document) -> str:
+    """Return *document* as the text of one file."""
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{_text(document.title)}</title>",
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        *_contents(document),
+        '<main id="page">',
+        f"<h1>{_text(document.title)}</h1>",
+    ]
+    for number, block in enumerate(document.blocks):
+        parts.extend(_block(block, number))
+    parts += ["</main>", "</body>", "</html>", ""]
+    return "\n".join(parts)
+
+
+def _contents(document: Document) -> Iterator[str]:
+    yield '<nav aria-label="Parts of this page">'
+    yield "<ul>"
+    for block in document.blocks:
+        if isinstance(block, Heading) and block.level == 2 and block.anchor:
+            yield f'<li><a href="#{block.anchor}">{_line(block.line)}</a></li>'
+    yield "</ul>"
+    yield "</nav>"
+
+
+def _block(block: Block, number: int) -> Iterator[str]:
+    match block:
+        case Heading(level, line, anchor):
+            name = f' id="{anchor}"' if anchor else ""
+            yield f"<h{level}{name}>{_line(line)}</h{level}>"
+        case Paragraph(line):
+            yield f"<p>{_line(line)}</p>"
+        case Points(items, numbered):
+            kind = "ol" if numbered else "ul"
+            yield f"<{kind}>"
+            for item in items:
+                yield f"<li>{_line(item)}</li>"
+            yield f"</{kind}>"
+        case Table():
+            yield from _table(block, f"table{number}")
+        case Listing(text, language):
+            shown = printable_lines(text)
+            what = {"diff": "Patch", "sh": "Command"}.get(language, "Listing")
+            inner = "\n".join(map(_diff_line, shown.split("\n"))) if language == "diff" else escape(shown)
+            # It can be scrolled, so the keyboard has to get there.
+            yield f'<pre tabindex="0" role="region" aria-label="{what}"><code>{inner}</code></pre>'
+
+
+def _table(table: Table, name: str) -> Iterator[str]:
+    yield f'<div class="wide" role="region" tabindex="0" aria-labelledby="{name}">'
+    yield "<table>"
+    yield f'<caption id="{name}">{_text(table.caption)}</caption>'
+    cells = (
+        f'<th scope="col"{_number(table, column)}>{_text(title)}</th>'
+        for column, title in enumerate(table.columns)
+    )
+    yield f"<thead><tr>{''.join(cells)}</tr></thead>"
+    yield "<tbody>"
+    for first, *others in table.rows:
+        row = [f'<th scope="row">{_line(first)}</th>']
+        row += [f"<td{_number(table, column)}>{_line(cell)}</td>" for column, cell in enumerate(others, 1)]
+        yield f"<tr>{''.join(row)}</tr>"
+    yield "</tbody>"
+    yield "</table>"
+    yield "</div>"
+
+
+def _number(table: Table, column: int) -> str:
+    return ' class="number"' if column in table.numbers else ""
+
+
+def _diff_line(line: str) -> str:
+    # What is added and what is removed shows by its first character; the color comes on top.
+    kind = {"+": "added", "-": "removed"}.get(line[:1])
+    return f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line)
+
+
+def _line(line: Line) -> str:
+    return "".join(map(_part, line))
+
+
+def _part(part: Part) -> str:
+    match part:
+        case str():
+            return _text(part)
+        case Code(text):
+            return f"<code>{_text(text)}</code>" if text else "<em>(nothing)</em>"
+        case Strong(text):
+            return f"<strong>{_text(text)}</strong>"
+        case _:
+            return f'<a href="#{part.anchor}">{_text(part.text)}</a>'
+
+
+def _text(text: str) -> str:
+    """Return *text*, on one line, for where text stands between tags or in quotes."""
+    return escape(printable(text))

@@ -1,0 +1,109 @@
+"""What is the matter with objects, each thing once: what many of them have in common is not said for each.
+
+Pure.  Names that nobody ever read are grouped by what is meant by them (``rate-limit``, ``rate-limit-window``), whatever
+of these an object has.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import define, evolve, field
+
+from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport, Standing
+from ingress.ctl.migrate.migration import Matter
+from ingress.ctl.migrate.outcome import Outcome, is_mistake, outcome_of_finding
+from ingress.model.objects import ObjectId
+from ingress.model.problems import Reason
+
+_NAMES: Final = re.compile(
+    r"(?P<names>[^\s:;]+(?:, [^\s:;]+)*): (?P<was>[^;]*?) (?:it|them); (?P<has>.*)", re.DOTALL
+)
+"""How ``ingress.annotations.unknown_names`` tells of names."""
+
+
+@define
+class _Group:
+    matter: Matter
+    names: set[str] = field(factory=set)
+    was: str = ""
+    has: str = ""
+    objects: dict[ObjectId, str] = field(factory=dict)
+    """Whose it is, with where it is there."""
+
+    def finished(self) -> Matter:
+        objects = tuple(sorted(self.objects))
+        if not self.names:
+            return evolve(self.matter, objects=objects)
+        names = ", ".join(sorted(self.names))
+        message = f"{names}: {self.was} {'them' if len(self.names) > 1 else 'it'}; {self.has}"
+        return evolve(self.matter, message=message, objects=objects)
+
+
+class Matters:
+    """Collects what is the matter with objects, one report after the other."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[object, ...], _Group] = {}
+
+    def add(self, report: ObjectReport) -> None:
+        """Take in what there is to say of one object."""
+        told = set()
+        for finding in report.findings:
+            told.add(finding.message)
+            group = self._of_finding(finding)
+            group.objects.setdefault(report.object_id, _spot(finding))
+        for one in report.annotations:
+            if one.standing is not Standing.HONORED and one.why not in told:
+                self._of_annotation(one).objects.setdefault(report.object_id, "")
+
+    def sorted(self) -> Iterator[tuple[Matter, dict[ObjectId, str]]]:
+        """Yield each matter, the worst first, with where it is in each object that has it."""
+        finished = [(group.finished(), group.objects) for group in self._groups.values()]
+        yield from sorted(finished, key=lambda one: _order(one[0]))
+
+    def _of_finding(self, finding: Finding) -> _Group:
+        found = _NAMES.fullmatch(finding.message) if finding.rule == Reason.UNKNOWN_ANNOTATION else None
+        matter = Matter(
+            finding.message, outcome_of_finding(finding), finding.rule, finding.advice, is_mistake(finding)
+        )
+        if found is None:
+            return self._groups.setdefault((finding.rule, finding.message, finding.advice), _Group(matter))
+        key = (finding.rule, found["was"], found["has"], finding.advice)
+        group = self._groups.setdefault(key, _Group(matter, was=found["was"], has=found["has"]))
+        group.names.update(found["names"].split(", "))
+        return group
+
+    def _of_annotation(self, one: AnnotationReport) -> _Group:
+        outcome = _OUTCOMES.get(one.standing, Outcome.WORKS)
+        message = f"{one.name}: {one.why or one.standing.value}"
+        is_wrong = one.standing in (Standing.NEVER_EXISTED, Standing.UNSAFE)
+        matter = Matter(message, outcome, is_mistake=is_wrong)
+        return self._groups.setdefault(("", message), _Group(matter))
+
+
+_OUTCOMES: Final = {
+    Standing.DIFFERS: Outcome.DIFFERS,
+    Standing.IGNORED: Outcome.NEEDS_CHANGE,
+    Standing.CLOSED: Outcome.CLOSED,
+}
+
+
+def _order(matter: Matter) -> tuple[object, ...]:
+    return -matter.outcome, not matter.is_mistake, -len(matter.objects), matter.message, matter.advice
+
+
+def _spot(finding: Finding) -> str:
+    return str(finding.place) or finding.field
+
+
+def all_changes(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield those of *findings* that say what to write instead, without any that contradicts one before it."""
+    said: dict[str, object] = {}
+    for finding in findings:
+        if not finding.changes or any(
+            said.get(change.field, change.value) != change.value for change in finding.changes
+        ):
+            continue
+        said.update((change.field, change.value) for change in finding.changes)
+        yield finding

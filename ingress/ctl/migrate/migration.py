@@ -1,0 +1,125 @@
+"""The values of a report: what becomes of all objects by moving, and what is to be done about it."""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from ingress.ctl.inputs.input import Place
+from ingress.ctl.lint.finding import Change, Finding, Standing
+from ingress.ctl.migrate.outcome import Outcome
+from ingress.model.objects import ObjectId
+
+
+@frozen
+class Matter:
+    """One thing that is the same with several objects, or with one, and is said once: a sentence without its full stop."""
+
+    message: str
+    outcome: Outcome
+    rule: str = ""
+    """The rule of the finding; empty for what is known of an annotation alone."""
+    advice: str = ""
+    is_mistake: bool = False
+    """Whether it is wrong in either controller."""
+    objects: tuple[ObjectId, ...] = ()
+    """Whose it is, in order of their keys."""
+
+
+@frozen
+class Entry:
+    """What becomes of one object that is ours to serve."""
+
+    object_id: ObjectId
+    place: Place
+    owner: str
+    outcome: Outcome
+    matters: tuple[int, ...] = ()
+    """The places in ``Migration.matters`` of all that is the matter with it, the worst first."""
+    spots: tuple[str, ...] = ()
+    """Where each of these is in the object: a file and line, a field, or empty where it is about all of it."""
+    changes: tuple[Change, ...] = ()
+    """What would do away with findings, as far as that can be said."""
+
+
+@frozen
+class Count:
+    """How many objects have each outcome; *whole* is all of them."""
+
+    whole: int = 0
+    works: int = 0
+    differs: int = 0
+    needs_change: int = 0
+    """Those included that would answer 503."""
+    closed: int = 0
+
+
+@frozen
+class Row:
+    """The objects of one namespace and owner."""
+
+    namespace: str
+    owner: str
+    count: Count
+
+
+@frozen
+class Annotation:
+    """How often one annotation is used, and what becomes of it, the worst first."""
+
+    name: str
+    count: int
+    standings: Mapping[Standing, int]
+
+
+@frozen
+class Key:
+    """One key of the ConfigMap: *standing* says what becomes of it, *why* what else there is to know."""
+
+    name: str
+    standing: str
+    why: str = ""
+
+
+@frozen
+class ConfigMapReport:
+    """What becomes of an ingress-nginx ConfigMap."""
+
+    namespace: str
+    name: str
+    keys: tuple[Key, ...]
+
+
+@frozen
+class Migration:
+    """All that the page says."""
+
+    count: Count
+    mistaken: int
+    """How many objects have something wrong that is as wrong in ingress-nginx."""
+    not_ours: Mapping[str, int]
+    """Objects that are not served, by why that is."""
+    label: str
+    """The label by which owners are told; empty where objects have none."""
+    rows: tuple[Row, ...]
+    """The worst first."""
+    entries: tuple[Entry, ...]
+    """All objects that are ours, the worst first."""
+    matters: tuple[Matter, ...]
+    """The worst first."""
+    annotations: tuple[Annotation, ...]
+    """By count, the most used first."""
+    config_map: ConfigMapReport | None
+    others: tuple[Finding, ...]
+    """What concerns files, Secrets and whatever else is no route object."""
+    not_checked: tuple[str, ...]
+
+
+@frozen
+class Asked:
+    """What was asked for, so that a page says how it came to be; texts as they were given."""
+
+    version: str
+    given: Sequence[str]
+    """What is meant, as words of the command: paths, or ``--live`` with what belongs to it."""
+    options: Sequence[str]
+    owner_labels: Sequence[str] = ()

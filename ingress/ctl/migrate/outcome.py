@@ -1,0 +1,161 @@
+"""What becomes of an object by moving from ingress-nginx to here.
+
+A finding says what is the matter with an object; this says what that has to do with the move.  A Service that does not
+exist is missing in either controller, and so moving changes nothing about it.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum, IntEnum
+from typing import Final
+
+from ingress.ctl.lint.finding import Finding, Level, ObjectReport, Standing
+from ingress.model.problems import Reason
+
+
+class Outcome(IntEnum):
+    """What becomes of one object, from the best to the worst."""
+
+    WORKS = 1
+    """It does here what it does there."""
+    DIFFERS = 2
+    """It does what was asked for, in another way that somebody may notice."""
+    NEEDS_CHANGE = 3
+    """Something that was asked for is not done here."""
+    CLOSED = 4
+    """The same, and requests that came through there would be answered 503."""
+
+    @property
+    def words(self) -> str:
+        """What it is called on the page."""
+        return _WORDS[self]
+
+    @property
+    def key(self) -> str:
+        """What it is called in JSON."""
+        return self.name.lower()
+
+
+_WORDS: Final = {
+    Outcome.WORKS: "works as it is",
+    Outcome.DIFFERS: "differs",
+    Outcome.NEEDS_CHANGE: "needs a change",
+    Outcome.CLOSED: "would answer 503",
+}
+
+
+class Bearing(Enum):
+    """What a finding has to do with the move."""
+
+    SAME = "the same there"
+    """It is so in ingress-nginx, too: moving neither makes it nor mends it."""
+    DIFFERS = "differs"
+    CHANGES = "needs a change"
+
+
+BEARINGS: Final[Mapping[Reason, Bearing]] = {
+    # What the API server, or ingress-nginx as well, makes nothing of.
+    Reason.MALFORMED_OBJECT: Bearing.SAME,
+    Reason.MALFORMED_MANIFEST: Bearing.SAME,
+    Reason.UNRENDERED_MANIFEST: Bearing.SAME,
+    Reason.DUPLICATE_OBJECT: Bearing.SAME,
+    Reason.DEPRECATED_VERSION: Bearing.SAME,
+    Reason.MISSING_PATH_TYPE: Bearing.SAME,
+    Reason.INVALID_HOST: Bearing.SAME,
+    Reason.INVALID_PATH: Bearing.SAME,
+    Reason.INVALID_BACKEND: Bearing.SAME,
+    Reason.INVALID_RULE: Bearing.SAME,
+    Reason.PATH_CONFLICT: Bearing.SAME,
+    Reason.SERVICE_NOT_FOUND: Bearing.SAME,
+    Reason.SERVICE_PORT_NOT_FOUND: Bearing.SAME,
+    Reason.RESOURCE_BACKEND: Bearing.SAME,
+    Reason.SECRET_NOT_FOUND: Bearing.SAME,
+    Reason.SECRET_FORBIDDEN: Bearing.SAME,
+    Reason.CONFIG_MAP_NOT_FOUND: Bearing.SAME,
+    Reason.CONFIG_MAP_FORBIDDEN: Bearing.SAME,
+    Reason.INVALID_CERTIFICATE: Bearing.SAME,
+    Reason.CERTIFICATE_EXPIRED: Bearing.SAME,
+    Reason.CERTIFICATE_NOT_YET_VALID: Bearing.SAME,
+    Reason.CANARY_WITHOUT_PRIMARY: Bearing.SAME,
+    Reason.UNKNOWN_ANNOTATION: Bearing.SAME,
+    Reason.WATCH_REFUSED: Bearing.SAME,
+    # What is decided in another way.
+    Reason.ANNOTATION_NOTE: Bearing.DIFFERS,
+    Reason.DEFAULT_BACKEND_CONFLICT: Bearing.DIFFERS,
+    Reason.CERTIFICATE_NAME_MISMATCH: Bearing.DIFFERS,
+    Reason.CERTIFICATE_CONFLICT: Bearing.DIFFERS,
+    Reason.LISTENER_CONFLICT: Bearing.DIFFERS,
+    Reason.OPTION_NOTE: Bearing.DIFFERS,
+    Reason.OPTION_OVERRIDDEN: Bearing.DIFFERS,
+    # What was asked for and is not done here, or is asked for by other words here.
+    Reason.INVALID_ANNOTATION: Bearing.CHANGES,
+    Reason.UNSUPPORTED_ANNOTATION: Bearing.CHANGES,
+    Reason.UNSUPPORTED_PATH: Bearing.CHANGES,
+    Reason.EXTERNAL_NAME_FORBIDDEN: Bearing.CHANGES,
+    Reason.ENDPOINT_FORBIDDEN: Bearing.CHANGES,
+    Reason.INVALID_PASSWORDS: Bearing.CHANGES,
+    Reason.CLIENT_AUTHENTICATION_CONFLICT: Bearing.CHANGES,
+    Reason.HOST_CONFLICT: Bearing.CHANGES,
+    Reason.PASSTHROUGH_CONFLICT: Bearing.CHANGES,
+    # There the annotation counts, and here the field.
+    Reason.CLASS_CONFLICT: Bearing.CHANGES,
+    Reason.INVALID_OPTION: Bearing.CHANGES,
+    Reason.OPTION_AT_START: Bearing.CHANGES,
+    Reason.UNSUPPORTED_OPTION: Bearing.CHANGES,
+}
+"""What the reasons of problems have to do with the move, all of them."""
+
+_STANDINGS: Final = {
+    Standing.DIFFERS: Outcome.DIFFERS,
+    Standing.IGNORED: Outcome.NEEDS_CHANGE,
+    Standing.CLOSED: Outcome.CLOSED,
+}
+_CLOSED_PATHS: Final = "ClosedPaths"
+"""The rule of lint's own that is about this controller, and not about what is written."""
+_CLOSING: Final = frozenset(
+    {Reason.UNSUPPORTED_PATH.value, Reason.EXTERNAL_NAME_FORBIDDEN.value, _CLOSED_PATHS}
+)
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_EITHER: Final = re.compile(r"\bingress-nginx does not .* either\b")
+_CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
+
+
+def bearing_of(finding: Finding) -> Bearing:
+    """Return what *finding* has to do with the move.
+
+    The rules that lint has beside the reasons of problems are about what is written, whoever serves it.
+    """
+    if _EITHER.search(_QUOTED.sub("", finding.message)):
+        return Bearing.SAME
+    if finding.rule == _CLOSED_PATHS:
+        return Bearing.CHANGES
+    try:
+        return BEARINGS[Reason(finding.rule)]
+    except ValueError:
+        return Bearing.SAME
+
+
+def outcome_of_finding(finding: Finding) -> Outcome:
+    """Return what *finding* alone makes of its object."""
+    match bearing_of(finding):
+        case Bearing.SAME:
+            return Outcome.WORKS
+        case Bearing.DIFFERS:
+            return Outcome.DIFFERS
+        case _:
+            # What tenants wrote stands in quotes, and says nothing about us.
+            says_so = _CLOSES.search(_QUOTED.sub("", finding.message)) is not None
+            closes = says_so or finding.rule in _CLOSING
+            return Outcome.CLOSED if closes else Outcome.NEEDS_CHANGE
+
+
+def outcome_of(report: ObjectReport) -> Outcome:
+    """Return what becomes of an object that is ours."""
+    found = [outcome_of_finding(finding) for finding in report.findings]
+    found += [_STANDINGS.get(one.standing, Outcome.WORKS) for one in report.annotations]
+    return max(found, default=Outcome.WORKS)
+
+
+def is_mistake(finding: Finding) -> bool:
+    """Whether *finding* is wrong in either controller, so that somebody should know of it whoever serves the object."""
+    return bearing_of(finding) is Bearing.SAME and finding.level is not Level.NOTE

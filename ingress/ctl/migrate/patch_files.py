@@ -1,0 +1,67 @@
+"""Patches as files of a directory: a diff for each manifest that is edited, and a patch for each object in the cluster.
+
+Names are made of what tenants wrote only where that can be the name of a Kubernetes object; a number keeps them apart.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from ingress.ctl.migrate.commands import json_patch, merge_patch
+from ingress.ctl.migrate.patches import ObjectPatch, Patches, is_apart
+
+MANIFESTS: Final = "manifests.patch"
+ROOT_MANIFESTS: Final = "manifests-from-root.patch"
+COMMANDS: Final = "kubectl.sh"
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,60}[a-z0-9])?")
+
+
+def patch_files(patches: Patches) -> Mapping[str, str]:
+    """Return the texts of all files by their names, in the directory and below it.
+
+    ``manifests.patch`` changes all manifests that can be edited, and is applied by ``git apply`` or ``patch -p1`` where the
+    command was run; what was named from the root is in a file of its own, for ``patch -p1 --directory=/``.
+    ``kubectl.sh`` has the same for a cluster, and ``objects/`` what it applies, for whoever does so by other means.
+    """
+    if not patches.objects:
+        return {}
+    found: dict[str, str] = {}
+    for patch in patches.files():
+        name = ROOT_MANIFESTS if is_apart(patch.path) else MANIFESTS
+        found[name] = found.get(name, "") + patch.diff
+    lines = [
+        "#!/bin/bash",
+        "# Changes the objects of the cluster that kubectl speaks to; read it first.",
+        "set -eu",
+        "",
+    ]
+    for number, one in enumerate(patches.objects, 1):
+        lines += one.commands
+        found[f"objects/{number:04}-{_name(one)}.json"] = json.dumps(_patches(one), indent=2) + "\n"
+    found[COMMANDS] = "\n".join(lines) + "\n"
+    refused = [one for one in patches.objects if one.why_not]
+    if refused:
+        found["not-edited.json"] = (
+            json.dumps(
+                [{**_object(one), "file": one.entry.place.file, "why": one.why_not} for one in refused],
+                indent=2,
+            )
+            + "\n"
+        )
+    return found
+
+
+def _object(patch: ObjectPatch) -> Mapping[str, str]:
+    kind, key = patch.entry.object_id
+    return {"kind": str(kind), "namespace": key.namespace, "name": key.name}
+
+
+def _patches(patch: ObjectPatch) -> Mapping[str, object]:
+    changes = patch.entry.changes
+    return {**_object(patch), "mergePatch": merge_patch(changes), "jsonPatch": json_patch(changes)}
+
+
+def _name(patch: ObjectPatch) -> str:
+    _, key = patch.entry.object_id
+    return "-".join(part for part in key if _NAME.fullmatch(part)) or "object"

@@ -1,0 +1,115 @@
+"""The patches of a migration: of each object the commands that change it, and of each file a diff."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from ingress.ctl.inputs.input import Place
+from ingress.ctl.migrate.commands import commands
+from ingress.ctl.migrate.migration import Entry
+from ingress.ctl.migrate.unified import unified
+from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
+from ingress.ctl.migrate.yaml_places import Edit
+from ingress.model.objects import ObjectId
+
+ReadText = Callable[[str], str | None]
+"""Returns the text of a file by its name; None where it cannot be read as UTF-8."""
+
+_NOT_READ: Final = "the file cannot be read"
+
+
+@frozen
+class ObjectPatch:
+    """How one object is changed."""
+
+    entry: Entry
+    commands: tuple[str, ...]
+    edits: tuple[Edit, ...] = ()
+    """Of its file; empty where that is not edited."""
+    why_not: str = ""
+    """Why its file is not edited; empty where it is, or where it stands in none."""
+
+
+@frozen
+class FilePatch:
+    """How one file is changed, with all objects in it."""
+
+    path: str
+    diff: str
+
+
+@frozen
+class Patches:
+    """All patches, in the order of the entries and by the names of files."""
+
+    objects: tuple[ObjectPatch, ...]
+    texts: Mapping[str, str]
+
+    def files(self) -> Iterator[FilePatch]:
+        """Yield the diff of each file that is edited."""
+        by_file: dict[str, list[Edit]] = {}
+        for one in self.objects:
+            if one.edits:
+                by_file.setdefault(one.entry.place.file, []).extend(one.edits)
+        for path, edits in sorted(by_file.items()):
+            yield FilePatch(path, unified(header_path(path), self.texts[path], edits))
+
+    def diff_of(self, patch: ObjectPatch) -> str:
+        """Return the diff of one object alone; empty where its file is not edited."""
+        file = patch.entry.place.file
+        return unified(header_path(file), self.texts[file], patch.edits) if patch.edits else ""
+
+
+def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
+    """Return the patches of those *entries* that have changes."""
+    changing = [entry for entry in entries if entry.changes]
+    by_file: dict[str, list[Entry]] = {}
+    for entry in changing:
+        if is_file(entry.place):
+            by_file.setdefault(entry.place.file, []).append(entry)
+    texts: dict[str, str] = {}
+    found: dict[tuple[str, ObjectId], tuple[Edit, ...]] = {}
+    refused: dict[tuple[str, ObjectId], str] = {}
+    for path, some in by_file.items():
+        text = read_text(path)
+        if text is None:
+            refused.update(((path, entry.object_id), _NOT_READ) for entry in some)
+            continue
+        texts[path] = text
+        edits = edits_of(text, _wanted(some))
+        found.update(((path, object_id), own) for object_id, own in edits.edits.items())
+        refused.update(((path, object_id), why) for object_id, why in edits.refused.items())
+    objects = []
+    for entry in changing:
+        name = (entry.place.file, entry.object_id)
+        said = tuple(commands(entry.object_id, entry.changes))
+        objects.append(ObjectPatch(entry, said, found.get(name, ()), refused.get(name, "")))
+    return Patches(tuple(objects), texts)
+
+
+def _wanted(entries: Sequence[Entry]) -> list[Wanted]:
+    return [Wanted(entry.object_id, entry.place.line, entry.changes) for entry in entries]
+
+
+def is_file(place: Place) -> bool:
+    """Whether *place* is in a file that can be edited, and not on standard input or in a cluster."""
+    return place.file not in ("", "-")
+
+
+def header_path(path: str) -> str:
+    """Return *path* as the headers of a diff have it: below the directory that the diff is applied in."""
+    return _applied_in(path)[1]
+
+
+def is_apart(path: str) -> bool:
+    """Whether a diff of *path* applies in the root directory alone, and not where the command was run."""
+    return _applied_in(path)[0] == "/"
+
+
+def _applied_in(path: str) -> tuple[str, str]:
+    clean = os.path.normpath(path)
+    if clean.startswith(("/", "../")):
+        return "/", os.path.abspath(clean).lstrip("/")
+    return ".", clean

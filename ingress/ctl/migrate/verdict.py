@@ -1,0 +1,23 @@
+"""What a report says in one sentence."""
+
+from ingress.ctl.migrate.migration import Count
+
+
+def verdict(count: Count) -> str:
+    """Return the sentence that says most: how many work, differ, and need a change."""
+    if not count.whole:
+        return "There is no Ingress here that this controller would serve."
+    if count.works == count.whole:
+        return f"{'The only Ingress works' if count.whole == 1 else f'All {count.whole:,} Ingresses work'} as {'it is' if count.whole == 1 else 'they are'}."
+    parts = [
+        f"{count.works:,} {'works as it is' if count.works == 1 else 'work as they are'}",
+        f"{count.differs:,} {'differs' if count.differs == 1 else 'differ'} in something",
+        f"{count.needs_change:,} {'needs' if count.needs_change == 1 else 'need'} a change before the switch",
+    ]
+    closed = f"; {count.closed:,} would answer 503" if count.closed else ""
+    return f"Of {number(count.whole, 'Ingress', 'Ingresses')}, {parts[0]}, {parts[1]}, {parts[2]}{closed}."
+
+
+def number(how_many: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
+    return f"{how_many:,} {one if how_many == 1 else many}"

@@ -1,0 +1,356 @@
+"""The report of a migration as a document: what to read first stands first, and details have bounds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ingress.ctl.lint.finding import Finding, Level, Standing
+from ingress.ctl.migrate.checklist import checklist
+from ingress.ctl.migrate.commands import quoted
+from ingress.ctl.migrate.document import (
+    Block,
+    Code,
+    Document,
+    Heading,
+    Line,
+    Listing,
+    Paragraph,
+    Part,
+    Points,
+    Reference,
+    Strong,
+    Table,
+    weight,
+)
+from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration
+from ingress.ctl.migrate.outcome import Outcome
+from ingress.ctl.migrate.patches import ObjectPatch, Patches
+from ingress.ctl.migrate.verdict import number, verdict
+from ingress.model.objects import ObjectId
+from ingress.model.problems import Reason
+
+TITLE: Final = "Moving from ingress-nginx to txingress"
+MOST_ROWS: Final = 200
+"""Of a table or a list."""
+MOST_NAMES: Final = 40
+"""Objects that are named where a matter has many."""
+MOST_OBJECTS: Final = 200
+"""Objects that are written about each."""
+MOST_POINTS: Final = 20
+"""What is said of one object."""
+MOST_BYTES: Final = 2_500_000
+"""What is written about objects each, altogether; the rest is counted."""
+MOST_PATCH_CHARACTERS: Final = 4_000
+"""Of a patch that is shown."""
+
+
+def write(migration: Migration, asked: Asked, patches: Patches) -> Document:
+    """Return the page; *patches* are of those entries that are written about, at least."""
+    return Document(TITLE, tuple(_Page(migration, asked, patches).blocks()))
+
+
+def entries_in_detail(migration: Migration) -> Iterator[Entry]:
+    """Yield the objects that are written about each, the worst first, without looking at bounds.
+
+    These are the ones that need a change, and those with which something is the matter that no other has.
+    """
+    for entry in migration.entries:
+        alone = any(len(migration.matters[place].objects) == 1 for place in entry.matters)
+        if alone or entry.outcome >= Outcome.NEEDS_CHANGE:
+            yield entry
+
+
+class _Page:
+    def __init__(self, migration: Migration, asked: Asked, patches: Patches) -> None:
+        self._migration = migration
+        self._asked = asked
+        self._patches = {(one.entry.place, one.entry.object_id): one for one in patches.objects}
+        self._diff_of = patches.diff_of
+        self._shared = {
+            place: f"matter{place + 1}"
+            for place, matter in enumerate(migration.matters)
+            if len(matter.objects) > 1
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the page from top to bottom."""
+        yield Paragraph((Strong(verdict(self._migration.count)),))
+        yield from self._besides()
+        yield Heading(2, ("What to do first",), "first")
+        yield Points(tuple(checklist(self._migration, self._asked)), numbered=True)
+        yield from self._by_owner()
+        yield from self._matters()
+        yield from self._objects()
+        yield from self._annotations()
+        yield from self._config_map()
+        yield from self._others()
+        yield from self._not_checked()
+        yield from self._made_by()
+
+    def _besides(self) -> Iterator[Block]:
+        migration = self._migration
+        if migration.mistaken:
+            some = number(migration.mistaken, "Ingress has", "Ingresses have")
+            yield Paragraph(
+                (
+                    f"{some} something that is as wrong in ingress-nginx: moving neither makes it nor mends it.",
+                )
+            )
+        for why, how_many in migration.not_ours.items():
+            one = number(how_many, "more is", "more are")
+            yield Paragraph((f"{one} not counted, since this controller does not serve them: {why}.",))
+
+    def _by_owner(self) -> Iterator[Block]:
+        migration = self._migration
+        if not migration.rows:
+            return
+        what = f"namespace and owner (label {migration.label})" if migration.label else "namespace"
+        yield Heading(2, (f"By {what}",), "owners")
+        columns = [
+            "Namespace",
+            "Owner",
+            "Ingresses",
+            "Work",
+            "Differ",
+            "Need a change",
+            "of these answer 503",
+        ]
+        if not migration.label:
+            columns.remove("Owner")
+        rows: list[tuple[Line, ...]] = []
+        for row in migration.rows[:MOST_ROWS]:
+            cells: list[Line] = [(Code(row.namespace),)]
+            if migration.label:
+                cells.append((Code(row.owner),) if row.owner else ("nobody",))
+            rows.append((*cells, *_cells(row.count)))
+        first = len(columns) - 5
+        yield Table("The worst first", tuple(columns), tuple(rows), frozenset(range(first, first + 5)))
+        yield from self._more(len(migration.rows) - MOST_ROWS, "more rows", "--output json")
+
+    def _matters(self) -> Iterator[Block]:
+        shared = [(place, self._migration.matters[place]) for place in self._shared]
+        if not shared:
+            return
+        yield Heading(2, ("What several have in common",), "common")
+        yield Paragraph(("Each is said once, the worst first, with the Ingresses that have it.",))
+        for place, matter in shared[:MOST_ROWS]:
+            yield Heading(3, (_title(matter),), self._shared[place])
+            yield Paragraph(_sentence(matter, whole=False))
+            yield Paragraph(
+                (f"{number(len(matter.objects), 'Ingress', 'Ingresses')}: ", *_names(matter.objects))
+            )
+        yield from self._more(len(shared) - MOST_ROWS, "more of these", "--output json")
+
+    def _objects(self) -> Iterator[Block]:
+        entries = list(entries_in_detail(self._migration))
+        if not entries:
+            return
+        yield Heading(2, ("One by one",), "objects")
+        yield Paragraph(
+            ("Those that need a change, and those with something that no other has, the worst first.",)
+        )
+        room = MOST_BYTES
+        for done, entry in enumerate(entries):
+            blocks = list(self._object(entry))
+            room -= weight(blocks)
+            if done == MOST_OBJECTS or room < 0:
+                yield from self._more(
+                    len(entries) - done, "more Ingresses are not written about here", "--output json"
+                )
+                return
+            yield from blocks
+
+    def _object(self, entry: Entry) -> Iterator[Block]:
+        kind, key = entry.object_id
+        yield Heading(3, (f"{kind} ", Code(str(key))))
+        about: list[Part] = [Strong(entry.outcome.words)]
+        if entry.owner:
+            about += ["; owner ", Code(entry.owner)]
+        if entry.place.file:
+            about += ["; in ", Code(str(entry.place))]
+        yield Paragraph(tuple(about))
+        points: list[Line] = []
+        for place, spot in zip(entry.matters, entry.spots, strict=True):
+            matter = self._migration.matters[place]
+            anchor = self._shared.get(place)
+            if anchor is not None:
+                points.append((Reference(_title(matter), anchor), " (said above)"))
+            elif spot and spot != str(entry.place):
+                points.append((*_sentence(matter), " (", Code(spot), ")"))
+            else:
+                points.append(_sentence(matter))
+        yield Points(tuple(points[:MOST_POINTS]))
+        yield from self._more(len(points) - MOST_POINTS, "more findings", "--output json")
+        patch = self._patches.get((entry.place, entry.object_id))
+        if patch is not None:
+            yield from self._patch(patch)
+
+    def _patch(self, patch: ObjectPatch) -> Iterator[Block]:
+        diff = self._diff_of(patch)
+        if diff and len(diff) <= MOST_PATCH_CHARACTERS:
+            yield Paragraph(("The patch of its file:",))
+            yield Listing(diff.rstrip("\n"), "diff")
+        elif patch.why_not:
+            yield Paragraph(("There is no patch of its file, for ", patch.why_not, "."))
+        text = "\n".join(patch.commands)
+        if len(text) <= MOST_PATCH_CHARACTERS:
+            yield Paragraph(("The same in the cluster:" if diff else "In the cluster:",))
+            yield Listing(text, "sh")
+        else:
+            yield Paragraph(
+                ("It is too long to be shown; ", Code(self._command("--patches DIRECTORY")), " writes it.")
+            )
+
+    def _annotations(self) -> Iterator[Block]:
+        annotations = self._migration.annotations
+        if not annotations:
+            return
+        yield Heading(2, ("Annotations",), "annotations")
+        rows = tuple(
+            ((Code(one.name),), (str(one.count),), (_standings(one.standings),))
+            for one in annotations[:MOST_ROWS]
+        )
+        yield Table(
+            "By how many Ingresses have each, with what becomes of it",
+            ("Annotation", "Ingresses", "What becomes of it"),
+            rows,
+            frozenset({1}),
+        )
+        yield from self._more(len(annotations) - MOST_ROWS, "more annotations", "--output json")
+
+    def _config_map(self) -> Iterator[Block]:
+        report = self._migration.config_map
+        yield Heading(2, ("The ConfigMap of ingress-nginx",), "configmap")
+        if report is None:
+            yield Paragraph(
+                (
+                    "None was found, so the defaults count. Name the file that has it beside the others, or ",
+                    Code("-o configmap=NAMESPACE/NAME"),
+                    " where it has a name of its own.",
+                )
+            )
+            return
+        yield from _keys(report)
+        yield from self._more(len(report.keys) - MOST_ROWS, "more keys", "--output json")
+
+    def _others(self) -> Iterator[Block]:
+        others = [one for one in self._migration.others if one.level is not Level.NOTE]
+        if others:
+            yield Heading(2, ("Files and other objects",), "others")
+            yield Points(tuple(map(_other, others[:MOST_ROWS])))
+            yield from self._more(len(others) - MOST_ROWS, "more of these", "--output json")
+
+    def _not_checked(self) -> Iterator[Block]:
+        yield Heading(2, ("What was not checked",), "unchecked")
+        points: list[Line] = [
+            (_clipped(sentence, 600), ".") for sentence in self._migration.not_checked[:MOST_ROWS]
+        ]
+        points += [
+            ("How anything answers: that is for requests to show.",),
+            ("What ingress-nginx was started with (its arguments), and TCP and UDP services.",),
+        ]
+        yield Points(tuple(points))
+
+    def _made_by(self) -> Iterator[Block]:
+        asked = self._asked
+        yield Heading(2, ("How this page was made",), "made")
+        points: list[Line] = [
+            (f"txingress {asked.version}; nothing was sent to anybody but whom the command names.",)
+        ]
+        points.append((Code(self._command("")),))
+        label = self._migration.label
+        points.append(
+            ("Owners are told by the label ", Code(label), ".")
+            if label
+            else ("No Ingress has a label that says whose it is; ", Code("--owner-label NAME"), " names one.")
+        )
+        yield Points(tuple(points))
+
+    def _command(self, more: str) -> str:
+        asked = self._asked
+        words = ["ingressctl", "migrate"]
+        words += [f"--option={option}" for option in asked.options]
+        words += [f"--owner-label={label}" for label in asked.owner_labels]
+        words += asked.given
+        return " ".join([*map(quoted, words), *([more] if more else [])])
+
+    def _more(self, how_many: int, what: str, option: str) -> Iterator[Block]:
+        if how_many > 0:
+            yield Paragraph((f"{how_many:,} {what}; ", Code(self._command(option)), " has all."))
+
+
+def _cells(count: Count) -> Iterator[Line]:
+    for one in (count.whole, count.works, count.differs, count.needs_change, count.closed):
+        yield (f"{one:,}",)
+
+
+def _title(matter: Matter) -> str:
+    about, _ = _about(matter)
+    return f"{_clipped(about or matter.rule or matter.message, 120)}: {_words(matter)}"
+
+
+def _words(matter: Matter) -> str:
+    if matter.rule == Reason.UNKNOWN_ANNOTATION:
+        return "never existed"
+    return "as wrong in ingress-nginx" if matter.is_mistake else matter.outcome.words
+
+
+def _about(matter: Matter) -> tuple[str, str]:
+    """Return what a matter begins with, annotations as a rule, and the rest; the former is empty where it is a whole sentence."""
+    about, colon, rest = matter.message.partition(": ")
+    return (about, rest) if colon and len(about) <= 120 and '"' not in about else ("", matter.message)
+
+
+def _sentence(matter: Matter, *, whole: bool = True) -> Line:
+    """Return the words of a matter; what its title has is left out unless they are to be the *whole* of it."""
+    text = matter.message if whole else _about(matter)[1]
+    parts: list[Part] = list(_marked(text)) if not matter.rule else [_clipped(text, 1200)]
+    parts.append(".")
+    if matter.advice:
+        parts.append(f" {_clipped(matter.advice[:1].upper() + matter.advice[1:], 600)}.")
+    if matter.rule:
+        parts.append(f" ({matter.rule})")
+    return tuple(parts)
+
+
+def _marked(text: str) -> Iterator[Part]:
+    """Yield what the table of annotations says, in which backquotes mark what is meant letter by letter."""
+    for place, part in enumerate(text.split("`")):
+        if part:
+            yield Code(part) if place % 2 else part
+
+
+def _names(objects: Sequence[ObjectId]) -> Iterator[Part]:
+    for place, (_, key) in enumerate(objects[:MOST_NAMES]):
+        if place:
+            yield ", "
+        yield Code(str(key))
+    if len(objects) > MOST_NAMES:
+        yield f" and {len(objects) - MOST_NAMES:,} more"
+
+
+def _standings(standings: Mapping[Standing, int]) -> str:
+    if len(standings) == 1:
+        return next(iter(standings)).value
+    return ", ".join(f"{standing.value} ({how_many:,})" for standing, how_many in standings.items())
+
+
+def _keys(report: ConfigMapReport) -> Iterator[Block]:
+    yield Paragraph(
+        (Code(f"{report.namespace}/{report.name}"), f" has {number(len(report.keys), 'key', 'keys')}.")
+    )
+    rows = tuple(
+        ((Code(key.name),), (key.standing,), (_clipped(key.why, 400),)) for key in report.keys[:MOST_ROWS]
+    )
+    if rows:
+        yield Table(
+            "What becomes of each key, the worst first", ("Key", "What becomes of it", "Remark"), rows
+        )
+
+
+def _other(finding: Finding) -> Line:
+    kind, key = finding.object_id
+    return (f"{kind} ", Code(str(key)), ": ", _clipped(finding.message, 1200), f" ({finding.rule})")
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,1 @@
+"""The report of a move from ingress-nginx."""
