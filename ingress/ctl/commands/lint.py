@@ -1,26 +1,182 @@
 """``ingressctl lint``."""
 
+import os
+from collections.abc import Callable, Sequence
+
 import click
+from attrs import frozen
 
 from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
-from ingress.ctl.errors import FINE, FOUND
+from ingress.ctl.errors import FINE, FOUND, Mistake
+from ingress.ctl.inputs.controller_options import settings_from
 from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.lint.accepted import accept, meant, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
-from ingress.ctl.terminal import printable, say
+from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
+from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.table import Detail, Look, table
+from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
+from ingress.ctl.terminal import COLOR_CHOICES, FILE_WIDTH, has_colour, print_lines, printable, tell, width
+
+NEVER = "never"
+LEVELS = tuple(level.word for level in sorted(Level, reverse=True))
+_KEYS = ("fail-on", "options", "accept")
+
+
+@frozen
+class Sink:
+    """Where a report goes, in which format; *file* is empty for standard output."""
+
+    format: str
+    file: str = ""
+
+
+class SinkType(click.ParamType):
+    """``FORMAT`` or ``FORMAT=FILE``."""
+
+    name = "format"
+
+    def convert(self, value: str | Sink, param: click.Parameter | None, ctx: click.Context | None) -> Sink:
+        """Return the sink that *value* says."""
+        if isinstance(value, Sink):
+            return value
+        name, has_file, file = value.partition("=")
+        if name not in FORMATS:
+            self.fail(f"{name!r} is none of {', '.join(FORMATS)}{meant(name, FORMATS)}", param, ctx)
+        if has_file and not file:
+            self.fail(f"{value} names no file", param, ctx)
+        return Sink(name, file)
 
 
 @click.command("lint")
 @paths_parameter
 @option_parameter
 @live_parameters
-def command(paths: tuple[str, ...], options: tuple[str, ...], cluster: LiveCluster | None) -> None:
-    """Say what becomes of each object, and what its owner should know."""
-    report = lint(read_input(paths, options, cluster))
-    for finding in report.findings:
-        kind, key = finding.object_id
-        where = f"{finding.place}: " if finding.place.file else ""
-        say(printable(f"{where}{finding.level.word}: {kind} {key}: {finding.message} ({finding.rule})"))
-    for sentence in report.not_checked:
-        say(printable(f"not checked: {sentence}"))
-    raise SystemExit(FOUND if any(one.level is Level.ERROR for one in report.findings) else FINE)
+@click.option(
+    "--output",
+    "sinks",
+    type=SinkType(),
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"What is printed: {', '.join(FORMATS)}; with a file, it goes there. Repeatable.  [default: {TABLE}]",
+)
+@click.option("--output-file", metavar="FILE", help="Where the one --output goes that names no file.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*LEVELS, NEVER]),
+    help="From which level on a finding makes the exit status 1.  [default: error]",
+)
+@click.option("--config", metavar="FILE", help=f"The file of what is accepted, instead of the nearest {NAME}.")
+@click.option("--no-config", is_flag=True, help=f"Read no {NAME}.")
+@click.option("--show-accepted", is_flag=True, help="Show what is accepted, which is otherwise counted.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what makes the exit status 1, and the sum.")
+@click.option("-v", "--verbose", is_flag=True, help="Every object and annotation, and nothing taken together.")
+@click.option("--color", type=click.Choice(COLOR_CHOICES), default=COLOR_CHOICES[0], show_default=True)
+def command(
+    paths: tuple[str, ...],
+    options: tuple[str, ...],
+    cluster: LiveCluster | None,
+    sinks: tuple[Sink, ...],
+    output_file: str | None,
+    fail_on: str | None,
+    config: str | None,
+    no_config: bool,
+    show_accepted: bool,
+    quiet: bool,
+    verbose: bool,
+    color: str,
+) -> None:
+    """Say what becomes of each object, and what its owner should know.
+
+    PATH is a file, a folder, or - for standard input.  The exit status is 1 if there is a finding of the level --fail-on or worse.
+    """
+    sinks = _sinks(sinks, output_file)
+    detail = _detail(quiet, verbose)
+    folder = os.getcwd()
+    project = _project(folder, config, no_config)
+    acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
+    level = _level(fail_on, project)
+    given = read_input(paths, (*_options(project, options), *options), cluster)
+    accepting = accept(lint(given), acceptances, given.now.date(), _relative_to(project.folder, folder))
+    outcome = Outcome(accepting.report, accepting.accepted, show_accepted, level, folder)
+    for sink in sinks:
+        _print(outcome, sink, detail, color)
+    for sentence in accepting.told:
+        tell(printable(f"{project.prefix}{sentence}"))
+    raise SystemExit(FOUND if outcome.fails else FINE)
+
+
+def _sinks(sinks: Sequence[Sink], output_file: str | None) -> tuple[Sink, ...]:
+    sinks = tuple(sinks) or (Sink(TABLE),)
+    printed = [sink for sink in sinks if not sink.file]
+    if len(printed) > 1:
+        raise Mistake("only one --output can go to standard output; name a file for the others, FORMAT=FILE")
+    if output_file is None:
+        return sinks
+    if not printed:
+        raise Mistake("each --output names a file already, so there is nothing for --output-file")
+    return tuple(sink if sink.file else Sink(sink.format, output_file) for sink in sinks)
+
+
+def _detail(quiet: bool, verbose: bool) -> Detail:
+    if quiet and verbose:
+        raise Mistake("--quiet and --verbose contradict each other")
+    return Detail.LITTLE if quiet else Detail.MUCH if verbose else Detail.USUAL
+
+
+def _project(folder: str, config: str | None, no_config: bool) -> ProjectFile:
+    if no_config:
+        if config is not None:
+            raise Mistake("--config and --no-config contradict each other")
+        return ProjectFile()
+    project = find_project_file(folder, config)
+    for name in project.tables:
+        if name not in _KEYS:
+            raise Mistake(f"{project.prefix}there is no key {name!r}{meant(name, _KEYS)}")
+    return project
+
+
+def _level(fail_on: str | None, project: ProjectFile) -> Level | None:
+    asked = fail_on if fail_on is not None else project.tables.get("fail-on", Level.ERROR.word)
+    if asked == NEVER:
+        return None
+    if asked not in LEVELS:
+        raise Mistake(f"{project.prefix}fail-on is one of {', '.join([*LEVELS, NEVER])}")
+    return Level[asked.upper()]
+
+
+def _options(project: ProjectFile, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of the controller that *project* says and *given* do not."""
+    texts = project.option_texts(given)
+    try:
+        settings_from(texts)
+    except Mistake as mistake:
+        raise Mistake(f"{project.prefix}[options]: {mistake.message}") from None
+    return texts
+
+
+def _relative_to(folder: str, current: str) -> Callable[[str], str]:
+    """Return what makes of a file, as it was given in *current*, a path from *folder*."""
+
+    def relative(file: str) -> str:
+        return os.path.relpath(os.path.join(current, file), folder) if file not in ("", "-") and folder else file
+
+    return relative
+
+
+def _print(outcome: Outcome, sink: Sink, detail: Detail, color: str) -> None:
+    if sink.format == TABLE:
+        paints = has_colour(color) if not sink.file else False
+        lines = table(outcome, Look(width() if not sink.file else FILE_WIDTH, paints, detail))
+    else:
+        paints = False
+        lines = machine_lines(sink.format, outcome)
+    if not sink.file:
+        print_lines(lines, paints)
+        return
+    try:
+        with open(sink.file, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise Mistake(f"{printable(sink.file)}: {error.strerror}") from None

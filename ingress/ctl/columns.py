@@ -1,0 +1,59 @@
+"""Text in the columns of a terminal: how wide it is, broken into lines, and cut."""
+
+import unicodedata
+from typing import Final
+
+_CUT: Final = "…"
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal *text*, one line, takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return *text* as lines of at most *width* columns, broken at spaces, and within a word only where it is longer."""
+    lines: list[str] = []
+    line: list[str] = []
+    used = 0
+    for word in text.split(" "):
+        taken = columns(word)
+        if line and used + 1 + taken > width:
+            lines.append(" ".join(line))
+            line, used = [], 0
+        while taken > width:
+            head, word = _divided(word, width)
+            lines.append(head)
+            taken = columns(word)
+        used += taken + bool(line)
+        line.append(word)
+    lines.append(" ".join(line))
+    return lines
+
+
+def shortened(text: str, width: int) -> str:
+    """Return *text* if it takes at most *width* columns, else what of its beginning does with a mark that it was cut."""
+    if len(text) <= width // 2 or columns(text) <= width:
+        return text
+    return _divided(text, width - 1)[0] + _CUT
+
+
+def _divided(text: str, width: int) -> tuple[str, str]:
+    """Divide *text* where *width* columns are full, after one character at least."""
+    if text.isascii():
+        at = max(width, 1)
+        return text[:at], text[at:]
+    used = 0
+    for at, character in enumerate(text):
+        used += _columns(character)
+        if used > width and at:
+            return text[:at], text[at:]
+    return text, ""
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

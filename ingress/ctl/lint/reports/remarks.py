@@ -1,0 +1,119 @@
+"""What the table says of each object, and what it says of many objects at once.  Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from ingress.ctl.inputs.input import Place
+from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
+from ingress.model.objects import ObjectId
+
+MANY = 3
+"""What is said of so many objects is said once, of all of them."""
+
+
+@frozen
+class Remark:
+    """A finding, or what else there is to know of an annotation, without the object that it is about."""
+
+    weight: int
+    """What it is sorted by: the level, less than that of any for what is no finding."""
+    mark: str
+    """The word of its level or standing."""
+    text: str
+    advice: str = ""
+    rule: str = ""
+
+
+@frozen
+class AboutObject:
+    """The remarks on one object, the worst first, each with the places where it holds."""
+
+    object_id: ObjectId
+    place: Place
+    remarks: tuple[tuple[Remark, tuple[Place, ...]], ...]
+    annotations: tuple[AnnotationReport, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """That of the worst remark."""
+        return self.remarks[0][0].weight if self.remarks else 0
+
+
+@frozen
+class AboutMany:
+    """A remark on several objects, with the place of each."""
+
+    remark: Remark
+    objects: tuple[tuple[ObjectId, Place], ...]
+
+    @property
+    def weight(self) -> int:
+        """That of the remark."""
+        return self.remark.weight
+
+
+def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | AboutObject]:
+    """Return what there is to say of *report*, the worst first; without *sums_up* nothing is taken together.
+
+    Objects with nothing to say of are left out where it is taken together.
+    """
+    about = [_about(one) for one in report.objects]
+    about += _about_others(report.others)
+    many: list[AboutMany | AboutObject] = []
+    if sums_up:
+        objects_of: dict[Remark, list[tuple[ObjectId, Place]]] = {}
+        for one in about:
+            for remark, places in one.remarks:
+                objects_of.setdefault(remark, []).append((one.object_id, places[0]))
+        summed = {remark for remark, objects in objects_of.items() if len(objects) >= MANY}
+        many += (AboutMany(remark, tuple(objects_of[remark])) for remark in objects_of if remark in summed)
+        about = [one for one in (_without(one, summed) for one in about) if one.remarks]
+    # Python's sort keeps the order of equals: what is said of many comes first, objects by namespace and name.
+    return sorted([*many, *about], key=lambda one: -one.weight)
+
+
+def _about(one: ObjectReport) -> AboutObject:
+    said = {finding.message for finding in one.findings}
+    fields = {finding.field for finding in one.findings}
+    remarks = list(_joined(one.findings))
+    for annotation in one.annotations:
+        tells = annotation.why and annotation.why not in said and annotation.standing is not Standing.HONORED
+        if tells and not any(field.endswith(f"/{annotation.name}]") for field in fields):
+            remark = Remark(0, _MARKS[annotation.standing], f"{annotation.name}: {annotation.why}")
+            remarks.append((remark, (one.place,)))
+    return AboutObject(one.object_id, one.place, tuple(remarks), one.annotations)
+
+
+_MARKS = {
+    Standing.DIFFERS: "differs",
+    Standing.IGNORED: "ignored",
+    Standing.NEVER_EXISTED: "never",
+    Standing.UNSAFE: "unsafe",
+    Standing.CLOSED: "closes",
+}
+
+
+def _about_others(findings: Iterable[Finding]) -> Iterator[AboutObject]:
+    by_object: dict[ObjectId, list[Finding]] = {}
+    for finding in findings:
+        by_object.setdefault(finding.object_id, []).append(finding)
+    for object_id, some in by_object.items():
+        yield AboutObject(object_id, some[0].place, tuple(_joined(some)))
+
+
+def _joined(findings: Iterable[Finding]) -> Iterator[tuple[Remark, tuple[Place, ...]]]:
+    """Yield what *findings* of one object say, each thing once."""
+    places: dict[Remark, dict[Place, None]] = {}
+    for one in findings:
+        remark = Remark(int(one.level), one.level.word, one.message, one.advice, one.rule)
+        places.setdefault(remark, {})[one.place] = None
+    for remark, some in places.items():
+        yield remark, tuple(some)
+
+
+def _without(one: AboutObject, summed: set[Remark]) -> AboutObject:
+    left = tuple((remark, places) for remark, places in one.remarks if remark not in summed)
+    if len(left) == len(one.remarks):
+        return one
+    return AboutObject(one.object_id, one.place, left, one.annotations)
