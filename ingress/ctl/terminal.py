@@ -1,10 +1,12 @@
 """Text for a terminal: in bounds, and nothing in it that a terminal would obey.
 
 What tenants wrote into their objects comes through here on its way to a person: escape sequences, line breaks and
-marks that turn the direction of text are shown, and not done.
+marks that turn the direction of text are shown, and not done.  So is what those who run builds would obey in the middle of
+a line (``##[…]`` of GitHub, ``##vso[…]`` of Azure Pipelines).
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -12,14 +14,15 @@ from typing import Final
 
 import click
 
+_RUNNER_COMMAND: Final = re.compile(r"##(?=\w*\[)")
 _SPELLED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def printable(text: str) -> str:
     """Return *text* on one line, with whatever a terminal may act on written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else _escape(character) for character in text)
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else _escape(character) for character in text)
+    return _RUNNER_COMMAND.sub(r"#\\x23", text) if "##" in text else text
 
 
 def printable_lines(text: str) -> str:

@@ -32,7 +32,7 @@ class Sink:
     file: str = ""
 
 
-class SinkType(click.ParamType):
+class SinkType(click.ParamType[Sink]):
     """``FORMAT`` or ``FORMAT=FILE``."""
 
     name = "format"
@@ -67,11 +67,15 @@ class SinkType(click.ParamType):
     type=click.Choice([*LEVELS, NEVER]),
     help="From which level on a finding makes the exit status 1.  [default: error]",
 )
-@click.option("--config", metavar="FILE", help=f"The file of what is accepted, instead of the nearest {NAME}.")
+@click.option(
+    "--config", metavar="FILE", help=f"The file of what is accepted, instead of the nearest {NAME}."
+)
 @click.option("--no-config", is_flag=True, help=f"Read no {NAME}.")
 @click.option("--show-accepted", is_flag=True, help="Show what is accepted, which is otherwise counted.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what makes the exit status 1, and the sum.")
-@click.option("-v", "--verbose", is_flag=True, help="Every object and annotation, and nothing taken together.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Every object and annotation, and nothing taken together."
+)
 @click.option("--color", type=click.Choice(COLOR_CHOICES), default=COLOR_CHOICES[0], show_default=True)
 def command(
     paths: tuple[str, ...],
@@ -160,7 +164,9 @@ def _relative_to(folder: str, current: str) -> Callable[[str], str]:
     """Return what makes of a file, as it was given in *current*, a path from *folder*."""
 
     def relative(file: str) -> str:
-        return os.path.relpath(os.path.join(current, file), folder) if file not in ("", "-") and folder else file
+        return (
+            os.path.relpath(os.path.join(current, file), folder) if file not in ("", "-") and folder else file
+        )
 
     return relative
 

@@ -90,7 +90,7 @@ def _read(number: int, table: Mapping[str, Any], where: str) -> Acceptance:
             raise Mistake(f"{where}: there is no key {name!r}{meant(name, _KEYS)}")
     reason = table.get("reason")
     if not isinstance(reason, str) or not reason.strip():
-        raise Mistake(f"{where}: say why, as in reason = \"the old clients need it\"")
+        raise Mistake(f'{where}: say why, as in reason = "the old clients need it"')
     until = table.get("until")
     if until is not None and (not isinstance(until, date) or isinstance(until, datetime)):
         raise Mistake(f"{where}: until is a date without quotes, as in until = 2027-03-31")

@@ -17,7 +17,7 @@ class Remark:
     """A finding, or what else there is to know of an annotation, without the object that it is about."""
 
     weight: int
-    """What it is sorted by: the level, less than that of any for what is no finding."""
+    """What it is sorted by: the level; 0 for what is no finding."""
     mark: str
     """The word of its level or standing."""
     text: str
@@ -42,7 +42,7 @@ class AboutObject:
 
 @frozen
 class AboutMany:
-    """A remark on several objects, with the place of each."""
+    """A remark on several objects, with the place of each; on one alone where it is no finding."""
 
     remark: Remark
     objects: tuple[tuple[ObjectId, Place], ...]
@@ -66,7 +66,9 @@ def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | Abo
         for one in about:
             for remark, places in one.remarks:
                 objects_of.setdefault(remark, []).append((one.object_id, places[0]))
-        summed = {remark for remark, objects in objects_of.items() if len(objects) >= MANY}
+        summed = {
+            remark for remark, objects in objects_of.items() if len(objects) >= MANY or not remark.weight
+        }
         many += (AboutMany(remark, tuple(objects_of[remark])) for remark in objects_of if remark in summed)
         about = [one for one in (_without(one, summed) for one in about) if one.remarks]
     # Python's sort keeps the order of equals: what is said of many comes first, objects by namespace and name.
@@ -95,10 +97,10 @@ _MARKS = {
 
 
 def _about_others(findings: Iterable[Finding]) -> Iterator[AboutObject]:
-    by_object: dict[ObjectId, list[Finding]] = {}
+    by_object: dict[tuple[ObjectId, str], list[Finding]] = {}
     for finding in findings:
-        by_object.setdefault(finding.object_id, []).append(finding)
-    for object_id, some in by_object.items():
+        by_object.setdefault((finding.object_id, finding.place.file), []).append(finding)
+    for (object_id, _), some in by_object.items():
         yield AboutObject(object_id, some[0].place, tuple(_joined(some)))
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from ingress.ctl.columns import columns, shortened, wrapped
 from ingress.ctl.inputs.input import Place
-from ingress.ctl.lint.finding import AnnotationReport, ObjectReport, Standing
+from ingress.ctl.lint.finding import AnnotationReport, Standing
 from ingress.ctl.lint.reports.outcome import Outcome, Summary, summary
 from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, remarks_of
 from ingress.ctl.terminal import printable
@@ -75,14 +75,17 @@ class _Table:
     look: Look
 
     def lines(self) -> Iterator[str]:
-        report = self.outcome.report
         detail = self.look.detail
-        for one in remarks_of(report, sums_up=detail is not Detail.MUCH):
+        told = remarks_of(self.outcome.report, sums_up=detail is not Detail.MUCH)
+        differences = [one for one in told if isinstance(one, AboutMany) and not one.weight]
+        differences.sort(key=lambda one: (-len(one.objects), one.remark.text))
+        for one in told[: len(told) - len(differences)]:
             if detail is Detail.LITTLE and not self._fails(one.weight):
                 continue
             yield from self._many(one) if isinstance(one, AboutMany) else self._object(one)
             yield ""
         if detail is not Detail.LITTLE:
+            yield from self._differences(differences)
             yield from self._foot()
         yield from self._closing()
 
@@ -91,7 +94,7 @@ class _Table:
         return fail_on is not None and weight >= fail_on
 
     def _object(self, one: AboutObject) -> Iterator[str]:
-        yield from self._heading(_name(one.object_id), str(one.place))
+        yield from self._beside(printable(_name(one.object_id)), printable(str(one.place)), bold=True)
         for remark, places in one.remarks:
             if self.look.detail is not Detail.LITTLE or self._fails(remark.weight):
                 elsewhere = [place for place in places if place != one.place and place.file]
@@ -99,57 +102,77 @@ class _Table:
         if self.look.detail is not Detail.LITTLE:
             yield from self._standings(one.annotations)
 
-    def _heading(self, name: str, place: str) -> Iterator[str]:
-        name, place = shortened(printable(name), self.look.width), printable(place)
+    def _beside(self, name: str, place: str, indent: str = "", *, bold: bool = False) -> Iterator[str]:
+        """Yield *name* with *place* beside it, or below where that is too wide."""
+        name = shortened(name, self.look.width - len(indent))
+        painted = f"{indent}{self.look.paint(name, bold=bold)}"
         if not place:
-            yield self.look.paint(name, bold=True)
-        elif columns(name) + columns(place) + 2 > self.look.width:
-            yield self.look.paint(name, bold=True)
-            yield f"  {self.look.paint(place, dim=True)}"
+            yield painted
+        elif len(indent) + columns(name) + columns(place) + 2 > self.look.width:
+            yield painted
+            yield f"{indent}  {self.look.paint(place, dim=True)}"
         else:
-            yield f"{self.look.paint(name, bold=True)}  {self.look.paint(place, dim=True)}"
+            yield f"{painted}  {self.look.paint(place, dim=True)}"
 
     def _many(self, one: AboutMany) -> Iterator[str]:
-        yield self.look.paint(f"In {len(one.objects)} objects", bold=True)
+        kind = _common_kind(object_id for object_id, _ in one.objects)
+        yield self.look.paint(_number(len(one.objects), kind or "object"), bold=True)
         yield from self._remark(one.remark, ())
-        some = [f"{_name(object_id)} ({place})" if place.file else _name(object_id) for object_id, place in one.objects]
-        yield from self._paragraph(self._listed(some), dim=True)
+        named = one.objects if self._names_all(len(one.objects)) else one.objects[:_NAMED]
+        for object_id, place in named:
+            name = _name(object_id, kind)
+            yield from self._beside(printable(name), printable(str(place)), self._indent)
+        if len(named) < len(one.objects):
+            yield f"{self._indent}{self.look.paint(f'and {len(one.objects) - len(named)} more', dim=True)}"
+
+    def _differences(self, differences: Iterable[AboutMany]) -> Iterator[str]:
+        """Yield what is known of annotations beyond findings, each thing once."""
+        is_empty = True
+        for one in differences:
+            if is_empty:
+                yield self.look.paint("Annotations that are not honored to the letter", bold=True)
+                is_empty = False
+            yield from self._remark(one.remark, ())
+            yield from self._dim(self._named([object_id for object_id, _ in one.objects]))
+        if not is_empty:
+            yield ""
 
     def _remark(self, remark: Remark, places: Iterable[Place]) -> Iterator[str]:
-        rule = f"  [{remark.rule}]" if remark.rule else ""
-        text = printable(_bounded(remark.text)) + rule
-        first, *more = wrapped(text, self._text_width)
+        lines = wrapped(printable(_bounded(remark.text)), self._text_width)
+        if remark.rule:
+            if columns(lines[-1]) + len(remark.rule) + 2 > self._text_width:
+                lines.append("")
+            lines[-1] += f"{'  ' * bool(lines[-1])}{self.look.paint(remark.rule, dim=True)}"
         mark = self.look.paint(remark.mark.ljust(_MARK_WIDTH - 2), _COLOURS[remark.mark], bold=True)
-        yield f"  {mark}  {first}"
-        for line in more:
-            yield f"{self._indent}{line}"
+        yield f"  {mark}  {lines[0]}"
+        yield from (f"{self._indent}{line}" for line in lines[1:])
         if remark.advice:
             for at, line in enumerate(wrapped(printable(_bounded(remark.advice)), self._text_width - 2)):
                 yield f"{self._indent}{'  ' if at else self.look.paint('→ ', 'green')}{line}"
         named = [str(place) for place in places]
         if named:
-            yield from self._paragraph(f"at {self._listed(named)}", dim=True)
+            yield from self._dim(f"at {self._listed(named)}")
+
+    def _dim(self, text: str) -> Iterator[str]:
+        for line in wrapped(printable(text), self._text_width):
+            yield f"{self._indent}{self.look.paint(line, dim=True)}"
 
     def _standings(self, annotations: Iterable[AnnotationReport]) -> Iterator[str]:
         by_standing: dict[Standing, list[str]] = {}
         for one in annotations:
             by_standing.setdefault(one.standing, []).append(one.name)
-        if not by_standing:
-            return
         texts = []
         for standing in _STANDINGS:
-            names = by_standing.get(standing, [])
-            if not names:
-                continue
-            if standing is Standing.HONORED and self.look.detail is not Detail.MUCH:
+            names = by_standing.get(standing)
+            if names and standing is Standing.HONORED and self.look.detail is not Detail.MUCH:
                 texts.append(f"{len(names)} {standing.value}")
-            else:
-                texts.append(f"{len(names)} {standing.value} ({', '.join(sorted(names))})")
-        yield from self._paragraph(f"annotations: {', '.join(texts)}", dim=True)
-
-    def _paragraph(self, text: str, *, dim: bool = False) -> Iterator[str]:
-        for line in wrapped(printable(text), self._text_width):
-            yield f"{self._indent}{self.look.paint(line, dim=dim)}"
+            elif names:
+                texts.append(f"{standing.value}: {', '.join(sorted(names))}")
+        if texts:
+            for at, line in enumerate(
+                wrapped(printable(f"annotations  {'; '.join(texts)}"), self.look.width - 4)
+            ):
+                yield f"  {'  ' * bool(at)}{self.look.paint(line, dim=True)}"
 
     @property
     def _indent(self) -> str:
@@ -162,15 +185,14 @@ class _Table:
     def _foot(self) -> Iterator[str]:
         """Yield what was not judged, and what is accepted."""
         report = self.outcome.report
-        others: dict[str, list[ObjectReport]] = {}
+        others: dict[str, list[ObjectId]] = {}
         for one in report.objects:
             if not one.is_ours:
-                others.setdefault(one.why_not, []).append(one)
+                others.setdefault(one.why_not, []).append(one.object_id)
         yield from self._section(
-            "Not served here",
-            (f"{why}: {self._listed([_name(one.object_id) for one in some])}" for why, some in others.items()),
+            "Not served here", (self._named(some, f" ({why})") for why, some in others.items())
         )
-        yield from self._section("Not checked", map(self._clipped, report.not_checked))
+        yield from self._section("Not checked", report.not_checked, most=2)
         if self.outcome.shows_accepted:
             accepted = (
                 f"{one.finding.level.word} {_name(one.finding.object_id)} ({one.finding.place}): "
@@ -179,25 +201,35 @@ class _Table:
             )
             yield from self._section("Accepted", accepted)
 
-    def _section(self, title: str, texts: Iterable[str]) -> Iterator[str]:
+    def _section(self, title: str, texts: Iterable[str], most: int | None = None) -> Iterator[str]:
+        """Yield *texts* below *title*, of each at most so many lines unless everything is asked for."""
         is_empty = True
         for text in texts:
             if is_empty:
                 yield self.look.paint(title, bold=True)
                 is_empty = False
-            for at, line in enumerate(wrapped(printable(_bounded(text)), self.look.width - 4)):
+            lines = wrapped(printable(_bounded(text)), self.look.width - 6)
+            if most is not None and len(lines) > most and self.look.detail is not Detail.MUCH:
+                lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
+            for at, line in enumerate(lines):
                 yield f"  {'  ' if at else '- '}{line}"
         if not is_empty:
             yield ""
 
-    def _clipped(self, text: str) -> str:
-        if self.look.detail is Detail.MUCH:
-            return text
-        return shortened(text, 2 * (self.look.width - 4))
+    def _named(self, objects: list[ObjectId], aside: str = "") -> str:
+        """Say how many *objects* there are, and which; *aside* comes before their names."""
+        if len(objects) == 1:
+            return f"{_name(objects[0])}{aside}"
+        kind = _common_kind(objects)
+        names = self._listed([_name(one, kind) for one in objects])
+        return f"{_number(len(objects), kind or 'object')}{aside}: {names}"
+
+    def _names_all(self, number: int) -> bool:
+        return self.look.detail is Detail.MUCH or number <= _NAMED + 1
 
     def _listed(self, names: list[str]) -> str:
         """Join *names*, of many the first."""
-        if self.look.detail is Detail.MUCH or len(names) <= _NAMED + 1:
+        if self._names_all(len(names)):
             return ", ".join(names)
         return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
 
@@ -205,24 +237,29 @@ class _Table:
         counted = summary(self.outcome)
         worst = "error" if counted.errors else "warning" if counted.warnings else ""
         colour = _COLOURS.get(worst, "green")
-        for line in wrapped(f"{_objects(counted)} {_findings(counted)}", self.look.width):
+        kind = _common_kind(one.object_id for one in self.outcome.report.objects)
+        for line in wrapped(f"{_objects(counted, kind)} {_findings(counted)}", self.look.width):
             yield self.look.paint(line, colour, bold=True)
 
 
-def _objects(counted: Summary) -> str:
+def _objects(counted: Summary, kind: str | None) -> str:
     if not counted.objects:
-        return "No Ingress was read."
+        return "There is no Ingress."
     others = f", {counted.objects - counted.ours} of them not served here" * (counted.objects > counted.ours)
     return (
-        f"{_number(counted.objects, 'object')}{others}: {counted.fully} honored fully, {counted.differing} with differences, "
-        f"{counted.partly} in part."
+        f"{_number(counted.objects, kind or 'object')}{others}: {counted.fully} honored fully, "
+        f"{counted.differing} with differences, {counted.partly} in part."
     )
 
 
 def _findings(counted: Summary) -> str:
     levels = ", ".join(
         _number(number, word)
-        for number, word in ((counted.errors, "error"), (counted.warnings, "warning"), (counted.notes, "note"))
+        for number, word in (
+            (counted.errors, "error"),
+            (counted.warnings, "warning"),
+            (counted.notes, "note"),
+        )
         if number
     )
     accepted = f", {counted.accepted} accepted" if counted.accepted else ""
@@ -231,12 +268,20 @@ def _findings(counted: Summary) -> str:
 
 
 def _number(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"
+    plural = "es" if word.endswith("s") else "s"
+    return f"{number} {word}{plural if number != 1 else ''}"
 
 
-def _name(object_id: ObjectId) -> str:
+def _common_kind(objects: Iterable[ObjectId]) -> str | None:
+    """Return the kind of all *objects*; None if there are several."""
+    kinds = {kind for kind, _ in objects}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _name(object_id: ObjectId, but: str | None = None) -> str:
+    """Return the name of an object with its kind, if that is another one than *but*."""
     kind, key = object_id
-    return f"{kind} {key}"
+    return str(key) if kind == but else f"{kind} {key}"
 
 
 def _bounded(text: str) -> str:

@@ -1,0 +1,53 @@
+"""Texts for machines: what tenants wrote, as something that every reader takes."""
+
+import re
+from collections.abc import Iterator
+from json import JSONEncoder
+from typing import Final
+
+from ingress.ctl.lint.finding import Finding
+from ingress.model.objects import ObjectId
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+# Whatever is not ASCII is escaped, so no mark in it can change how a page or a terminal shows the rest.
+_ENCODE: Final = JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
+
+
+def json_text(value: object) -> str:
+    """Return *value* as JSON on one line, in ASCII; half characters, which UTF-8 has not, become U+FFFD."""
+    text = _ENCODE(value)
+    if "\\ud" not in text:
+        return text
+    return _ENCODE(_whole(value))
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, str):
+        return _SURROGATES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_SURROGATES.sub("\ufffd", name): _whole(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_whole(member) for member in value]
+    return value
+
+
+def joined(texts: Iterator[str]) -> Iterator[str]:
+    """Yield *texts* as the lines of a list in JSON, a comma behind each but the last."""
+    last = next(texts, None)
+    if last is None:
+        return
+    for text in texts:
+        yield f"{last},"
+        last = text
+    yield last
+
+
+def object_name(object_id: ObjectId) -> str:
+    """Return kind, namespace and name of an object as people say them."""
+    kind, key = object_id
+    return f"{kind} {key}"
+
+
+def sentence(finding: Finding) -> str:
+    """Return what *finding* says, with its advice."""
+    return f"{finding.message}. {finding.advice}" if finding.advice else finding.message
