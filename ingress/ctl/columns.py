@@ -23,7 +23,7 @@ def wrapped(text: str, width: int) -> list[str]:
         if line and used + 1 + taken > width:
             lines.append(" ".join(line))
             line, used = [], 0
-        while taken > width:
+        while taken > width and len(word) > 1:
             head, word = _divided(word, width)
             lines.append(head)
             taken = columns(word)

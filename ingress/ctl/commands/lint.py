@@ -4,49 +4,24 @@ import os
 from collections.abc import Callable, Sequence
 
 import click
-from attrs import frozen
 
 from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.sinks import Sink, SinkType, chosen_sinks, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import settings_from
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.lint.accepted import accept, meant, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
-from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
+from ingress.ctl.lint.reports.formats import FORMATS, TABLE
 from ingress.ctl.lint.reports.outcome import Outcome
-from ingress.ctl.lint.reports.table import Detail, Look, table
+from ingress.ctl.lint.reports.table import Detail
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
-from ingress.ctl.terminal import COLOR_CHOICES, FILE_WIDTH, has_colour, print_lines, printable, tell, width
+from ingress.ctl.terminal import COLOR_CHOICES, printable, tell
 
 NEVER = "never"
 LEVELS = tuple(level.word for level in sorted(Level, reverse=True))
 _KEYS = ("fail-on", "options", "accept")
-
-
-@frozen
-class Sink:
-    """Where a report goes, in which format; *file* is empty for standard output."""
-
-    format: str
-    file: str = ""
-
-
-class SinkType(click.ParamType[Sink]):
-    """``FORMAT`` or ``FORMAT=FILE``."""
-
-    name = "format"
-
-    def convert(self, value: str | Sink, param: click.Parameter | None, ctx: click.Context | None) -> Sink:
-        """Return the sink that *value* says."""
-        if isinstance(value, Sink):
-            return value
-        name, has_file, file = value.partition("=")
-        if name not in FORMATS:
-            self.fail(f"{name!r} is none of {', '.join(FORMATS)}{meant(name, FORMATS)}", param, ctx)
-        if has_file and not file:
-            self.fail(f"{value} names no file", param, ctx)
-        return Sink(name, file)
 
 
 @click.command("lint")
@@ -95,7 +70,7 @@ def command(
 
     PATH is a file, a folder, or - for standard input.  The exit status is 1 if there is a finding of the level --fail-on or worse.
     """
-    sinks = _sinks(sinks, output_file)
+    sinks = chosen_sinks(sinks, output_file)
     detail = _detail(quiet, verbose)
     folder = os.getcwd()
     project = _project(folder, config, no_config)
@@ -105,22 +80,10 @@ def command(
     accepting = accept(lint(given), acceptances, given.now.date(), _relative_to(project.folder, folder))
     outcome = Outcome(accepting.report, accepting.accepted, show_accepted, level, folder)
     for sink in sinks:
-        _print(outcome, sink, detail, color)
+        print_to(outcome, sink, detail, color)
     for sentence in accepting.told:
         tell(printable(f"{project.prefix}{sentence}"))
     raise SystemExit(FOUND if outcome.fails else FINE)
-
-
-def _sinks(sinks: Sequence[Sink], output_file: str | None) -> tuple[Sink, ...]:
-    sinks = tuple(sinks) or (Sink(TABLE),)
-    printed = [sink for sink in sinks if not sink.file]
-    if len(printed) > 1:
-        raise Mistake("only one --output can go to standard output; name a file for the others, FORMAT=FILE")
-    if output_file is None:
-        return sinks
-    if not printed:
-        raise Mistake("each --output names a file already, so there is nothing for --output-file")
-    return tuple(sink if sink.file else Sink(sink.format, output_file) for sink in sinks)
 
 
 def _detail(quiet: bool, verbose: bool) -> Detail:
@@ -169,20 +132,3 @@ def _relative_to(folder: str, current: str) -> Callable[[str], str]:
         )
 
     return relative
-
-
-def _print(outcome: Outcome, sink: Sink, detail: Detail, color: str) -> None:
-    if sink.format == TABLE:
-        paints = has_colour(color) if not sink.file else False
-        lines = table(outcome, Look(width() if not sink.file else FILE_WIDTH, paints, detail))
-    else:
-        paints = False
-        lines = machine_lines(sink.format, outcome)
-    if not sink.file:
-        print_lines(lines, paints)
-        return
-    try:
-        with open(sink.file, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise Mistake(f"{printable(sink.file)}: {error.strerror}") from None

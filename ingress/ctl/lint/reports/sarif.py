@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+from ingress.ctl.errors import Mistake
+from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.finding import Finding, Level
 from ingress.ctl.lint.reports.outcome import Outcome
 from ingress.ctl.lint.reports.places import uri
@@ -43,8 +44,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
 
 def _version() -> dict[str, str]:
     try:
-        return {"version": version("txingress")}
-    except PackageNotFoundError:
+        return {"version": installed_version()}
+    except Mistake:
         return {}
 
 

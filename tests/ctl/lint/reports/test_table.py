@@ -1,0 +1,254 @@
+"""The report for people."""
+
+import re
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.ctl.columns import columns
+from ingress.ctl.inputs.input import Place
+from ingress.ctl.lint.accepted import AcceptedFinding
+from ingress.ctl.lint.finding import Level, Standing
+from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.table import Detail, Look, table
+from ingress.model.objects import Kind
+from tests.ctl.lint.reports.samples import (
+    annotation,
+    finding,
+    hostile_outcome,
+    object_id,
+    outcome,
+    reported,
+)
+
+USUAL = Look(80)
+MUCH = Look(80, detail=Detail.MUCH)
+LITTLE = Look(80, detail=Detail.LITTLE)
+
+
+def printed(what: Outcome, look: Look = USUAL) -> str:
+    """The table as one text."""
+    return "\n".join(table(what, look))
+
+
+class FindingTests(SynchronousTestCase):
+    """What is said of one object."""
+
+    def test_an_object_is_named_with_its_place_above_what_is_said_of_it(self) -> None:
+        """Level, message, rule, and what to do about it."""
+        said = reported(findings=[finding(advice="write web, which there is")])
+        self.assertEqual(
+            printed(outcome(said)).splitlines()[:4],
+            [
+                "Ingress shop/web  deploy/shop.yaml:1",
+                "  error    there is no Service shop/wbe  ServiceNotFound",
+                "           → write web, which there is",
+                "           at deploy/shop.yaml:12",
+            ],
+        )
+
+    def test_a_place_that_is_the_object_s_own_is_not_said_again(self) -> None:
+        """Only a finding that stands elsewhere has a line for that."""
+        place = Place("deploy/shop.yaml", 1)
+        self.assertNotIn(" at ", printed(outcome(reported(findings=[finding(place=place)]))))
+
+    def test_what_holds_at_several_places_of_an_object_is_said_once(self) -> None:
+        """The places stand beside each other."""
+        some = [finding(place=Place("deploy/shop.yaml", line)) for line in (12, 31)]
+        text = printed(outcome(reported(findings=some)))
+        self.assertEqual(text.count("there is no Service"), 1)
+        self.assertIn("at deploy/shop.yaml:12, deploy/shop.yaml:31\n", text)
+
+    def test_long_texts_are_wrapped_to_the_width(self) -> None:
+        """No line is longer than the terminal, and what belongs to a finding is indented."""
+        said = reported(findings=[finding(message="a sentence that goes on " * 20, advice="do this " * 30)])
+        for width in (40, 80, 140):
+            lines = printed(outcome(said), Look(width)).splitlines()
+            self.assertLessEqual(max(map(len, lines)), width)
+            self.assertGreater(max(map(len, lines)), width - 24)
+
+    def test_the_worst_comes_first(self) -> None:
+        """Objects with errors before those with warnings, by name among themselves."""
+        text = printed(
+            outcome(
+                reported("a/note", [finding(Level.NOTE, of=object_id("a/note"))]),
+                reported("b/error", [finding(Level.ERROR, "x", of=object_id("b/error"))]),
+                reported("c/error", [finding(Level.ERROR, "y", of=object_id("c/error"))]),
+                reported("d/warning", [finding(Level.WARNING, of=object_id("d/warning"))]),
+            )
+        )
+        self.assertEqual(
+            re.findall(r"^Ingress (\S+)", text, re.MULTILINE), ["b/error", "c/error", "d/warning", "a/note"]
+        )
+
+    def test_findings_of_other_objects_stand_among_them(self) -> None:
+        """A Secret has its own heading."""
+        secret = object_id("shop/tls", Kind.SECRET)
+        text = printed(outcome(others=[finding(of=secret, rule="InvalidCertificate")]))
+        self.assertIn("Secret shop/tls  deploy/shop.yaml:12\n  error ", text)
+
+
+class AnnotationTests(SynchronousTestCase):
+    """What is said of annotations."""
+
+    def test_an_object_with_findings_has_its_annotations_by_standing(self) -> None:
+        """Those that are honored are counted, the others named."""
+        some = [
+            annotation("proxy-body-size"),
+            annotation("rewrite-target", Standing.DIFFERS),
+            annotation("rate-limit", Standing.NEVER_EXISTED),
+        ]
+        text = printed(outcome(reported(findings=[finding()], annotations=some)))
+        self.assertIn(
+            "  annotations  1 honored; honored with a difference: rewrite-target; never\n    existed: rate-limit\n",
+            text,
+        )
+        self.assertIn(
+            "annotations  honored: proxy-body-size;", printed(outcome(reported(annotations=some)), MUCH)
+        )
+
+    def test_a_difference_is_said_once_for_all_objects(self) -> None:
+        """With the number of these, and some of their names."""
+        some = [annotation("rewrite-target", Standing.DIFFERS, "an empty segment is refused")]
+        text = printed(outcome(*(reported(f"shop/web-{number}", annotations=some) for number in range(9))))
+        self.assertEqual(text.count("an empty segment is refused"), 1)
+        self.assertIn("9 Ingresses: shop/web-0, ", text)
+        self.assertIn("and 3 more", text)
+        self.assertNotIn("shop/web-8", text)
+
+    def test_what_a_finding_says_of_an_annotation_is_not_said_again(self) -> None:
+        """Neither by its words nor by its field."""
+        field = "metadata.annotations[nginx.ingress.kubernetes.io/rate-limit]"
+        said = reported(
+            findings=[finding(Level.WARNING, "rate-limit: never", field=field)],
+            annotations=[
+                annotation("rate-limit", Standing.NEVER_EXISTED, "in other words"),
+                annotation("other", Standing.NEVER_EXISTED, "rate-limit: never"),
+            ],
+        )
+        self.assertEqual(printed(outcome(said)).count("never\n"), 0)
+        self.assertNotIn("in other words", printed(outcome(said)))
+
+
+class SummedTests(SynchronousTestCase):
+    """What repeats."""
+
+    def test_what_is_said_of_three_objects_is_said_once(self) -> None:
+        """Above the names of all, each with its place."""
+        text = printed(
+            outcome(*(reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"))]) for n in range(3)))
+        )
+        self.assertEqual(text.count("there is no Service"), 1)
+        self.assertTrue(text.startswith("3 Ingresses\n  error    there is no Service"))
+        for number in range(3):
+            self.assertIn(f"           shop/web-{number}  deploy/shop.yaml:12\n", text)
+
+    def test_of_forty_objects_the_first_are_named(self) -> None:
+        """The rest is a number, unless everything is asked for."""
+        said = [reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"))]) for n in range(40)]
+        text = printed(outcome(*said))
+        self.assertIn("40 Ingresses\n", text)
+        self.assertIn("           and 34 more\n", text)
+        self.assertEqual(printed(outcome(*said), MUCH).count("there is no Service"), 40)
+
+
+class SumTests(SynchronousTestCase):
+    """The closing line."""
+
+    def test_it_counts_objects_by_what_becomes_of_them_and_findings_by_level(self) -> None:
+        """Each object of ours is one of three, and what was not checked is counted."""
+        text = printed(
+            outcome(
+                reported("a/fully", annotations=[annotation("x")]),
+                reported("a/differs", annotations=[annotation("x", Standing.DIFFERS, "why")]),
+                reported("a/warned", [finding(Level.WARNING)]),
+                reported("a/partly", [finding(), finding(Level.NOTE, "n")]),
+                reported("a/never", annotations=[annotation("x", Standing.NEVER_EXISTED)]),
+                reported("a/other", why_not="it is of another class"),
+                not_checked=["whether Secrets exist in a"],
+            ),
+            Look(200),
+        )
+        self.assertEqual(
+            text.splitlines()[-1],
+            "6 Ingresses, 1 of them not served here: 1 honored fully, 2 with differences, 2 in part. "
+            "1 error, 1 warning, 1 note. 1 thing not checked.",
+        )
+        self.assertIn("Not served here\n  - Ingress a/other (it is of another class)\n", text)
+        self.assertIn("Not checked\n  - whether Secrets exist in a\n", text)
+
+    def test_nothing_to_say_is_a_line(self) -> None:
+        """All is fine, or there is nothing at all."""
+        self.assertEqual(
+            printed(outcome(reported())),
+            "1 Ingress: 1 honored fully, 0 with differences, 0 in part. No findings.",
+        )
+        self.assertEqual(printed(outcome()), "There is no Ingress. No findings.")
+
+    def test_what_was_not_checked_is_cut_after_two_lines(self) -> None:
+        """Unless everything is asked for."""
+        said = outcome(
+            reported(), not_checked=[f"whether Secrets exist in {', '.join(f'team-{n}' for n in range(60))}"]
+        )
+        self.assertNotIn("team-59", printed(said))
+        self.assertIn("team-59", printed(said, MUCH))
+
+    def test_accepted_findings_are_counted_and_shown_on_demand(self) -> None:
+        """With the reason."""
+        taken = (AcceptedFinding(finding(), "the old shop needs it"),)
+        counted = Outcome(outcome(reported()).report, taken)
+        self.assertIn("No findings, 1 accepted.", printed(counted, Look(200)))
+        self.assertNotIn("the old shop", printed(counted))
+        shown = printed(Outcome(counted.report, taken, shows_accepted=True), Look(200))
+        self.assertIn("accepted: the old shop needs it", shown)
+
+
+class DetailTests(SynchronousTestCase):
+    """Less, and more."""
+
+    def test_little_is_what_fails_and_the_sum(self) -> None:
+        """By the level that counts."""
+        said = [
+            reported("a/error", [finding(), finding(Level.NOTE, "a note")]),
+            reported("b/warning", [finding(Level.WARNING, "a warning")]),
+        ]
+        text = printed(outcome(*said), LITTLE)
+        self.assertIn("there is no Service", text)
+        self.assertNotIn("a warning", text)
+        self.assertNotIn("a note", text)
+        self.assertIn("a warning", printed(outcome(*said, fail_on=Level.WARNING), LITTLE))
+        self.assertEqual(len(printed(outcome(*said, fail_on=None), LITTLE).splitlines()), 2)
+
+    def test_much_is_every_object(self) -> None:
+        """Also those of which there is nothing to say."""
+        self.assertIn("Ingress shop/web  deploy", printed(outcome(reported()), MUCH))
+        self.assertNotIn("Ingress shop/web  deploy", printed(outcome(reported())))
+
+
+class TerminalTests(SynchronousTestCase):
+    """What a terminal, or who runs a build, would do."""
+
+    def test_colours_change_no_text(self) -> None:
+        """Without them the same characters are left."""
+        said = outcome(
+            reported(findings=[finding(advice="so")], annotations=[annotation("x", Standing.UNSAFE, "y")])
+        )
+        coloured = printed(said, Look(80, has_colour=True))
+        self.assertIn("\x1b[31m", coloured)
+        self.assertEqual(re.sub(r"\x1b\[[0-9;]*m", "", coloured), printed(said))
+
+    def test_hostile_texts_are_shown_and_not_done(self) -> None:
+        """Whatever tenants wrote, a line is printable, begins no command, and keeps to the width in columns."""
+        for width in (40, 80, 140):
+            for detail in Detail:
+                for line in table(hostile_outcome(), Look(width, detail=detail)):
+                    self.assertTrue(line.isprintable(), ascii(line))
+                    self.assertFalse(line.lstrip().startswith("::"), line)
+                    self.assertNotRegex(line, r"##\w*\[")
+                    if not re.search(r":[123]$", line):  # a place stays whole, to be clicked
+                        self.assertLessEqual(
+                            columns(line), width + 3 * line.lstrip().startswith("\\x3a:"), line
+                        )
+
+    def test_a_message_of_megabytes_is_cut(self) -> None:
+        """Nobody scrolls for minutes."""
+        self.assertLess(len(printed(outcome(reported(findings=[finding(message="x" * 5_000_000)])))), 10_000)
