@@ -1,6 +1,6 @@
 """One option: what it is called, how its text is read, and which field of ``Settings`` it decides."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -91,11 +91,14 @@ def _with(whole: Any, path: list[str], value: Any) -> Any:
     return evolve(whole, **{field: _with(getattr(whole, field), rest, value)})
 
 
-def contradictions(given: Mapping[str, Option]) -> Iterator[str]:
-    """Say which of the options *given*, by their names, cannot stand together."""
+def contradictions(given: Mapping[str, Option], granted: Collection[str] = ()) -> Iterator[str]:
+    """Say which of the options *given*, by their names, cannot stand together.
+
+    What is *granted* need not be among them where another option needs it.
+    """
     for option in given.values():
         for other in option.excludes:
             if other in given:
                 yield f"--{option.name} and --{other} exclude each other"
-        if option.needs and option.needs not in given:
+        if option.needs and option.needs not in given and option.needs not in granted:
             yield f"--{option.name} needs --{option.needs}"

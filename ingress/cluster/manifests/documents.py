@@ -12,6 +12,7 @@ twice takes its last value, and is noted in ``Document.repeated``.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,22 +79,22 @@ class Document:
         return self._lines.get(id(value), self.line)
 
 
-def read_json(text: str) -> list[Document]:
-    """Read one JSON document after the other; raises ``DocumentError``."""
+def read_json(text: str) -> Iterator[Document]:
+    """Yield one JSON document after the other; raises ``DocumentError``."""
     repeated: list[str] = []
 
     def as_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         value = dict(pairs)
         if len(value) != len(pairs):
-            names = [name for name, _ in pairs]
-            repeated.extend(name for name in value if names.count(name) > 1)
+            times = Counter(name for name, _ in pairs)
+            repeated.extend(name for name in value if times[name] > 1)
         return value
 
     decoder = json.JSONDecoder(object_pairs_hook=as_object)
-    documents: list[Document] = []
     position = _after_space(text, 0)
+    line, counted = 1, 0
     while position < len(text):
-        line = text.count("\n", 0, position) + 1
+        line, counted = line + text.count("\n", counted, position), position
         repeated.clear()
         try:
             value, position = decoder.raw_decode(text, position)
@@ -103,9 +104,8 @@ def read_json(text: str) -> list[Document]:
             raise DocumentError(line, "is nested too deeply") from None
         except ValueError:
             raise DocumentError(line, "holds a number that is too long") from None
-        documents.append(Document(value, line, tuple((line, name) for name in repeated)))
+        yield Document(value, line, tuple((line, name) for name in repeated))
         position = _after_space(text, position)
-    return documents
 
 
 def _after_space(text: str, position: int) -> int:
@@ -114,19 +114,17 @@ def _after_space(text: str, position: int) -> int:
     return position
 
 
-def read_yaml(text: str) -> list[Document]:
-    """Read all documents of a YAML stream; raises ``DocumentError``."""
-    documents: list[Document] = []
+def read_yaml(text: str) -> Iterator[Document]:
+    """Yield the documents of a YAML stream, each when it is complete; raises ``DocumentError``."""
     builder = _Builder(1)
     for event in _events(text):
         kind = type(event)
         if kind is DocumentStartEvent:
             builder = _Builder(_line_of(event))
         elif kind is DocumentEndEvent:
-            documents.append(builder.document())
+            yield builder.document()
         else:
             builder.take(kind, event)
-    return documents
 
 
 def _events(text: str) -> Iterator[Event]:

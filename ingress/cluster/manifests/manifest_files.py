@@ -5,6 +5,10 @@ are passed over in silence, for most real files are full of Deployments.  What l
 like an object of ours and is not becomes a problem of the file, with its line.
 """
 
+import re
+from collections.abc import Iterable
+from typing import Final, Protocol
+
 from attrs import evolve, frozen
 
 from ingress.cluster.kinds import KINDS, ObjectKinds
@@ -45,47 +49,81 @@ class ManifestContent:
     is_broken: bool = False
 
 
+class Onlooker(Protocol):
+    """Who sees the raw objects of a manifest besides, while they are read."""
+
+    def saw(self, object_id: ObjectId, raw: RawObject) -> None:
+        """Be shown an object of a kind that is read."""
+
+    def passes_over(self, raw: object) -> bool:
+        """Whether *raw*, which is no Kubernetes object, is to be told to nobody."""
+
+
+_LINE: Final = re.compile(r"line ([0-9]{1,9}): ")
+
+
+def line_told(problem: Problem) -> int:
+    """Return the line that a problem of a manifest is about, 0 where it names none."""
+    found = _LINE.match(problem.message) if problem.kind == Kind.MANIFEST else None
+    return int(found[1]) if found else 0
+
+
 def broken_content(source_name: str, message: str) -> ManifestContent:
     """Return the content of a file that cannot be read, with the reason why."""
     return ManifestContent((), (_problem(source_name, message, Reason.MALFORMED_MANIFEST),), True)
 
 
 def read_manifest(
-    content: bytes, source_name: str, annotations_prefix: str, kinds: ObjectKinds = KINDS
+    content: bytes,
+    source_name: str,
+    annotations_prefix: str,
+    kinds: ObjectKinds = KINDS,
+    namespace: str = DEFAULT_NAMESPACE,
+    onlooker: Onlooker | None = None,
 ) -> ManifestContent:
-    """Read the bytes of a manifest file, UTF-8 text; never raises."""
+    """Read the bytes of a manifest file, UTF-8 text; never raises.
+
+    *namespace* is that of objects which name none.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return broken_content(source_name, f"line {line}: is not UTF-8 text")
-    return read_manifest_text(text, source_name, annotations_prefix, kinds)
+    return read_manifest_text(text, source_name, annotations_prefix, kinds, namespace, onlooker)
 
 
 def read_manifest_text(
-    text: str, source_name: str, annotations_prefix: str, kinds: ObjectKinds = KINDS
+    text: str,
+    source_name: str,
+    annotations_prefix: str,
+    kinds: ObjectKinds = KINDS,
+    namespace: str = DEFAULT_NAMESPACE,
+    onlooker: Onlooker | None = None,
 ) -> ManifestContent:
     """Read the text of a manifest file, YAML or JSON; *source_name* is for messages.  Never raises."""
+
+    def content_of(documents: Iterable[Document]) -> ManifestContent:
+        reading = _Reading(source_name, annotations_prefix, kinds, namespace, onlooker)
+        for document in documents:
+            reading.document(document)
+        return ManifestContent(tuple(reading.objects), tuple(reading.problems))
+
     try:
-        documents = _documents(text, source_name)
+        if is_json(text):
+            try:
+                return content_of(read_json(text))
+            except DocumentError:
+                if source_name.lower().endswith(".json"):
+                    raise
+        return content_of(read_yaml(text))
     except DocumentError as error:
         return broken_content(source_name, f"line {error.line}: {error.reason}{_template_hint(text)}")
-    reading = _Reading(source_name, annotations_prefix, kinds)
-    for document in documents:
-        reading.document(document)
-    return ManifestContent(tuple(reading.objects), tuple(reading.problems))
 
 
-def _documents(text: str, source_name: str) -> list[Document]:
-    # JSON is YAML too, but its own decoder is many times faster.
-    if not text.lstrip().startswith(("{", "[")):
-        return read_yaml(text)
-    try:
-        return read_json(text)
-    except DocumentError:
-        if source_name.lower().endswith(".json"):
-            raise
-        return read_yaml(text)
+def is_json(text: str) -> bool:
+    """Whether *text* may be JSON, whose own decoder is many times faster than that of YAML, though it is YAML too."""
+    return text.lstrip().startswith(("{", "["))
 
 
 _KUSTOMIZATION = "Kustomization"
@@ -134,10 +172,19 @@ def _problem(source_name: str, message: str, reason: Reason, field: str = "") ->
 class _Reading:
     """Gathers the objects and problems of one file."""
 
-    def __init__(self, source_name: str, annotations_prefix: str, kinds: ObjectKinds) -> None:
+    def __init__(
+        self,
+        source_name: str,
+        annotations_prefix: str,
+        kinds: ObjectKinds,
+        namespace: str,
+        onlooker: Onlooker | None,
+    ) -> None:
         self._source_name = source_name
         self._annotations_prefix = annotations_prefix
         self._kinds = kinds
+        self._namespace = namespace
+        self._onlooker = onlooker
         self.objects: list[ManifestObject] = []
         self.problems: list[Problem] = []
 
@@ -157,6 +204,8 @@ class _Reading:
     def _object(self, raw: object, document: Document, depth: int) -> None:
         line = document.line_of(raw)
         if not is_object(raw):
+            if self._is_passed_over(raw):
+                return
             self._report(line, f"an object is wanted, but this is {shape_of(raw)}")
             return
         version, kind_name = raw.get("apiVersion"), raw.get("kind")
@@ -164,6 +213,8 @@ class _Reading:
             self._kustomization(raw)
             return
         if not isinstance(version, str) or not isinstance(kind_name, str):
+            if self._is_passed_over(raw):
+                return
             self._report(line, "is no Kubernetes object: apiVersion and kind must both be there, as text")
             return
         read = self._kinds.written_as(version, kind_name)
@@ -179,6 +230,9 @@ class _Reading:
             self._report(
                 line, f"apiVersion {version!r} has no kind {kind_name} that can be read", "apiVersion"
             )
+
+    def _is_passed_over(self, raw: object) -> bool:
+        return self._onlooker is not None and self._onlooker.passes_over(raw)
 
     def _kustomization(self, raw: RawObject) -> None:
         """Tell of an overlay of kustomize; a kustomization that only lists resources leaves these as they are."""
@@ -213,7 +267,7 @@ class _Reading:
         kind = read.kind
         metadata = raw.get("metadata")
         if is_object(metadata) and metadata.get("namespace") in (None, ""):
-            raw = {**raw, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
+            raw = {**raw, "metadata": {**metadata, "namespace": self._namespace}}
         key, projection = _project(read, raw, self._annotations_prefix)
         if key is None:
             for problem in projection.problems:
@@ -226,4 +280,6 @@ class _Reading:
             reason = Reason.MALFORMED_OBJECT
             problem = Problem(kind, key.namespace, key.name, reason, message, "metadata.labels")
             projection = evolve(projection, problems=(problem,))
+        if self._onlooker is not None:
+            self._onlooker.saw((kind, key), raw)
         self.objects.append(ManifestObject((kind, key), projection, line))

@@ -109,7 +109,7 @@ def scan(
         if same:
             return previous
     return ManifestScan(
-        files, listing.problems, _objects(_in_order(files, paths), listing.problems, namespaces, besides)
+        files, listing.problems, together(_in_order(files, paths), listing.problems, namespaces, besides)
     )
 
 
@@ -197,13 +197,13 @@ def _in_order(files: Mapping[str, ManifestFile], paths: Collection[str]) -> list
     return sorted(files.items(), key=place)
 
 
-def _objects(
+def together(
     files: Collection[tuple[str, ManifestFile]],
     path_problems: Mapping[str, Problem],
-    namespaces: Collection[str],
-    besides: Collection[ObjectId],
+    namespaces: Collection[str] = (),
+    besides: Collection[ObjectId] = (),
 ) -> dict[ObjectId, Projection]:
-    """Put the files together: the first of equal objects counts, and is told of the others."""
+    """Put files, by their paths, together: the first of equal objects counts, and is told of the others."""
     objects: dict[ObjectId, Projection] = {}
     places: dict[ObjectId, str] = {}
     of_manifests: dict[str, tuple[Problem, ...]] = {}

@@ -8,11 +8,14 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.controller_options import names_beginning, settings_from
+from ingress.ctl.inputs.controller_options import names_beginning, options_from
+from ingress.ctl.inputs.how import How
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 
 F = TypeVar("F", bound=Callable[..., Any])
+Source = LiveCluster | How
+"""Where objects come from: a cluster, or files and how these are read."""
 
 OPTION_HELP = "An option of the controller, as twistd ingress --NAME=VALUE has it; repeatable."
 
@@ -57,7 +60,8 @@ _LIVE_OPTIONS: Final = (
         "namespaces",
         metavar="NAME",
         multiple=True,
-        help="With --live: a namespace to read, all that you may where none is named; repeatable.",
+        help="A namespace to look at, all where none is named (with --live: all that you may); repeatable. Objects of"
+        " files that name no namespace are in the first.",
     ),
     click.option(
         "--secrets",
@@ -68,8 +72,20 @@ _LIVE_OPTIONS: Final = (
 )
 
 
+_FILE_OPTIONS: Final = (
+    click.option(
+        "--no-kustomize", is_flag=True, help="Have no kustomization built; read the files as they stand."
+    ),
+    click.option(
+        "--allow-remote-bases",
+        is_flag=True,
+        help="Let kustomize fetch what kustomizations refer to and is not here.",
+    ),
+)
+
+
 def live_parameters(command: F) -> F:
-    """Give *command* the options that name a cluster, as ``cluster``: a ``LiveCluster``, None without ``--live``."""
+    """Give *command* the options that say how objects are read, as ``source``: a ``Source``."""
 
     @wraps(command)
     def run(
@@ -80,6 +96,8 @@ def live_parameters(command: F) -> F:
         server: str | None,
         namespaces: tuple[str, ...],
         secrets: str | None,
+        no_kustomize: bool,
+        allow_remote_bases: bool,
         **others: Any,
     ) -> Any:
         if not live:
@@ -87,32 +105,44 @@ def live_parameters(command: F) -> F:
                 "--kubeconfig": kubeconfig,
                 "--context": context,
                 "--server": server,
-                "--namespace": namespaces,
                 "--secrets": secrets,
             }
             for name, value in given.items():
                 if value:
                     raise Mistake(f"{name} is for a cluster: add --live")
-            return command(cluster=None, **others)
+            how = How(namespaces, builds=not no_kustomize, allows_remote=allow_remote_bases)
+            return command(source=how, **others)
+        for name, is_given in (
+            ("--no-kustomize", no_kustomize),
+            ("--allow-remote-bases", allow_remote_bases),
+        ):
+            if is_given:
+                raise Mistake(f"{name} is for files, and --live reads none")
         reading = SecretReading.NAMES if secrets is None else SecretReading(secrets)
-        return command(cluster=LiveCluster(kubeconfig, context, server, namespaces, reading), **others)
+        return command(source=LiveCluster(kubeconfig, context, server, namespaces, reading), **others)
 
     given: Any = run
-    for option in reversed(_LIVE_OPTIONS):
+    for option in reversed((*_LIVE_OPTIONS, *_FILE_OPTIONS)):
         given = option(given)
     return cast("F", given)
 
 
-def read_input(paths: tuple[str, ...], options: tuple[str, ...], cluster: LiveCluster | None = None) -> Input:
+def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source | None = None) -> Input:
     """Read what is meant, files or a cluster; raises ``Mistake``."""
-    if cluster is not None:
+    from ingress.ctl.inputs.operator_config_map import with_config_map
+
+    given = options_from(options)
+    now = datetime.now(UTC)
+    if isinstance(source, LiveCluster):
         from ingress.ctl.inputs.live.reading import read_live
 
         if paths:
             raise Mistake("name files or --live, not both")
-        return read_live(cluster, settings_from(options), datetime.now(UTC))
-    from ingress.ctl.inputs.manifests import read_manifests
+        found = read_live(source, given.settings, now)
+    else:
+        from ingress.ctl.inputs.manifests import read_manifests
 
-    if not paths:
-        raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
-    return read_manifests(paths, settings_from(options), datetime.now(UTC))
+        if not paths:
+            raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
+        found = read_manifests(paths, given.settings, now, source or How())
+    return with_config_map(found, given.names)

@@ -5,11 +5,16 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.asking import (
+    Source,
+    live_parameters,
+    option_parameter,
+    paths_parameter,
+    read_input,
+)
 from ingress.ctl.commands.sinks import Sink, SinkType, chosen_sinks, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import settings_from
-from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.lint.accepted import accept, meant, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
@@ -55,7 +60,7 @@ _KEYS = ("fail-on", "options", "accept")
 def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],
-    cluster: LiveCluster | None,
+    source: Source,
     sinks: tuple[Sink, ...],
     output_file: str | None,
     fail_on: str | None,
@@ -76,7 +81,7 @@ def command(
     project = _project(folder, config, no_config)
     acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
     level = _level(fail_on, project)
-    given = read_input(paths, (*_options(project, options), *options), cluster)
+    given = read_input(paths, (*_options(project, options), *options), source)
     accepting = accept(lint(given), acceptances, given.now.date(), _relative_to(project.folder, folder))
     outcome = Outcome(accepting.report, accepting.accepted, show_accepted, level, folder)
     for sink in sinks:

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from ingress.ctl.commands.asking import live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.installed import installed_version
@@ -55,7 +55,7 @@ _SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
 def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],
-    cluster: LiveCluster | None,
+    source: Source,
     output: str | None,
     output_file: str | None,
     owner_labels: tuple[str, ...],
@@ -65,9 +65,9 @@ def command(
 
     It is one page, for a team that has to decide.  The exit status is 0 whatever it says.
     """
-    given = read_input(paths, options, cluster)
+    given = read_input(paths, options, source)
     migration = assess(given, lint(given), owner_labels)
-    asked = Asked(installed_version(), (*_cluster_words(cluster), *paths), options, owner_labels)
+    asked = Asked(installed_version(), (*_cluster_words(source), *paths), options, owner_labels)
     text = _text(
         migration, asked, output or _SUFFIXES.get(Path(output_file or "").suffix.lower(), "markdown")
     )
@@ -117,16 +117,16 @@ def _write(path: Path, text: str) -> None:
         raise Mistake(f"{path}: {error.strerror or error}") from None
 
 
-def _cluster_words(cluster: LiveCluster | None) -> Iterator[str]:
-    """Yield the words by which *cluster* was named, without what a URL says of users."""
-    if cluster is None:
+def _cluster_words(source: Source) -> Iterator[str]:
+    """Yield the words by which a cluster was named, without what a URL says of users."""
+    if not isinstance(source, LiveCluster):
         return
     yield "--live"
-    named = {"--kubeconfig": cluster.kubeconfig, "--context": cluster.context, "--server": cluster.server}
+    named = {"--kubeconfig": source.kubeconfig, "--context": source.context, "--server": source.server}
     for name, value in named.items():
         if value and not (name == "--server" and "@" in value):
             yield f"{name}={value}"
-    for namespace in cluster.namespaces:
+    for namespace in source.namespaces:
         yield f"--namespace={namespace}"
-    if cluster.secrets is not SecretReading.NAMES:
-        yield f"--secrets={cluster.secrets.value}"
+    if source.secrets is not SecretReading.NAMES:
+        yield f"--secrets={source.secrets.value}"

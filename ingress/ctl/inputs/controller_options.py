@@ -4,13 +4,28 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from attrs import frozen
+
 from ingress.ctl.errors import Mistake
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings
 
 
+@frozen
+class GivenOptions:
+    """What options of a command line come to, and which they are, by *names*: these beat the operator's ConfigMap."""
+
+    settings: Settings
+    names: frozenset[str] = frozenset()
+
+
 def settings_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> Settings:
+    """Return *settings* with what *texts* say, as ``options_from`` has it; raises ``Mistake``."""
+    return options_from(texts, settings).settings
+
+
+def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOptions:
     """Return *settings* with what *texts* say, each ``NAME`` or ``NAME=VALUE`` as ``twistd ingress --NAME=VALUE`` has it.
 
     Raises ``Mistake`` for a name or a value that the controller would refuse.
@@ -30,9 +45,11 @@ def settings_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> Settin
         except ValueError as error:
             raise Mistake(f"option {name} {value!r}: {error}") from None
         given.setdefault(option, []).append(read)
-    for contradiction in contradictions({option.name: option for option in given}):
+    names = {option.name: option for option in given}
+    for contradiction in contradictions(names, granted=("manifests",)):
         raise Mistake(contradiction)
-    return settings_with(settings, {option: option.joined(values) for option, values in given.items()})
+    joined = {option: option.joined(values) for option, values in given.items()}
+    return GivenOptions(settings_with(settings, joined), frozenset(names))
 
 
 def _meant(name: str) -> str:

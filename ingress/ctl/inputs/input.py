@@ -1,11 +1,13 @@
 """The values that inputs become: objects with their places, and what is known of a cluster by them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol
 
 from attrs import field, frozen
 
+from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
@@ -45,6 +47,17 @@ def object_of(problem: Problem) -> ObjectId:
     return Kind(problem.kind), ObjectKey(problem.namespace, problem.name)
 
 
+FieldOf = tuple[Place, ObjectId, str]
+"""A field of an object that begins at a place, as problems name fields; empty for the object itself."""
+
+
+class Texts(Protocol):
+    """The texts in which objects stand."""
+
+    def exact(self, asked: Iterable[FieldOf]) -> Mapping[FieldOf, Place]:
+        """Return where fields stand; what is not found is not in the result."""
+
+
 @frozen(eq=False, slots=False)
 class Input:
     """Objects to be judged, as one controller would have them.
@@ -63,6 +76,8 @@ class Input:
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""
+    texts: Texts | None = field(default=None, repr=False)
+    """What the objects were read from, where that has lines; the same for all layers."""
     others: tuple["Input", ...] = ()
     """The other layers, where one cannot hold all: further overlays of one base, folders that have the same objects otherwise.
 
@@ -82,6 +97,19 @@ class Input:
     def place(self, object_id: ObjectId) -> Place:
         """Return where an object stands."""
         return self.places.get(object_id, NOWHERE)
+
+    def place_of(self, problem: Problem) -> Place:
+        """Return where the object of *problem* stands; what is told of a file names its line."""
+        if problem.kind == Kind.MANIFEST:
+            return Place(problem.name, line_told(problem))
+        return self.place(object_of(problem))
+
+    def exact_places(self, asked: Iterable[FieldOf]) -> Mapping[FieldOf, Place]:
+        """Return the places of fields, of all layers: a list of what is shown, for each file of it is read once more.
+
+        Where a field does not stand, its place is that of what it would be in; what cannot be found is not in the result.
+        """
+        return {} if self.texts is None else self.texts.exact(asked)
 
     @cached_property
     def snapshot(self) -> Snapshot:

@@ -22,35 +22,43 @@ _STANDINGS = {
 
 
 def lint(given: Input) -> LintReport:
-    """Return what there is to say of *given*."""
+    """Return what there is to say of *given*, of each of its layers by itself."""
     objects: list[ObjectReport] = []
-    seen: set[ObjectId] = set()
+    others: list[Finding] = []
     unknown: dict[Kind, set[str]] = {}
-    for object_id, verdict in given.route_objects():
-        seen.add(object_id)
-        problems = tuple(_told(given, given.problems_of.get(object_id, ()), unknown))
-        objects.append(
-            ObjectReport(
-                object_id,
-                given.place(object_id),
-                verdict.is_ours,
-                "" if verdict.is_ours else "it is of another class",
-                tuple(_annotations(given, object_id, problems)) if verdict.is_ours else (),
-                _findings(given, problems),
-                tuple(sorted(given.labels.get(object_id, {}).items())),
+    for layer in given.layers:
+        seen: set[ObjectId] = set()
+        for object_id, verdict in layer.route_objects():
+            seen.add(object_id)
+            problems = tuple(_told(layer, layer.problems_of.get(object_id, ()), unknown))
+            objects.append(
+                ObjectReport(
+                    object_id,
+                    layer.place(object_id),
+                    verdict.is_ours,
+                    "" if verdict.is_ours else "it is of another class",
+                    tuple(_annotations(layer, object_id, problems)) if verdict.is_ours else (),
+                    _findings(layer, problems),
+                    tuple(sorted(layer.labels.get(object_id, {}).items())),
+                )
             )
+        others += _findings(
+            layer,
+            (
+                problem
+                for object_id, some in layer.problems_of.items()
+                if object_id not in seen
+                for problem in _told(layer, some, unknown)
+            ),
         )
-    others = [
-        problem
-        for object_id, some in given.problems_of.items()
-        if object_id not in seen
-        for problem in _told(given, some, unknown)
-    ]
-    not_checked = [
+    others += _findings(given, given.problems)
+    not_checked = [f"{one.what}: {one.why}" for one in given.unread]
+    not_checked += [
         f"whether {kind}s exist in {', '.join(sorted(some))}: the input has none of there"
         for kind, some in sorted(unknown.items())
     ]
-    return LintReport(tuple(objects), _findings(given, others), tuple(not_checked))
+    others.sort(key=lambda one: (-one.level, one))
+    return LintReport(tuple(objects), tuple(others), tuple(not_checked))
 
 
 def _told(given: Input, problems: Iterable[Problem], unknown: dict[Kind, set[str]]) -> Iterator[Problem]:
@@ -71,7 +79,7 @@ def _findings(given: Input, problems: Iterable[Problem]) -> tuple[Finding, ...]:
             object_of(problem),
             problem.message,
             problem.field,
-            place=given.place(object_of(problem)),
+            place=given.place_of(problem),
         )
         for problem in problems
     ]

@@ -22,7 +22,7 @@ class YamlTests(SynchronousTestCase):
 
     def assertFault(self, text: str, line: int, *words: str) -> None:
         """*text* is refused, at *line*, with *words* in the reason."""
-        error = self.assertRaises(DocumentError, read_yaml, text)
+        error = self.assertRaises(DocumentError, list, read_yaml(text))
         self.assertEqual(error.line, line, error)
         for word in words:
             self.assertIn(word, error.reason)
@@ -67,7 +67,7 @@ class YamlTests(SynchronousTestCase):
 
     def test_documents_and_lines(self) -> None:
         """Each document knows its line, and where the things inside begin."""
-        documents = read_yaml("# one\na: 1\n---\n---\nb:\n  - c: 2\n\n  - d: 3\n")
+        documents = list(read_yaml("# one\na: 1\n---\n---\nb:\n  - c: 2\n\n  - d: 3\n"))
         self.assertEqual(
             [document.value for document in documents], [{"a": 1}, None, {"b": [{"c": 2}, {"d": 3}]}]
         )
@@ -78,8 +78,8 @@ class YamlTests(SynchronousTestCase):
 
     def test_nothing(self) -> None:
         """Empty text and comments hold no document."""
-        self.assertEqual(read_yaml(""), [])
-        self.assertEqual(read_yaml("# nothing\n"), [])
+        self.assertEqual(list(read_yaml("")), [])
+        self.assertEqual(list(read_yaml("# nothing\n")), [])
 
     def test_anchors(self) -> None:
         """Aliases and merges give what they name; a field's own value has precedence."""
@@ -138,7 +138,7 @@ class YamlTests(SynchronousTestCase):
         self.assertFault("\n".join(lines), 6, "aliases")
         merges = ["a: &a {" + ", ".join(f"k{n}: 1" for n in range(1000)) + "}"]
         merges += [f"b{n}: {{<<: *a}}" for n in range(2000)]
-        error = self.assertRaises(DocumentError, read_yaml, "\n".join(merges))
+        error = self.assertRaises(DocumentError, list, read_yaml("\n".join(merges)))
         self.assertIn("aliases", error.reason)
 
     @settings(deadline=None, max_examples=150, derandomize=True)
@@ -165,7 +165,7 @@ class YamlTests(SynchronousTestCase):
     def test_any_text(self, text: str) -> None:
         """Any text gives documents or a ``DocumentError``, and never a value that is no JSON."""
         try:
-            documents = read_yaml(text)
+            documents = list(read_yaml(text))
         except DocumentError as error:
             self.assertTrue(error.line >= 1 and error.reason)
         else:
@@ -177,9 +177,9 @@ class JsonTests(SynchronousTestCase):
 
     def test_documents(self) -> None:
         """Several documents may follow each other, each with its line."""
-        documents = read_json('{"a": 1}\n{"b": [2]}\n\n"c"')
+        documents = list(read_json('{"a": 1}\n{"b": [2]}\n\n"c"'))
         self.assertEqual([(d.value, d.line) for d in documents], [({"a": 1}, 1), ({"b": [2]}, 2), ("c", 4)])
-        self.assertEqual(read_json("  \n"), [])
+        self.assertEqual(list(read_json("  \n")), [])
 
     def test_repeated_fields(self) -> None:
         """A field that stands twice has its last value, and is noted."""
@@ -196,7 +196,7 @@ class JsonTests(SynchronousTestCase):
             ("9" * 5000, 1),
             ('{"a": 1} x', 1),
         ):
-            error = self.assertRaises(DocumentError, read_json, text)
+            error = self.assertRaises(DocumentError, list, read_json(text))
             self.assertEqual(error.line, line, error.reason)
 
     def test_odd_numbers(self) -> None:

@@ -1,0 +1,247 @@
+"""The lines of fields, found by reading a manifest once more, and only what is asked about of it.  Pure.
+
+A field is a path as problems have it: ``spec.rules[0].http.paths[1].path``, ``metadata.annotations[NAME]``, ``data.KEY``.
+Of a field that is not there the line is that of what it would be in.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import yaml
+from attrs import frozen
+from yaml.events import (
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from ingress.cluster.manifests.manifest_files import is_json
+from ingress.model.objects import ObjectId
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@frozen
+class AskedField:
+    """A field of the object that begins in *line*, as far as that is known; an empty *field* is all of the object."""
+
+    object_id: ObjectId
+    line: int
+    field: str
+
+
+Lines = dict[AskedField, int]
+_Rests = dict[AskedField, str]
+"""What is left of the paths of fields below where the reading is."""
+
+
+def lines_of(text: str, asked: Iterable[AskedField]) -> Lines:
+    """Return where fields stand in *text*, as far as they are found; never raises."""
+    wanted = list(asked)
+    found: Lines = {}
+    if is_json(text):
+        with suppress(ValueError, RecursionError, IndexError):
+            _Json(text, wanted, found).read()
+            return found
+    with suppress(yaml.YAMLError, ValueError, StopIteration, RecursionError):
+        _Yaml(text, wanted, found).read()
+    return found
+
+
+def _below(rests: _Rests, step: str | int) -> _Rests:
+    """Return those of *rests* that lead to the member *step*, or the entry of that number, without this first step."""
+    inside: _Rests = {}
+    for asked, rest in rests.items():
+        left = _left(rest, step)
+        if left is not None:
+            inside[asked] = left
+    return inside
+
+
+def _left(rest: str, step: str | int) -> str | None:
+    bracketed = f"[{step}]"
+    if rest.startswith(bracketed):
+        return rest[len(bracketed) :].removeprefix(".")
+    if isinstance(step, int) or not step or not rest.startswith(step):
+        return None
+    left = rest[len(step) :]
+    # A key of a ConfigMap has dots, too, so the name of a member decides where it ends.
+    return left.removeprefix(".") if not left or left[0] in ".[" else None
+
+
+class _Yaml:
+    """Follows the events of a stream.  An object is known by the line that it begins in."""
+
+    def __init__(self, text: str, asked: Iterable[AskedField], found: Lines) -> None:
+        self._events: Iterator[Event] = iter(yaml.parse(text, Loader=_Loader))
+        self._found = found
+        self._by_line: dict[int, _Rests] = {}
+        for one in asked:
+            self._by_line.setdefault(one.line, {})[one] = one.field
+
+    def read(self) -> None:
+        for event in self._events:
+            if not self._by_line:
+                return
+            if type(event) is MappingStartEvent:
+                line = _line(event)
+                rests = self._by_line.pop(line, None)
+                if rests is not None:
+                    self._at(line, rests)
+                    self._inside(event, rests)
+
+    def _at(self, line: int, rests: _Rests) -> None:
+        for asked in rests:
+            self._found[asked] = line
+
+    def _inside(self, event: Event, rests: _Rests) -> None:
+        """Read the value that begins with *event* to its end."""
+        kind = type(event)
+        if kind is MappingStartEvent and any(rests.values()):
+            self._mapping(rests)
+        elif kind is SequenceStartEvent and any(rests.values()):
+            self._sequence(rests)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            depth = 1
+            while depth:
+                kind = type(next(self._events))
+                if kind is MappingStartEvent or kind is SequenceStartEvent:
+                    depth += 1
+                elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                    depth -= 1
+
+    def _mapping(self, rests: _Rests) -> None:
+        for name in self._events:
+            if type(name) is MappingEndEvent:
+                return
+            inside = _below(rests, name.value) if isinstance(name, ScalarEvent) else {}
+            if inside:
+                self._at(_line(name), inside)
+            else:
+                self._inside(name, {})
+            self._inside(next(self._events), inside)
+
+    def _sequence(self, rests: _Rests) -> None:
+        for number, entry in enumerate(self._events):
+            if type(entry) is SequenceEndEvent:
+                return
+            inside = _below(rests, number)
+            if inside:
+                self._at(_line(entry), inside)
+            self._inside(entry, inside)
+
+
+def _line(event: Any) -> int:
+    line: int = event.start_mark.line
+    return line + 1
+
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+class _Json:
+    """Goes through JSON by its own decoder, which is fast, and looks closer at what is asked about.
+
+    Objects are known by kind, namespace and name, for JSON is often one line.
+    """
+
+    def __init__(self, text: str, asked: Iterable[AskedField], found: Lines) -> None:
+        self._text = text
+        self._decoder = json.JSONDecoder()
+        self._found = found
+        self._by_object: dict[ObjectId, _Rests] = {}
+        for one in asked:
+            self._by_object.setdefault(one.object_id, {})[one] = one.field
+        self._by_name: dict[tuple[str, str], list[ObjectId]] = {}
+        for object_id in self._by_object:
+            self._by_name.setdefault((object_id[0], object_id[1].name), []).append(object_id)
+        self._counted = (0, 1)
+
+    def read(self) -> None:
+        position = self._after_space(0)
+        while position < len(self._text):
+            value, end = self._decoder.raw_decode(self._text, position)
+            self._object(position, value, "")
+            position = self._after_space(end)
+
+    def _object(self, position: int, value: object, usual_kind: str) -> None:
+        if not isinstance(value, dict):
+            return
+        kind, metadata, entries = value.get("kind", usual_kind), value.get("metadata"), value.get("items")
+        if not isinstance(kind, str):
+            return
+        if kind.endswith("List") and isinstance(entries, list):
+            for name, at in self._members(position):
+                if name == "items":
+                    for entry, begins in zip(entries, self._entries(at), strict=True):
+                        self._object(begins, entry, kind.removesuffix("List"))
+            return
+        rests = self._asked(kind, metadata) if isinstance(metadata, dict) else None
+        if rests:
+            self._at(position, rests)
+            self._inside(position, rests)
+
+    def _asked(self, kind: str, metadata: Mapping[str, object]) -> _Rests | None:
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        ids = self._by_name.get((kind, name), ()) if isinstance(name, str) else ()
+        for object_id in ids:
+            if not namespace or namespace == object_id[1].namespace:
+                return self._by_object.pop(object_id, None)
+        return None
+
+    def _inside(self, position: int, rests: _Rests) -> None:
+        """Look for *rests* in the value that begins at *position*."""
+        if not any(rests.values()):
+            return
+        if self._text[position] == "{":
+            for name, at in self._members(position):
+                self._found_below(at, _below(rests, name))
+        elif self._text[position] == "[":
+            for number, at in enumerate(self._entries(position)):
+                self._found_below(at, _below(rests, number))
+
+    def _found_below(self, position: int, rests: _Rests) -> None:
+        if rests:
+            self._at(position, rests)
+            self._inside(position, rests)
+
+    def _members(self, position: int) -> Iterator[tuple[str, int]]:
+        """Yield the members of the object at *position*, and where their values begin."""
+        position = self._after_space(position + 1)
+        while self._text[position] != "}":
+            name, position = self._decoder.raw_decode(self._text, position)
+            begins = self._after_space(self._after_space(position) + 1)
+            yield name, begins
+            position = self._after_comma(begins)
+
+    def _entries(self, position: int) -> Iterator[int]:
+        """Yield where the entries of the list at *position* begin."""
+        position = self._after_space(position + 1)
+        while self._text[position] != "]":
+            yield position
+            position = self._after_comma(position)
+
+    def _after_comma(self, position: int) -> int:
+        _, position = self._decoder.raw_decode(self._text, position)
+        position = self._after_space(position)
+        return self._after_space(position + 1) if self._text[position] == "," else position
+
+    def _after_space(self, position: int) -> int:
+        found = _SPACE.match(self._text, position)
+        return position if found is None else found.end()
+
+    def _at(self, position: int, rests: _Rests) -> None:
+        counted, line = self._counted
+        # Fields are mostly asked about in the order of the text.
+        if position < counted:
+            counted, line = 0, 1
+        line += self._text.count("\n", counted, position)
+        self._counted = position, line
+        for asked in rests:
+            self._found[asked] = line

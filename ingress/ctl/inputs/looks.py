@@ -1,0 +1,21 @@
+"""What a file looks like by its text, before it is read: most files of a repository hold no object that matters here."""
+
+import re
+from typing import Final
+
+from ingress.cluster.kinds import KINDS
+
+_NAMES: Final = "|".join((*sorted(KINDS), "")).rstrip("|")
+_KIND: Final = re.compile(rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode())
+_MARKS: Final = re.compile(r"\{\{|\{%|<%")
+
+
+def may_hold_objects(content: bytes) -> bool:
+    """Whether a file that nobody has named says of something that it is of a kind that is read here."""
+    return _KIND.search(content) is not None
+
+
+def is_template_before(content: bytes, line: int) -> bool:
+    """Whether a file has the marks of templates before its *line*, up to which it could be read, or on it."""
+    found = _MARKS.search(content.decode("utf-8", "replace"))
+    return found is not None and found.string.count("\n", 0, found.start()) < line
