@@ -17,14 +17,20 @@ class _Answering(asyncio.Protocol):
     def __init__(self, pod: "_Pod") -> None:
         self._pod = pod
         self._received = b""
+        self._awaits_body = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        *heads, self._received = (self._received + data).split(b"\r\n\r\n")
-        for _ in heads:
+        # An empty line ends a head, and a body in chunks, which is answered when it is whole: who answers a head alone
+        # may be quicker than what is wrong with the body.
+        *parts, self._received = (self._received + data).split(b"\r\n\r\n")
+        for part in parts:
+            self._awaits_body = not self._awaits_body and b"transfer-encoding: chunked" in part.lower()
+            if self._awaits_body:
+                continue
             self._transport.write(self._pod.answer)
             if self._pod.is_ending:
                 self._transport.close()
@@ -37,7 +43,7 @@ class _Pod:
 
     @property
     def answer(self) -> bytes:
-        """What each request is answered with; bodies of requests are not expected."""
+        """What each request is answered with; of bodies only those in chunks are expected."""
         last = b"Connection: close\r\n" if self.is_ending else b""
         return b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (last, len(self._name), self._name)
 
