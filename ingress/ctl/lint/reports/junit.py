@@ -12,7 +12,7 @@ from attrs import field, frozen
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.reports.outcome import Outcome
-from ingress.ctl.lint.reports.texts import object_name, sentence
+from ingress.ctl.lint.reports.texts import message, object_name, sentence
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
 
@@ -78,7 +78,7 @@ def _case(test: _Test, file: str) -> Iterator[str]:
     if test.failures:
         first = test.failures[0]
         more = f" (and {len(test.failures) - 1} more)" if len(test.failures) > 1 else ""
-        yield f'   <failure type="{_attribute(first.rule)}" message="{_attribute(first.message + more)}">'
+        yield f'   <failure type="{_attribute(first.rule)}" message="{_attribute(message(first) + more)}">'
         yield from map(_line, test.failures)
         yield "   </failure>"
     elif test.skipped:

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
+from ingress.ctl.lint.reports.texts import annotation_of, message
 from ingress.model.objects import ObjectId
 
 MANY = 3
@@ -26,12 +27,20 @@ class Remark:
 
 
 @frozen
+class Spot:
+    """Where in an object something is; *field* is empty for an annotation, which the text of the remark names."""
+
+    place: Place
+    field: str = ""
+
+
+@frozen
 class AboutObject:
-    """The remarks on one object, the worst first, each with the places where it holds."""
+    """The remarks on one object, the worst first, each with where in it that holds."""
 
     object_id: ObjectId
     place: Place
-    remarks: tuple[tuple[Remark, tuple[Place, ...]], ...]
+    remarks: tuple[tuple[Remark, tuple[Spot, ...]], ...]
     annotations: tuple[AnnotationReport, ...] = ()
 
     @property
@@ -64,8 +73,8 @@ def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | Abo
     if sums_up:
         objects_of: dict[Remark, list[tuple[ObjectId, Place]]] = {}
         for one in about:
-            for remark, places in one.remarks:
-                objects_of.setdefault(remark, []).append((one.object_id, places[0]))
+            for remark, spots in one.remarks:
+                objects_of.setdefault(remark, []).append((one.object_id, spots[0].place))
         summed = {
             remark for remark, objects in objects_of.items() if len(objects) >= MANY or not remark.weight
         }
@@ -77,13 +86,13 @@ def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | Abo
 
 def _about(one: ObjectReport) -> AboutObject:
     said = {finding.message for finding in one.findings}
-    fields = {finding.field for finding in one.findings}
+    names = {annotation_of(finding.field) for finding in one.findings}
     remarks = list(_joined(one.findings))
     for annotation in one.annotations:
         tells = annotation.why and annotation.why not in said and annotation.standing is not Standing.HONORED
-        if tells and not any(field.endswith(f"/{annotation.name}]") for field in fields):
+        if tells and annotation.name not in names:
             remark = Remark(0, _MARKS[annotation.standing], f"{annotation.name}: {annotation.why}")
-            remarks.append((remark, (one.place,)))
+            remarks.append((remark, (Spot(one.place),)))
     return AboutObject(one.object_id, one.place, tuple(remarks), one.annotations)
 
 
@@ -104,18 +113,19 @@ def _about_others(findings: Iterable[Finding]) -> Iterator[AboutObject]:
         yield AboutObject(object_id, some[0].place, tuple(_joined(some)))
 
 
-def _joined(findings: Iterable[Finding]) -> Iterator[tuple[Remark, tuple[Place, ...]]]:
+def _joined(findings: Iterable[Finding]) -> Iterator[tuple[Remark, tuple[Spot, ...]]]:
     """Yield what *findings* of one object say, each thing once."""
-    places: dict[Remark, dict[Place, None]] = {}
+    spots: dict[Remark, dict[Spot, None]] = {}
     for one in findings:
-        remark = Remark(int(one.level), one.level.word, one.message, one.advice, one.rule)
-        places.setdefault(remark, {})[one.place] = None
-    for remark, some in places.items():
+        remark = Remark(int(one.level), one.level.word, message(one), one.advice, one.rule)
+        field = "" if annotation_of(one.field) else one.field
+        spots.setdefault(remark, {})[Spot(one.place, field)] = None
+    for remark, some in spots.items():
         yield remark, tuple(some)
 
 
 def _without(one: AboutObject, summed: set[Remark]) -> AboutObject:
-    left = tuple((remark, places) for remark, places in one.remarks if remark not in summed)
+    left = tuple((remark, spots) for remark, spots in one.remarks if remark not in summed)
     if len(left) == len(one.remarks):
         return one
     return AboutObject(one.object_id, one.place, left, one.annotations)

@@ -11,7 +11,7 @@ from ingress.ctl.columns import columns, shortened, wrapped
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Standing
 from ingress.ctl.lint.reports.outcome import Outcome, Summary, summary
-from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, remarks_of
+from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, Spot, remarks_of
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
 
@@ -95,10 +95,10 @@ class _Table:
 
     def _object(self, one: AboutObject) -> Iterator[str]:
         yield from self._beside(printable(_name(one.object_id)), printable(str(one.place)), bold=True)
-        for remark, places in one.remarks:
+        for remark, spots in one.remarks:
             if self.look.detail is not Detail.LITTLE or self._fails(remark.weight):
-                elsewhere = [place for place in places if place != one.place and place.file]
-                yield from self._remark(remark, elsewhere)
+                yield from self._remark(remark)
+                yield from self._spots(spots, one.place)
         if self.look.detail is not Detail.LITTLE:
             yield from self._standings(one.annotations)
 
@@ -117,7 +117,7 @@ class _Table:
     def _many(self, one: AboutMany) -> Iterator[str]:
         kind = _common_kind(object_id for object_id, _ in one.objects)
         yield self.look.paint(_number(len(one.objects), kind or "object"), bold=True)
-        yield from self._remark(one.remark, ())
+        yield from self._remark(one.remark)
         named = one.objects if self._names_all(len(one.objects)) else one.objects[:_NAMED]
         for object_id, place in named:
             name = _name(object_id, kind)
@@ -132,12 +132,12 @@ class _Table:
             if is_empty:
                 yield self.look.paint("Annotations that are not honored to the letter", bold=True)
                 is_empty = False
-            yield from self._remark(one.remark, ())
+            yield from self._remark(one.remark)
             yield from self._dim(self._named([object_id for object_id, _ in one.objects]))
         if not is_empty:
             yield ""
 
-    def _remark(self, remark: Remark, places: Iterable[Place]) -> Iterator[str]:
+    def _remark(self, remark: Remark) -> Iterator[str]:
         lines = wrapped(printable(_bounded(remark.text)), self._text_width)
         if remark.rule:
             if columns(lines[-1]) + len(remark.rule) + 2 > self._text_width:
@@ -149,9 +149,17 @@ class _Table:
         if remark.advice:
             for at, line in enumerate(wrapped(printable(_bounded(remark.advice)), self._text_width - 2)):
                 yield f"{self._indent}{'  ' if at else self.look.paint('→ ', 'green')}{line}"
-        named = [str(place) for place in places]
+
+    def _spots(self, spots: Iterable[Spot], known: Place) -> Iterator[str]:
+        """Yield where in an object something is: lines where they are known, else fields; both where much is asked for."""
+        named: dict[str, None] = {}
+        for spot in spots:
+            is_exact = spot.place.line and spot.place != known
+            field = "" if is_exact and self.look.detail is not Detail.MUCH else spot.field
+            named[" ".join(filter(None, (str(spot.place) if is_exact else "", field)))] = None
+        named.pop("", None)
         if named:
-            yield from self._dim(f"at {self._listed(named)}")
+            yield from self._dim(f"at {self._listed(list(named))}")
 
     def _dim(self, text: str) -> Iterator[str]:
         for line in wrapped(printable(text), self._text_width):

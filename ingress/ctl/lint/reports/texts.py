@@ -8,6 +8,7 @@ from typing import Final
 from ingress.ctl.lint.finding import Finding
 from ingress.model.objects import ObjectId
 
+_ANNOTATION: Final = re.compile(r"metadata\.annotations\[(?:[^/]*/)?(.*)\]\Z", re.DOTALL)
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 # Whatever is not ASCII is escaped, so no mark in it can change how a page or a terminal shows the rest.
 _ENCODE: Final = JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
@@ -48,6 +49,20 @@ def object_name(object_id: ObjectId) -> str:
     return f"{kind} {key}"
 
 
+def annotation_of(field: str) -> str:
+    """Return the name, without prefix, of the annotation that *field* is; empty if it is none."""
+    found = _ANNOTATION.match(field)
+    return found[1] if found else ""
+
+
+def message(finding: Finding) -> str:
+    """Return the message of *finding*, with the annotation in it that it is about."""
+    name = annotation_of(finding.field)
+    return f"{name}: {finding.message}" if name and name not in finding.message else finding.message
+
+
 def sentence(finding: Finding) -> str:
-    """Return what *finding* says, with its advice."""
-    return f"{finding.message}. {finding.advice}" if finding.advice else finding.message
+    """Return what *finding* says: of which field, what, and what to do about it."""
+    field = finding.field
+    said = f"{field}: {finding.message}" if field and not annotation_of(field) else message(finding)
+    return f"{said}. {finding.advice}" if finding.advice else said

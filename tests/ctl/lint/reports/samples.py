@@ -24,6 +24,7 @@ HOSTILE = (
 )
 """Each is one tenant's idea."""
 FIRST_LINE = Place("deploy/shop.yaml", 1)
+RATE_LIMIT = "metadata.annotations[nginx.ingress.kubernetes.io/rate-limit]"
 SERVICE_LINE = Place("deploy/shop.yaml", 12)
 
 

@@ -162,7 +162,12 @@ class SarifTests(SynchronousTestCase):
         self.assertEqual(driver["name"], "ingressctl")
         self.assertEqual(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"])
         self.assertEqual(result["level"], "error")
-        self.assertEqual(result["message"], {"text": "there is no Service shop/wbe. write web"})
+        self.assertEqual(
+            result["message"],
+            {
+                "text": "spec.rules[0].http.paths[0].backend.service.name: there is no Service shop/wbe. write web"
+            },
+        )
         (location,) = result["locations"]
         self.assertEqual(
             location["physicalLocation"],
@@ -223,7 +228,9 @@ class SarifTests(SynchronousTestCase):
 
     def test_messages_have_no_links_and_placeholders(self) -> None:
         """What a tenant wrote is text (sections 3.11.5 and 3.11.6)."""
-        (result,) = self.run_of(outcome(reported(findings=[finding(message="[a](b) {0} \x1b")])))["results"]
+        (result,) = self.run_of(outcome(reported(findings=[finding(message="[a](b) {0} \x1b", field="")])))[
+            "results"
+        ]
         self.assertEqual(result["message"]["text"], "[a] (b) {{0}} \\x1b")
 
     def test_what_was_not_checked_is_a_notification(self) -> None:
@@ -244,7 +251,8 @@ class GitHubTests(SynchronousTestCase):
         )
         self.assertEqual(
             text_of("github", outcome(said)),
-            "::error file=a%2Cb%3Ac.yaml,line=3,title=ServiceNotFound%3A Ingress shop/web::a: b, 100%25. do so\n",
+            "::error file=a%2Cb%3Ac.yaml,line=3,title=ServiceNotFound%3A Ingress shop/web::"
+            "spec.rules[0].http.paths[0].backend.service.name: a: b, 100%25. do so\n",
         )
 
     def test_levels_have_the_words_of_github(self) -> None:
@@ -302,8 +310,11 @@ class JUnitTests(SynchronousTestCase):
         failure, output = case
         self.assertEqual(failure.get("type"), "ServiceNotFound")
         self.assertEqual(failure.get("message"), "there is no Service shop/wbe (and 1 more)")
-        self.assertIn("deploy/shop.yaml:12: error: and another [ServiceNotFound]", failure.text or "")
-        self.assertIn("note: a note", output.text or "")
+        self.assertIn(
+            "deploy/shop.yaml:12: error: spec.rules[0].http.paths[0].backend.service.name: and another [S",
+            failure.text or "",
+        )
+        self.assertIn(": a note", output.text or "")
         self.assertEqual(len(fine[0]), 0)
 
     def test_the_level_decides(self) -> None:

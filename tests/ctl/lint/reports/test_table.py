@@ -12,6 +12,8 @@ from ingress.ctl.lint.reports.outcome import Outcome
 from ingress.ctl.lint.reports.table import Detail, Look, table
 from ingress.model.objects import Kind
 from tests.ctl.lint.reports.samples import (
+    FIRST_LINE,
+    RATE_LIMIT,
     annotation,
     finding,
     hostile_outcome,
@@ -47,9 +49,20 @@ class FindingTests(SynchronousTestCase):
         )
 
     def test_a_place_that_is_the_object_s_own_is_not_said_again(self) -> None:
-        """Only a finding that stands elsewhere has a line for that."""
-        place = Place("deploy/shop.yaml", 1)
-        self.assertNotIn(" at ", printed(outcome(reported(findings=[finding(place=place)]))))
+        """Then the field says where it is; one of an annotation, whose name is in the text, does not have to."""
+        said = reported(findings=[finding(place=FIRST_LINE)])
+        self.assertIn("  at spec.rules[0].http.paths[0].backend.service.name\n", printed(outcome(said)))
+        of_annotation = finding(Level.ERROR, "must be text", field=RATE_LIMIT, place=FIRST_LINE)
+        text = printed(outcome(reported(findings=[of_annotation])))
+        self.assertIn("  error    rate-limit: must be text", text)
+        self.assertNotIn(" at ", text)
+
+    def test_much_is_line_and_field(self) -> None:
+        """For whoever wants to know all of it."""
+        self.assertIn(
+            "at deploy/shop.yaml:12 spec.rules[0].http.paths[0].backend.service.name\n",
+            printed(outcome(reported(findings=[finding()])), Look(120, detail=Detail.MUCH)),
+        )
 
     def test_what_holds_at_several_places_of_an_object_is_said_once(self) -> None:
         """The places stand beside each other."""
@@ -117,9 +130,8 @@ class AnnotationTests(SynchronousTestCase):
 
     def test_what_a_finding_says_of_an_annotation_is_not_said_again(self) -> None:
         """Neither by its words nor by its field."""
-        field = "metadata.annotations[nginx.ingress.kubernetes.io/rate-limit]"
         said = reported(
-            findings=[finding(Level.WARNING, "rate-limit: never", field=field)],
+            findings=[finding(Level.WARNING, "rate-limit: never", field=RATE_LIMIT)],
             annotations=[
                 annotation("rate-limit", Standing.NEVER_EXISTED, "in other words"),
                 annotation("other", Standing.NEVER_EXISTED, "rate-limit: never"),
