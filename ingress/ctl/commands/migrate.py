@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.compare_parameters import Comparison, compare_parameters
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.installed import installed_version
@@ -52,6 +53,7 @@ _SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
     type=click.Path(),
     help="Write a patch for each file, and for each Ingress, there.",
 )
+@compare_parameters
 def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],
@@ -60,19 +62,42 @@ def command(
     output_file: str | None,
     owner_labels: tuple[str, ...],
     patches_directory: str | None,
+    comparison: Comparison | None,
 ) -> None:
     """Write the report of a move from ingress-nginx: what works, what differs, and what has to change.
 
     It is one page, for a team that has to decide.  The exit status is 0 whatever it says.
+
+    With --compare, the same requests go to ingress-nginx and to this controller, and the page says where the answers differ.
+    The exit status is then 1 where any do.
     """
+    form = output or _SUFFIXES.get(Path(output_file or "").suffix.lower(), "markdown")
+    if comparison is not None:
+        if owner_labels or patches_directory is not None:
+            raise Mistake("--owner-label and --patches are for the report without --compare")
+        text, status = _compared(comparison, paths, options, source, form)
+        _put(text, output_file)
+        raise SystemExit(status)
     given = read_input(paths, options, source)
     migration = assess(given, lint(given), owner_labels)
     asked = Asked(installed_version(), (*_cluster_words(source), *paths), options, owner_labels)
-    text = _text(
-        migration, asked, output or _SUFFIXES.get(Path(output_file or "").suffix.lower(), "markdown")
-    )
+    text = _text(migration, asked, form)
     if patches_directory is not None:
         _write_patches(migration, Path(patches_directory))
+    _put(text, output_file)
+
+
+def _compared(
+    comparison: Comparison, paths: tuple[str, ...], options: tuple[str, ...], source: Source, form: str
+) -> tuple[str, int]:
+    # Who asks for the report does not wait for what speaks TLS.
+    from ingress.ctl.commands.comparing import compare
+
+    has_objects = bool(paths) or isinstance(source, LiveCluster)
+    return compare(comparison, read_input(paths, options, source) if has_objects else None, form)
+
+
+def _put(text: str, output_file: str | None) -> None:
     if output_file is None:
         say(text.removesuffix("\n"))
     else:
