@@ -12,14 +12,14 @@ from ingress.ctl.commands.asking import (
     paths_parameter,
     read_input,
 )
-from ingress.ctl.commands.sinks import Sink, SinkType, chosen_sinks, print_to
+from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import settings_from
 from ingress.ctl.lint.accepted import accept, meant, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE
-from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 from ingress.ctl.terminal import COLOR_CHOICES, printable, tell
@@ -35,8 +35,8 @@ _KEYS = ("fail-on", "options", "accept")
 @live_parameters
 @click.option(
     "--output",
-    "sinks",
-    type=SinkType(),
+    "destinations",
+    type=DestinationType(),
     multiple=True,
     metavar="FORMAT[=FILE]",
     help=f"What is printed: {', '.join(FORMATS)}; with a file, it goes there. Repeatable.  [default: {TABLE}]",
@@ -61,7 +61,7 @@ def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],
     source: Source,
-    sinks: tuple[Sink, ...],
+    destinations: tuple[Destination, ...],
     output_file: str | None,
     fail_on: str | None,
     config: str | None,
@@ -75,7 +75,7 @@ def command(
 
     PATH is a file, a folder, or - for standard input.  The exit status is 1 if there is a finding of the level --fail-on or worse.
     """
-    sinks = chosen_sinks(sinks, output_file)
+    destinations = chosen_destinations(destinations, output_file)
     detail = _detail(quiet, verbose)
     folder = os.getcwd()
     project = _project(folder, config, no_config)
@@ -83,12 +83,12 @@ def command(
     level = _level(fail_on, project)
     given = read_input(paths, (*_options(project, options), *options), source)
     accepting = accept(lint(given), acceptances, given.now.date(), _relative_to(project.folder, folder))
-    outcome = Outcome(accepting.report, accepting.accepted, show_accepted, level, folder)
-    for sink in sinks:
-        print_to(outcome, sink, detail, color)
+    results = Results(accepting.report, accepting.accepted, show_accepted, level, folder)
+    for destination in destinations:
+        print_to(results, destination, detail, color)
     for sentence in accepting.told:
         tell(printable(f"{project.prefix}{sentence}"))
-    raise SystemExit(FOUND if outcome.fails else FINE)
+    raise SystemExit(FOUND if results.fails else FINE)
 
 
 def _detail(quiet: bool, verbose: bool) -> Detail:

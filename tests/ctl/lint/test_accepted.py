@@ -10,7 +10,7 @@ from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.accepted import Accepting, accept, read_acceptances
 from ingress.ctl.lint.finding import Finding, Level
 from ingress.model.objects import Kind
-from tests.ctl.lint.reports.samples import finding, object_id, outcome, reported
+from tests.ctl.lint.reports.samples import finding, object_id, reported, results
 
 TODAY = date(2027, 3, 1)
 FIELD = "metadata.annotations[nginx.ingress.kubernetes.io/rate-limit]"
@@ -19,7 +19,7 @@ FIELD = "metadata.annotations[nginx.ingress.kubernetes.io/rate-limit]"
 def accepting(*findings: Finding, entries: list[dict[str, Any]], today: date = TODAY) -> Accepting:
     """What is left of *findings*, all of one object, with entries of the file."""
     read = read_acceptances([{"reason": "so it is", **entry} for entry in entries], "file: ")
-    return accept(outcome(reported(findings=findings)).report, read, today, lambda file: file)
+    return accept(results(reported(findings=findings)).report, read, today, lambda file: file)
 
 
 class MatchTests(SynchronousTestCase):
@@ -54,7 +54,7 @@ class MatchTests(SynchronousTestCase):
 
     def test_findings_of_other_objects_are_taken_too(self) -> None:
         """A Secret is one."""
-        report = outcome(others=[finding(of=object_id("shop/tls", Kind.SECRET))]).report
+        report = results(others=[finding(of=object_id("shop/tls", Kind.SECRET))]).report
         read = read_acceptances([{"reason": "so it is", "names": "tls"}], "")
         self.assertEqual(accept(report, read, TODAY, str).report.others, ())
 
@@ -89,7 +89,7 @@ class ToldTests(SynchronousTestCase):
 
     def test_files_are_what_the_list_is_relative_to(self) -> None:
         """A path is made relative before patterns are asked."""
-        report = outcome(reported(findings=[finding(place=Place("../deploy/x.yaml", 1))])).report
+        report = results(reported(findings=[finding(place=Place("../deploy/x.yaml", 1))])).report
         read = read_acceptances([{"reason": "so it is", "files": "deploy/*"}], "")
         self.assertEqual(
             accept(report, read, TODAY, lambda file: file.removeprefix("../")).report.findings, ()

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.ctl.lint.finding import Finding, Level
-from ingress.ctl.lint.reports.outcome import Outcome
 from ingress.ctl.lint.reports.places import relative_path
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import object_name, sentence
 from ingress.ctl.terminal import printable
 
 _COMMANDS: Final = {Level.NOTE: "notice", Level.WARNING: "warning", Level.ERROR: "error"}
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
+def lines(results: Results) -> Iterator[str]:
     """Yield a command for each finding, the worst first: GitHub may show no more than the first."""
-    for finding in sorted(outcome.report.findings, key=lambda one: -one.level):
-        yield _command(finding, outcome.folder)
+    for finding in sorted(results.report.findings, key=lambda one: -one.level):
+        yield _command(finding, results.folder)
 
 
 def _command(finding: Finding, folder: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import asdict
 
 from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport, Standing
-from ingress.ctl.lint.reports.outcome import Outcome, summary
+from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.reports.texts import joined, json_text
 from ingress.model.objects import ObjectId
 
@@ -25,21 +25,21 @@ STANDINGS: Final = {
 }
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
-    """Yield the lines of *outcome*, which are one value together."""
-    report = outcome.report
-    counted = {_camel(name): number for name, number in asdict(summary(outcome)).items()}
-    yield f'{{"version": {VERSION}, "fails": {json_text(outcome.fails)},'
+def lines(results: Results) -> Iterator[str]:
+    """Yield the lines of *results*, which are one value together."""
+    report = results.report
+    counted = {_camel(name): number for name, number in asdict(summary(results)).items()}
+    yield f'{{"version": {VERSION}, "fails": {json_text(results.fails)},'
     yield f' "summary": {json_text(counted)},'
     yield f' "notChecked": {json_text(list(report.not_checked))},'
     yield ' "objects": ['
     yield from joined(f"  {json_text(_object(one))}" for one in report.objects)
     yield ' ], "findings": ['
     yield from joined(f"  {json_text(_finding(one))}" for one in report.others)
-    if outcome.shows_accepted:
+    if results.shows_accepted:
         yield ' ], "accepted": ['
         yield from joined(
-            f"  {json_text({**_finding(one.finding), 'reason': one.reason})}" for one in outcome.accepted
+            f"  {json_text({**_finding(one.finding), 'reason': one.reason})}" for one in results.accepted
         )
     yield "]}"
 

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Finding
-from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import message, object_name, sentence
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
@@ -30,10 +30,10 @@ class _Test:
     others: list[Finding] = field(factory=list)
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
+def lines(results: Results) -> Iterator[str]:
     """Yield the lines of the document."""
     suites: dict[str, list[_Test]] = {}
-    for test in _tests(outcome):
+    for test in _tests(results):
         suites.setdefault(test.place.file, []).append(test)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield f'<testsuites name="ingressctl lint" {_counts([test for tests in suites.values() for test in tests])}>'
@@ -45,23 +45,23 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield "</testsuites>"
 
 
-def _tests(outcome: Outcome) -> Iterator[_Test]:
-    for one in outcome.report.objects:
+def _tests(results: Results) -> Iterator[_Test]:
+    for one in results.report.objects:
         test = _Test(one.object_id, one.place, "" if one.is_ours else one.why_not or "it is not served here")
-        _sort(outcome, one.findings, test)
+        _sort(results, one.findings, test)
         yield test
     others: dict[tuple[ObjectId, str], _Test] = {}
-    for finding in outcome.report.others:
+    for finding in results.report.others:
         test = others.setdefault(
             (finding.object_id, finding.place.file), _Test(finding.object_id, finding.place)
         )
-        _sort(outcome, (finding,), test)
+        _sort(results, (finding,), test)
     yield from others.values()
 
 
-def _sort(outcome: Outcome, findings: tuple[Finding, ...], test: _Test) -> None:
+def _sort(results: Results, findings: tuple[Finding, ...], test: _Test) -> None:
     for finding in findings:
-        (test.failures if outcome.fails_by(finding.level) else test.others).append(finding)
+        (test.failures if results.fails_by(finding.level) else test.others).append(finding)
 
 
 def _counts(tests: list[_Test]) -> str:

@@ -13,8 +13,8 @@ from typing import Any, Final
 from ingress.ctl.errors import Mistake
 from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.finding import Finding, Level
-from ingress.ctl.lint.reports.outcome import Outcome
 from ingress.ctl.lint.reports.places import uri
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import joined, json_text, object_name, sentence
 from ingress.ctl.lint.rules import RULES, Rule
 from ingress.ctl.terminal import printable
@@ -26,7 +26,7 @@ _PLACEHOLDER: Final = re.compile(r"\{(\d+)\}")
 _FINGERPRINT: Final = "ingressctl/v1"
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
+def lines(results: Results) -> Iterator[str]:
     """Yield the lines of the log, of which a rule or a result is one."""
     rules = sorted(RULES)
     places = {name: place for place, name in enumerate(rules)}
@@ -36,9 +36,9 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield from joined(f"  {json_text(_rule(RULES[name]))}" for name in rules)
     yield " ]}},"
     yield ' "columnKind": "unicodeCodePoints",'
-    yield f' "invocations": [{json_text(_invocation(outcome))}],'
+    yield f' "invocations": [{json_text(_invocation(results))}],'
     yield ' "results": ['
-    yield from joined(f"  {json_text(result)}" for result in _results(outcome, places))
+    yield from joined(f"  {json_text(result)}" for result in _results(results, places))
     yield "]}]}"
 
 
@@ -65,24 +65,24 @@ def _markdown(rule: Rule) -> str:
     return f"**{rule.name}**: {rule.means}. What to do is said with each finding."
 
 
-def _invocation(outcome: Outcome) -> dict[str, Any]:
+def _invocation(results: Results) -> dict[str, Any]:
     return {
         "executionSuccessful": True,
         "toolExecutionNotifications": [
             {"level": "note", "message": {"text": _message(f"not checked: {text}")}}
-            for text in outcome.report.not_checked
+            for text in results.report.not_checked
         ],
     }
 
 
-def _results(outcome: Outcome, places: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _results(results: Results, places: dict[str, int]) -> Iterator[dict[str, Any]]:
     seen: Counter[str] = Counter()
-    for finding in outcome.report.findings:
-        yield _result(finding, outcome.folder, places, seen)
-    if outcome.shows_accepted:
-        for one in outcome.accepted:
+    for finding in results.report.findings:
+        yield _result(finding, results.folder, places, seen)
+    if results.shows_accepted:
+        for one in results.accepted:
             suppression = {"kind": "external", "status": "accepted", "justification": one.reason}
-            yield {**_result(one.finding, outcome.folder, places, seen), "suppressions": [suppression]}
+            yield {**_result(one.finding, results.folder, places, seen), "suppressions": [suppression]}
 
 
 def _result(finding: Finding, folder: str, places: dict[str, int], seen: Counter[str]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from attrs import frozen
 from ingress.ctl.columns import columns, shortened, wrapped
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Standing
-from ingress.ctl.lint.reports.outcome import Outcome, Summary, summary
 from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, Spot, remarks_of
+from ingress.ctl.lint.reports.results import Results, Summary, summary
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
 
@@ -58,9 +58,9 @@ class Look:
         return click.style(text, fg=colour, bold=bold or None, dim=dim or None)
 
 
-def table(outcome: Outcome, look: Look = Look()) -> Iterator[str]:
-    """Yield the lines of the report of *outcome*."""
-    return map(_inert, _Table(outcome, look).lines())
+def table(results: Results, look: Look = Look()) -> Iterator[str]:
+    """Yield the lines of the report of *results*."""
+    return map(_inert, _Table(results, look).lines())
 
 
 def _inert(line: str) -> str:
@@ -71,12 +71,12 @@ def _inert(line: str) -> str:
 
 @frozen
 class _Table:
-    outcome: Outcome
+    results: Results
     look: Look
 
     def lines(self) -> Iterator[str]:
         detail = self.look.detail
-        told = remarks_of(self.outcome.report, sums_up=detail is not Detail.MUCH)
+        told = remarks_of(self.results.report, sums_up=detail is not Detail.MUCH)
         differences = [one for one in told if isinstance(one, AboutMany) and not one.weight]
         differences.sort(key=lambda one: (-len(one.objects), one.remark.text))
         for one in told[: len(told) - len(differences)]:
@@ -90,7 +90,7 @@ class _Table:
         yield from self._closing()
 
     def _fails(self, weight: int) -> bool:
-        fail_on = self.outcome.fail_on
+        fail_on = self.results.fail_on
         return fail_on is not None and weight >= fail_on
 
     def _object(self, one: AboutObject) -> Iterator[str]:
@@ -192,7 +192,7 @@ class _Table:
 
     def _foot(self) -> Iterator[str]:
         """Yield what was not judged, and what is accepted."""
-        report = self.outcome.report
+        report = self.results.report
         others: dict[str, list[ObjectId]] = {}
         for one in report.objects:
             if not one.is_ours:
@@ -201,11 +201,11 @@ class _Table:
             "Not served here", (self._named(some, f" ({why})") for why, some in others.items())
         )
         yield from self._section("Not checked", report.not_checked, most=2)
-        if self.outcome.shows_accepted:
+        if self.results.shows_accepted:
             accepted = (
                 f"{one.finding.level.word} {_name(one.finding.object_id)} ({one.finding.place}): "
                 f"{one.finding.message} [{one.finding.rule}]; accepted: {one.reason}"
-                for one in self.outcome.accepted
+                for one in self.results.accepted
             )
             yield from self._section("Accepted", accepted)
 
@@ -242,10 +242,10 @@ class _Table:
         return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
 
     def _closing(self) -> Iterator[str]:
-        counted = summary(self.outcome)
+        counted = summary(self.results)
         worst = "error" if counted.errors else "warning" if counted.warnings else ""
         colour = _COLOURS.get(worst, "green")
-        kind = _common_kind(one.object_id for one in self.outcome.report.objects)
+        kind = _common_kind(one.object_id for one in self.results.report.objects)
         for line in wrapped(f"{_objects(counted, kind)} {_findings(counted)}", self.look.width):
             yield self.look.paint(line, colour, bold=True)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, LintReport, ObjectReport, Standing
-from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.results import Results
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 
 HOSTILE = (
@@ -67,18 +67,18 @@ def reported(
     )
 
 
-def outcome(
+def results(
     *objects: ObjectReport,
     others: Iterable[Finding] = (),
     not_checked: Iterable[str] = (),
     fail_on: Level | None = Level.ERROR,
-) -> Outcome:
-    """The outcome of a lint in the folder ``/work``."""
+) -> Results:
+    """The results of a lint in the folder ``/work``."""
     report = LintReport(objects, tuple(others), tuple(not_checked))
-    return Outcome(report, fail_on=fail_on, folder="/work")
+    return Results(report, fail_on=fail_on, folder="/work")
 
 
-def hostile_outcome() -> Outcome:
+def hostile_results() -> Results:
     """One in which tenants chose every text that they can choose."""
     objects = []
     for text in HOSTILE:
@@ -100,10 +100,10 @@ def hostile_outcome() -> Outcome:
         )
         objects.append(ObjectReport(identity, NOWHERE, False, text))
     others = [finding(message=text, of=object_id(text, Kind.SECRET), place=Place("-", 1)) for text in HOSTILE]
-    return outcome(*objects, others=others, not_checked=HOSTILE)
+    return results(*objects, others=others, not_checked=HOSTILE)
 
 
-def many_objects(number: int) -> Outcome:
+def many_objects(number: int) -> Results:
     """One with so many objects, of which each has a few things said of it, some of them the same."""
     objects = []
     for each in range(number):
@@ -120,4 +120,4 @@ def many_objects(number: int) -> Outcome:
         some = [annotation(f"name-{which}") for which in range(4)]
         some.append(annotation("rewrite-target", Standing.DIFFERS, "it differs"))
         objects.append(reported(name, findings, some, place=place))
-    return outcome(*objects)
+    return results(*objects)

@@ -14,7 +14,7 @@ from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.accepted import AcceptedFinding
 from ingress.ctl.lint.finding import Change, Level, Standing
 from ingress.ctl.lint.reports.formats import MACHINE_FORMATS, machine_lines
-from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import table
 from ingress.ctl.lint.rules import RULES
 from ingress.model.objects import Kind
@@ -22,25 +22,25 @@ from tests.ctl.lint.reports.samples import (
     HOSTILE,
     annotation,
     finding,
-    hostile_outcome,
+    hostile_results,
     many_objects,
     object_id,
-    outcome,
     reported,
+    results,
 )
 
 
-def text_of(name: str, what: Outcome) -> str:
+def text_of(name: str, what: Results) -> str:
     """What a format prints."""
     return "".join(f"{line}\n" for line in machine_lines(name, what))
 
 
-def read_json(what: Outcome, name: str = "json") -> Any:
+def read_json(what: Results, name: str = "json") -> Any:
     """The value of a format that is JSON."""
     return json.loads(text_of(name, what))
 
 
-def accepted(what: Outcome, shows: bool = True) -> Outcome:
+def accepted(what: Results, shows: bool = True) -> Results:
     """The same, with one finding that is accepted."""
     return evolve(what, accepted=(AcceptedFinding(finding(), "the old shop needs it"),), shows_accepted=shows)
 
@@ -56,7 +56,7 @@ class JsonTests(SynchronousTestCase):
             annotations=[annotation("rewrite-target", Standing.NEVER_EXISTED, "a typo")],
         )
         other = finding(Level.WARNING, of=object_id("shop/tls", Kind.SECRET), rule="InvalidCertificate")
-        value = read_json(outcome(said, others=[other], not_checked=["whether Secrets exist"]))
+        value = read_json(results(said, others=[other], not_checked=["whether Secrets exist"]))
         self.assertEqual(
             value,
             {
@@ -126,13 +126,13 @@ class JsonTests(SynchronousTestCase):
     def test_every_standing_has_a_word(self) -> None:
         """None is missing from the list."""
         said = reported(annotations=[annotation(one.name, one) for one in Standing])
-        words = [one["standing"] for one in read_json(outcome(said))["objects"][0]["annotations"]]
+        words = [one["standing"] for one in read_json(results(said))["objects"][0]["annotations"]]
         self.assertEqual(len(set(words)), len(Standing))
 
     def test_accepted_findings_are_counted_and_listed_on_demand(self) -> None:
         """With the reason of each."""
-        self.assertNotIn("accepted", read_json(accepted(outcome(), shows=False)))
-        value = read_json(accepted(outcome()))
+        self.assertNotIn("accepted", read_json(accepted(results(), shows=False)))
+        value = read_json(accepted(results()))
         self.assertEqual(value["summary"]["accepted"], 1)
         self.assertEqual(value["accepted"][0]["reason"], "the old shop needs it")
 
@@ -140,13 +140,13 @@ class JsonTests(SynchronousTestCase):
         """A snippet may have credentials in it."""
         said = reported(annotations=[evolve(annotation("auth-snippet"), value="Basic c2VjcmV0")])
         for name in MACHINE_FORMATS:
-            self.assertNotIn("c2VjcmV0", text_of(name, outcome(said)))
+            self.assertNotIn("c2VjcmV0", text_of(name, results(said)))
 
 
 class SarifTests(SynchronousTestCase):
     """``--output sarif``, by what SARIF 2.1.0 requires (sections 3.13 to 3.30) and GitHub asks for."""
 
-    def run_of(self, what: Outcome) -> Any:
+    def run_of(self, what: Results) -> Any:
         """The one run of the log, after a look at what is around it."""
         log = read_json(what, "sarif")
         self.assertEqual(log["version"], "2.1.0")
@@ -156,7 +156,7 @@ class SarifTests(SynchronousTestCase):
 
     def test_a_result_has_what_is_required(self) -> None:
         """Rule, level, message, place, and a fingerprint."""
-        run = self.run_of(outcome(reported(findings=[finding(advice="write web")])))
+        run = self.run_of(results(reported(findings=[finding(advice="write web")])))
         (result,) = run["results"]
         driver = run["tool"]["driver"]
         self.assertEqual(driver["name"], "ingressctl")
@@ -180,7 +180,7 @@ class SarifTests(SynchronousTestCase):
 
     def test_each_rule_has_help_and_a_level(self) -> None:
         """All rules are there, in order of their names, whether they were found or not."""
-        rules = self.run_of(outcome())["tool"]["driver"]["rules"]
+        rules = self.run_of(results())["tool"]["driver"]["rules"]
         self.assertEqual([rule["id"] for rule in rules], sorted(RULES))
         for rule in rules:
             self.assertIn(rule["defaultConfiguration"]["level"], ("note", "warning", "error"))
@@ -194,13 +194,13 @@ class SarifTests(SynchronousTestCase):
         prints = [
             [
                 result["partialFingerprints"]["ingressctl/v1"]
-                for result in self.run_of(outcome(reported(findings=some)))["results"]
+                for result in self.run_of(results(reported(findings=some)))["results"]
             ]
             for some in (before, after)
         ]
         self.assertEqual(prints[0], prints[1])
         self.assertEqual(len(set(prints[0])), 2)
-        other = self.run_of(outcome(reported(findings=[finding(of=object_id("shop/else"))])))["results"][0]
+        other = self.run_of(results(reported(findings=[finding(of=object_id("shop/else"))])))["results"][0]
         self.assertNotIn(other["partialFingerprints"]["ingressctl/v1"], prints[0])
 
     def test_uris_are_relative_to_the_folder_and_escaped(self) -> None:
@@ -213,29 +213,29 @@ class SarifTests(SynchronousTestCase):
             "k8s:prod/ä.yaml": "k8s%3Aprod/%C3%A4.yaml",
         }
         for file, uri in found.items():
-            run = self.run_of(outcome(reported(findings=[finding(place=Place(file))])))
+            run = self.run_of(results(reported(findings=[finding(place=Place(file))])))
             physical = run["results"][0]["locations"][0]["physicalLocation"]
             self.assertEqual(physical, {"artifactLocation": {"uri": uri}})
         for place in (NOWHERE, Place("-", 3)):
-            run = self.run_of(outcome(reported(findings=[finding(place=place)])))
+            run = self.run_of(results(reported(findings=[finding(place=place)])))
             self.assertEqual(list(run["results"][0]["locations"][0]), ["logicalLocations"])
 
     def test_what_is_accepted_is_suppressed(self) -> None:
         """On demand, with the reason as its justification."""
-        (result,) = self.run_of(accepted(outcome()))["results"]
+        (result,) = self.run_of(accepted(results()))["results"]
         self.assertEqual(result["suppressions"][0]["justification"], "the old shop needs it")
-        self.assertEqual(self.run_of(accepted(outcome(), shows=False))["results"], [])
+        self.assertEqual(self.run_of(accepted(results(), shows=False))["results"], [])
 
     def test_messages_have_no_links_and_placeholders(self) -> None:
         """What a tenant wrote is text (sections 3.11.5 and 3.11.6)."""
-        (result,) = self.run_of(outcome(reported(findings=[finding(message="[a](b) {0} \x1b", field="")])))[
+        (result,) = self.run_of(results(reported(findings=[finding(message="[a](b) {0} \x1b", field="")])))[
             "results"
         ]
         self.assertEqual(result["message"]["text"], "[a] (b) {{0}} \\x1b")
 
     def test_what_was_not_checked_is_a_notification(self) -> None:
         """Of a run that was successful."""
-        (invocation,) = self.run_of(outcome(not_checked=["whether Secrets exist"]))["invocations"]
+        (invocation,) = self.run_of(results(not_checked=["whether Secrets exist"]))["invocations"]
         self.assertTrue(invocation["executionSuccessful"])
         (told,) = invocation["toolExecutionNotifications"]
         self.assertEqual(told["message"]["text"], "not checked: whether Secrets exist")
@@ -250,7 +250,7 @@ class GitHubTests(SynchronousTestCase):
             findings=[finding(message="a: b, 100%", advice="do so", place=Place("a,b:c.yaml", 3))]
         )
         self.assertEqual(
-            text_of("github", outcome(said)),
+            text_of("github", results(said)),
             "::error file=a%2Cb%3Ac.yaml,line=3,title=ServiceNotFound%3A Ingress shop/web::"
             "spec.rules[0].http.paths[0].backend.service.name: a: b, 100%25. do so\n",
         )
@@ -258,18 +258,18 @@ class GitHubTests(SynchronousTestCase):
     def test_levels_have_the_words_of_github(self) -> None:
         """The worst comes first, as only some are shown."""
         said = [reported(findings=[finding(level)]) for level in sorted(Level)]
-        words = re.findall("^::(.*?) ", text_of("github", outcome(*said)), re.MULTILINE)
+        words = re.findall("^::(.*?) ", text_of("github", results(*said)), re.MULTILINE)
         self.assertEqual(words, ["error", "warning", "notice"])
 
     def test_what_is_in_no_file_has_a_title_alone(self) -> None:
         """Standard input, or a cluster; a file without a line has none."""
         for place, properties in ((NOWHERE, ""), (Place("-", 3), ""), (Place("x.yaml"), "file=x.yaml,")):
-            line = text_of("github", outcome(reported(findings=[finding(place=place)])))
+            line = text_of("github", results(reported(findings=[finding(place=place)])))
             self.assertTrue(line.startswith(f"::error {properties}title="), line)
 
     def test_hostile_texts_stay_in_their_command(self) -> None:
         """A line for each finding, whatever is in it, and no property that was not meant."""
-        what = hostile_outcome()
+        what = hostile_results()
         lines = text_of("github", what).splitlines()
         self.assertEqual(len(lines), len(what.report.findings))
         for line in lines:
@@ -283,7 +283,7 @@ class GitHubTests(SynchronousTestCase):
 class JUnitTests(SynchronousTestCase):
     """``--output junit``."""
 
-    def root(self, what: Outcome) -> ElementTree.Element:
+    def root(self, what: Results) -> ElementTree.Element:
         """The document's root."""
         return ElementTree.fromstring(text_of("junit", what))
 
@@ -292,7 +292,7 @@ class JUnitTests(SynchronousTestCase):
         said = reported(
             findings=[finding(), finding(Level.ERROR, "and another"), finding(Level.NOTE, "a note")]
         )
-        root = self.root(outcome(said, reported("shop/fine", place=Place("deploy/fine.yaml", 1))))
+        root = self.root(results(said, reported("shop/fine", place=Place("deploy/fine.yaml", 1))))
         self.assertEqual((root.get("tests"), root.get("failures"), root.get("errors")), ("2", "1", "0"))
         broken, fine = root
         self.assertEqual((broken.get("name"), fine.get("name")), ("deploy/shop.yaml", "deploy/fine.yaml"))
@@ -320,19 +320,19 @@ class JUnitTests(SynchronousTestCase):
     def test_the_level_decides(self) -> None:
         """A warning fails where it makes the status 1, and an error does not where nothing does."""
         for fail_on, failures in ((Level.WARNING, "1"), (Level.ERROR, "0"), (None, "0")):
-            what = outcome(reported(findings=[finding(Level.WARNING)]), fail_on=fail_on)
+            what = results(reported(findings=[finding(Level.WARNING)]), fail_on=fail_on)
             self.assertEqual(self.root(what).get("failures"), failures)
 
     def test_what_is_not_ours_is_skipped(self) -> None:
         """With the reason."""
-        root = self.root(outcome(reported(why_not="it is of another class")))
+        root = self.root(results(reported(why_not="it is of another class")))
         self.assertEqual(root.get("skipped"), "1")
         self.assertEqual(root[0][0][0].get("message"), "it is of another class")
 
     def test_findings_of_one_other_object_are_one_test(self) -> None:
         """A Secret with two faults fails once."""
         secret = object_id("shop/tls", Kind.SECRET)
-        root = self.root(outcome(others=[finding(of=secret), finding(message="and another", of=secret)]))
+        root = self.root(results(others=[finding(of=secret), finding(message="and another", of=secret)]))
         self.assertEqual((root.get("tests"), root.get("failures")), ("1", "1"))
 
 
@@ -341,7 +341,7 @@ class EveryFormatTests(SynchronousTestCase):
 
     def test_hostile_texts_change_no_shape(self) -> None:
         """Documents are read by strict readers, with as many entries as there are objects, findings and tests."""
-        what = hostile_outcome()
+        what = hostile_results()
         value = read_json(what)
         self.assertEqual(len(value["objects"]), 2 * len(HOSTILE))
         self.assertEqual(value["notChecked"][0], HOSTILE[0])
@@ -353,22 +353,22 @@ class EveryFormatTests(SynchronousTestCase):
     def test_hostile_texts_are_inert_bytes(self) -> None:
         """UTF-8 can say all of them, and only line breaks control anything."""
         for name in MACHINE_FORMATS:
-            text = text_of(name, hostile_outcome())
+            text = text_of(name, hostile_results())
             self.assertTrue(text.replace("\n", "").isprintable(), name)
             text.encode("utf-8")
 
     def test_half_characters_are_replaced_in_json(self) -> None:
         """An escape of half a character is refused by many readers."""
         for name in ("json", "sarif"):
-            value = read_json(outcome(not_checked=["a\ud800\udc00b\udc00"]), name)
+            value = read_json(results(not_checked=["a\ud800\udc00b\udc00"]), name)
             json.dumps(value, ensure_ascii=False).encode("utf-8")
 
     def test_nothing_is_a_document_too(self) -> None:
         """An input without objects."""
-        self.assertEqual(read_json(outcome())["objects"], [])
-        self.assertEqual(read_json(outcome(), "sarif")["runs"][0]["results"], [])
-        self.assertEqual(ElementTree.fromstring(text_of("junit", outcome())).get("tests"), "0")
-        self.assertEqual(text_of("github", outcome()), "")
+        self.assertEqual(read_json(results())["objects"], [])
+        self.assertEqual(read_json(results(), "sarif")["runs"][0]["results"], [])
+        self.assertEqual(ElementTree.fromstring(text_of("junit", results())).get("tests"), "0")
+        self.assertEqual(text_of("github", results()), "")
 
     def test_lines_come_one_by_one(self) -> None:
         """Nothing large is put together first: no line grows with the number of objects."""
@@ -387,9 +387,9 @@ class EveryFormatTests(SynchronousTestCase):
             self.assertLess(many, 12 * few)
 
 
-def calls(lines: Callable[..., Any], what: Outcome) -> int:
+def calls(lines: Callable[..., Any], what: Results) -> int:
     """How many calls of functions in Python printing *what* takes."""
-    list(lines(outcome()))
+    list(lines(results()))
     counted = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:

@@ -8,7 +8,7 @@ from ingress.ctl.columns import columns
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.accepted import AcceptedFinding
 from ingress.ctl.lint.finding import Level, Standing
-from ingress.ctl.lint.reports.outcome import Outcome
+from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
 from ingress.model.objects import Kind
 from tests.ctl.lint.reports.samples import (
@@ -16,10 +16,10 @@ from tests.ctl.lint.reports.samples import (
     RATE_LIMIT,
     annotation,
     finding,
-    hostile_outcome,
+    hostile_results,
     object_id,
-    outcome,
     reported,
+    results,
 )
 
 USUAL = Look(80)
@@ -27,7 +27,7 @@ MUCH = Look(80, detail=Detail.MUCH)
 LITTLE = Look(80, detail=Detail.LITTLE)
 
 
-def printed(what: Outcome, look: Look = USUAL) -> str:
+def printed(what: Results, look: Look = USUAL) -> str:
     """The table as one text."""
     return "\n".join(table(what, look))
 
@@ -39,7 +39,7 @@ class FindingTests(SynchronousTestCase):
         """Level, message, rule, and what to do about it."""
         said = reported(findings=[finding(advice="write web, which there is")])
         self.assertEqual(
-            printed(outcome(said)).splitlines()[:4],
+            printed(results(said)).splitlines()[:4],
             [
                 "Ingress shop/web  deploy/shop.yaml:1",
                 "  error    there is no Service shop/wbe  ServiceNotFound",
@@ -51,9 +51,9 @@ class FindingTests(SynchronousTestCase):
     def test_a_place_that_is_the_object_s_own_is_not_said_again(self) -> None:
         """Then the field says where it is; one of an annotation, whose name is in the text, does not have to."""
         said = reported(findings=[finding(place=FIRST_LINE)])
-        self.assertIn("  at spec.rules[0].http.paths[0].backend.service.name\n", printed(outcome(said)))
+        self.assertIn("  at spec.rules[0].http.paths[0].backend.service.name\n", printed(results(said)))
         of_annotation = finding(Level.ERROR, "must be text", field=RATE_LIMIT, place=FIRST_LINE)
-        text = printed(outcome(reported(findings=[of_annotation])))
+        text = printed(results(reported(findings=[of_annotation])))
         self.assertIn("  error    rate-limit: must be text", text)
         self.assertNotIn(" at ", text)
 
@@ -61,13 +61,13 @@ class FindingTests(SynchronousTestCase):
         """For whoever wants to know all of it."""
         self.assertIn(
             "at deploy/shop.yaml:12 spec.rules[0].http.paths[0].backend.service.name\n",
-            printed(outcome(reported(findings=[finding()])), Look(120, detail=Detail.MUCH)),
+            printed(results(reported(findings=[finding()])), Look(120, detail=Detail.MUCH)),
         )
 
     def test_what_holds_at_several_places_of_an_object_is_said_once(self) -> None:
         """The places stand beside each other."""
         some = [finding(place=Place("deploy/shop.yaml", line)) for line in (12, 31)]
-        text = printed(outcome(reported(findings=some)))
+        text = printed(results(reported(findings=some)))
         self.assertEqual(text.count("there is no Service"), 1)
         self.assertIn("at deploy/shop.yaml:12, deploy/shop.yaml:31\n", text)
 
@@ -75,14 +75,14 @@ class FindingTests(SynchronousTestCase):
         """No line is longer than the terminal, and what belongs to a finding is indented."""
         said = reported(findings=[finding(message="a sentence that goes on " * 20, advice="do this " * 30)])
         for width in (40, 80, 140):
-            lines = printed(outcome(said), Look(width)).splitlines()
+            lines = printed(results(said), Look(width)).splitlines()
             self.assertLessEqual(max(map(len, lines)), width)
             self.assertGreater(max(map(len, lines)), width - 24)
 
     def test_the_worst_comes_first(self) -> None:
         """Objects with errors before those with warnings, by name among themselves."""
         text = printed(
-            outcome(
+            results(
                 reported("a/note", [finding(Level.NOTE, of=object_id("a/note"))]),
                 reported("b/error", [finding(Level.ERROR, "x", of=object_id("b/error"))]),
                 reported("c/error", [finding(Level.ERROR, "y", of=object_id("c/error"))]),
@@ -96,7 +96,7 @@ class FindingTests(SynchronousTestCase):
     def test_findings_of_other_objects_stand_among_them(self) -> None:
         """A Secret has its own heading."""
         secret = object_id("shop/tls", Kind.SECRET)
-        text = printed(outcome(others=[finding(of=secret, rule="InvalidCertificate")]))
+        text = printed(results(others=[finding(of=secret, rule="InvalidCertificate")]))
         self.assertIn("Secret shop/tls  deploy/shop.yaml:12\n  error ", text)
 
 
@@ -110,19 +110,19 @@ class AnnotationTests(SynchronousTestCase):
             annotation("rewrite-target", Standing.DIFFERS),
             annotation("rate-limit", Standing.NEVER_EXISTED),
         ]
-        text = printed(outcome(reported(findings=[finding()], annotations=some)))
+        text = printed(results(reported(findings=[finding()], annotations=some)))
         self.assertIn(
             "  annotations  1 honored; honored with a difference: rewrite-target; never\n    existed: rate-limit\n",
             text,
         )
         self.assertIn(
-            "annotations  honored: proxy-body-size;", printed(outcome(reported(annotations=some)), MUCH)
+            "annotations  honored: proxy-body-size;", printed(results(reported(annotations=some)), MUCH)
         )
 
     def test_a_difference_is_said_once_for_all_objects(self) -> None:
         """With the number of these, and some of their names."""
         some = [annotation("rewrite-target", Standing.DIFFERS, "an empty segment is refused")]
-        text = printed(outcome(*(reported(f"shop/web-{number}", annotations=some) for number in range(9))))
+        text = printed(results(*(reported(f"shop/web-{number}", annotations=some) for number in range(9))))
         self.assertEqual(text.count("an empty segment is refused"), 1)
         self.assertIn("9 Ingresses: shop/web-0, ", text)
         self.assertIn("and 3 more", text)
@@ -137,8 +137,8 @@ class AnnotationTests(SynchronousTestCase):
                 annotation("other", Standing.NEVER_EXISTED, "rate-limit: never"),
             ],
         )
-        self.assertEqual(printed(outcome(said)).count("never\n"), 0)
-        self.assertNotIn("in other words", printed(outcome(said)))
+        self.assertEqual(printed(results(said)).count("never\n"), 0)
+        self.assertNotIn("in other words", printed(results(said)))
 
 
 class SummedTests(SynchronousTestCase):
@@ -147,7 +147,7 @@ class SummedTests(SynchronousTestCase):
     def test_what_is_said_of_three_objects_is_said_once(self) -> None:
         """Above the names of all, each with its place."""
         text = printed(
-            outcome(*(reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"))]) for n in range(3)))
+            results(*(reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"))]) for n in range(3)))
         )
         self.assertEqual(text.count("there is no Service"), 1)
         self.assertTrue(text.startswith("3 Ingresses\n  error    there is no Service"))
@@ -157,10 +157,10 @@ class SummedTests(SynchronousTestCase):
     def test_of_forty_objects_the_first_are_named(self) -> None:
         """The rest is a number, unless everything is asked for."""
         said = [reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"))]) for n in range(40)]
-        text = printed(outcome(*said))
+        text = printed(results(*said))
         self.assertIn("40 Ingresses\n", text)
         self.assertIn("           and 34 more\n", text)
-        self.assertEqual(printed(outcome(*said), MUCH).count("there is no Service"), 40)
+        self.assertEqual(printed(results(*said), MUCH).count("there is no Service"), 40)
 
 
 class SumTests(SynchronousTestCase):
@@ -169,7 +169,7 @@ class SumTests(SynchronousTestCase):
     def test_it_counts_objects_by_what_becomes_of_them_and_findings_by_level(self) -> None:
         """Each object of ours is one of three, and what was not checked is counted."""
         text = printed(
-            outcome(
+            results(
                 reported("a/fully", annotations=[annotation("x")]),
                 reported("a/differs", annotations=[annotation("x", Standing.DIFFERS, "why")]),
                 reported("a/warned", [finding(Level.WARNING)]),
@@ -191,14 +191,14 @@ class SumTests(SynchronousTestCase):
     def test_nothing_to_say_is_a_line(self) -> None:
         """All is fine, or there is nothing at all."""
         self.assertEqual(
-            printed(outcome(reported())),
+            printed(results(reported())),
             "1 Ingress: 1 honored fully, 0 with differences, 0 in part. No findings.",
         )
-        self.assertEqual(printed(outcome()), "There is no Ingress. No findings.")
+        self.assertEqual(printed(results()), "There is no Ingress. No findings.")
 
     def test_what_was_not_checked_is_cut_after_two_lines(self) -> None:
         """Unless everything is asked for."""
-        said = outcome(
+        said = results(
             reported(), not_checked=[f"whether Secrets exist in {', '.join(f'team-{n}' for n in range(60))}"]
         )
         self.assertNotIn("team-59", printed(said))
@@ -207,10 +207,10 @@ class SumTests(SynchronousTestCase):
     def test_accepted_findings_are_counted_and_shown_on_demand(self) -> None:
         """With the reason."""
         taken = (AcceptedFinding(finding(), "the old shop needs it"),)
-        counted = Outcome(outcome(reported()).report, taken)
+        counted = Results(results(reported()).report, taken)
         self.assertIn("No findings, 1 accepted.", printed(counted, Look(200)))
         self.assertNotIn("the old shop", printed(counted))
-        shown = printed(Outcome(counted.report, taken, shows_accepted=True), Look(200))
+        shown = printed(Results(counted.report, taken, shows_accepted=True), Look(200))
         self.assertIn("accepted: the old shop needs it", shown)
 
 
@@ -223,17 +223,17 @@ class DetailTests(SynchronousTestCase):
             reported("a/error", [finding(), finding(Level.NOTE, "a note")]),
             reported("b/warning", [finding(Level.WARNING, "a warning")]),
         ]
-        text = printed(outcome(*said), LITTLE)
+        text = printed(results(*said), LITTLE)
         self.assertIn("there is no Service", text)
         self.assertNotIn("a warning", text)
         self.assertNotIn("a note", text)
-        self.assertIn("a warning", printed(outcome(*said, fail_on=Level.WARNING), LITTLE))
-        self.assertEqual(len(printed(outcome(*said, fail_on=None), LITTLE).splitlines()), 2)
+        self.assertIn("a warning", printed(results(*said, fail_on=Level.WARNING), LITTLE))
+        self.assertEqual(len(printed(results(*said, fail_on=None), LITTLE).splitlines()), 2)
 
     def test_much_is_every_object(self) -> None:
         """Also those of which there is nothing to say."""
-        self.assertIn("Ingress shop/web  deploy", printed(outcome(reported()), MUCH))
-        self.assertNotIn("Ingress shop/web  deploy", printed(outcome(reported())))
+        self.assertIn("Ingress shop/web  deploy", printed(results(reported()), MUCH))
+        self.assertNotIn("Ingress shop/web  deploy", printed(results(reported())))
 
 
 class TerminalTests(SynchronousTestCase):
@@ -241,7 +241,7 @@ class TerminalTests(SynchronousTestCase):
 
     def test_colours_change_no_text(self) -> None:
         """Without them the same characters are left."""
-        said = outcome(
+        said = results(
             reported(findings=[finding(advice="so")], annotations=[annotation("x", Standing.UNSAFE, "y")])
         )
         coloured = printed(said, Look(80, has_colour=True))
@@ -252,7 +252,7 @@ class TerminalTests(SynchronousTestCase):
         """Whatever tenants wrote, a line is printable, begins no command, and keeps to the width in columns."""
         for width in (40, 80, 140):
             for detail in Detail:
-                for line in table(hostile_outcome(), Look(width, detail=detail)):
+                for line in table(hostile_results(), Look(width, detail=detail)):
                     self.assertTrue(line.isprintable(), ascii(line))
                     self.assertFalse(line.lstrip().startswith("::"), line)
                     self.assertNotRegex(line, r"##\w*\[")
@@ -263,4 +263,4 @@ class TerminalTests(SynchronousTestCase):
 
     def test_a_message_of_megabytes_is_cut(self) -> None:
         """Nobody scrolls for minutes."""
-        self.assertLess(len(printed(outcome(reported(findings=[finding(message="x" * 5_000_000)])))), 10_000)
+        self.assertLess(len(printed(results(reported(findings=[finding(message="x" * 5_000_000)])))), 10_000)

@@ -9,7 +9,7 @@ _LOST = frozenset({Standing.IGNORED, Standing.NEVER_EXISTED, Standing.CLOSED})
 
 
 @frozen
-class Outcome:
+class Results:
     """*report* is without what is accepted; a finding of *fail_on* or worse fails, none does where that is None."""
 
     report: LintReport
@@ -55,9 +55,9 @@ class Summary:
         return self.errors + self.warnings + self.notes
 
 
-def summary(outcome: Outcome) -> Summary:
-    """Count what *outcome* has."""
-    report = outcome.report
+def summary(results: Results) -> Summary:
+    """Count what *results* has."""
+    report = results.report
     ours = [one for one in report.objects if one.is_ours]
     partly = sum(_is_partly_honored(one) for one in ours)
     differing = sum(not _is_partly_honored(one) and _differs(one) for one in ours)
@@ -72,7 +72,7 @@ def summary(outcome: Outcome) -> Summary:
         warnings=levels.count(Level.WARNING),
         notes=levels.count(Level.NOTE),
         not_checked=len(report.not_checked),
-        accepted=len(outcome.accepted),
+        accepted=len(results.accepted),
     )
 
 

@@ -1,0 +1,75 @@
+"""Where reports go, and in which formats: what ``--output`` says."""
+
+from collections.abc import Sequence
+
+import click
+from attrs import frozen
+
+from ingress.ctl.errors import Mistake
+from ingress.ctl.lint.accepted import meant
+from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
+from ingress.ctl.lint.reports.results import Results
+from ingress.ctl.lint.reports.table import Detail, Look, table
+from ingress.ctl.terminal import FILE_WIDTH, has_colour, print_lines, printable, width
+
+
+@frozen
+class Destination:
+    """Where a report goes, in which format; *file* is empty for standard output."""
+
+    format: str
+    file: str = ""
+
+
+class DestinationType(click.ParamType[Destination]):
+    """``FORMAT`` or ``FORMAT=FILE``."""
+
+    name = "format"
+
+    def convert(
+        self, value: str | Destination, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Destination:
+        """Return the destination that *value* says."""
+        if isinstance(value, Destination):
+            return value
+        name, has_file, file = value.partition("=")
+        if name not in FORMATS:
+            self.fail(f"{name!r} is none of {', '.join(FORMATS)}{meant(name, FORMATS)}", param, ctx)
+        if has_file and not file:
+            self.fail(f"{value} names no file", param, ctx)
+        return Destination(name, file)
+
+
+def chosen_destinations(
+    destinations: Sequence[Destination], output_file: str | None
+) -> tuple[Destination, ...]:
+    """Return *destinations*, at least one, with *output_file* for the one without a file; raises ``Mistake``."""
+    destinations = tuple(destinations) or (Destination(TABLE),)
+    printed = [destination for destination in destinations if not destination.file]
+    if len(printed) > 1:
+        raise Mistake("only one --output can go to standard output; name a file for the others, FORMAT=FILE")
+    if output_file is None:
+        return destinations
+    if not printed:
+        raise Mistake("each --output names a file already, so there is nothing for --output-file")
+    return tuple(
+        destination if destination.file else Destination(destination.format, output_file)
+        for destination in destinations
+    )
+
+
+def print_to(results: Results, destination: Destination, detail: Detail, color: str) -> None:
+    """Print *results* to *destination*; raises ``Mistake`` where a file cannot be written."""
+    paints = destination.format == TABLE and not destination.file and has_colour(color)
+    if destination.format == TABLE:
+        lines = table(results, Look(FILE_WIDTH if destination.file else width(), paints, detail))
+    else:
+        lines = machine_lines(destination.format, results)
+    if not destination.file:
+        print_lines(lines, paints)
+        return
+    try:
+        with open(destination.file, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise Mistake(f"{printable(destination.file)}: {error.strerror}") from None
