@@ -44,8 +44,8 @@ def _regions(file: Text, edits: Sequence[Edit]) -> list[_Region]:
     """Return the lines that *edits* touch, those of neighbors together."""
     groups: list[tuple[int, int, list[Edit]]] = []
     for edit in edits:
-        is_whole = file.is_boundary(edit.start) and file.is_boundary(edit.end)
-        if is_whole and (not edit.text or edit.text.endswith("\n")):
+        ends_line = file.is_boundary(edit.end) or edit.end == len(file.text)
+        if file.is_boundary(edit.start) and ends_line and (not edit.text or edit.text.endswith("\n")):
             first, end = file.boundary(edit.start), file.boundary(edit.end)
         else:
             first, end = file.line(edit.start), file.line(edit.end) + 1

@@ -4,6 +4,7 @@ Only the lines concerned are touched.  What comes of it is read again and compar
 else would be different (an anchor that others use, a field that stands twice), there is no edit but a reason.  Pure.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -31,6 +32,7 @@ from ingress.model.objects import ObjectId
 MOST_CHARACTERS: Final = 1 << 20
 """Of a document that is edited; larger ones are what programs write, and are not kept by people."""
 _OTHER_BREAKS: Final = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_NULL: Final = "tag:yaml.org,2002:null"
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
@@ -137,7 +139,8 @@ def _number(every: Sequence[Node], one: Wanted, line: int) -> int:
 
 def _values(text: str) -> list[Any]:
     try:
-        roots = [document.value for document in read_yaml(text)]
+        # What aliases share is written out, so that a change of one is none of the other.
+        roots = json.loads(json.dumps([document.value for document in read_yaml(text)]))
     except DocumentError as error:
         raise Unsafe("it cannot be read any more afterwards") from error
     found: list[Any] = []
@@ -227,9 +230,10 @@ class _Editing:
         for way_there, numbers in removed.items():
             node, _ = self._follow(way_there)
             edits += self._without(node, numbers)
-        for node, values in added.values():
+        # Where two mappings end at one place, what belongs to the inner one comes first.
+        for node, values in sorted(added.values(), key=lambda one: -_column(one[0])):
             gone = next((some for way, some in removed.items() if self._follow(way)[0] is node), set())
-            edits.append(self._with(node, values, is_left_empty=len(gone) == _length(node)))
+            edits.append(self._with(node, values, is_left_empty=len(gone) == len(node.value)))
         return edits
 
     def _follow(self, steps: Sequence[str | int]) -> tuple[Node, Sequence[str | int]]:
@@ -259,11 +263,14 @@ class _Editing:
         added: Mapping[int, tuple[Node, dict[str, Any]]],
     ) -> None:
         """Have what would be left empty go as a whole."""
-        for way in sorted(removed, key=len, reverse=True):
+        open_ways = sorted(removed, key=len)
+        while open_ways:
+            way = open_ways.pop()
             node, _ = self._follow(way)
-            if way and len(removed[way]) == _length(node) and id(node) not in added:
+            if way and len(removed[way]) == len(node.value) and id(node) not in added:
                 del removed[way]
                 self._note_removed(way[:-1], way[-1], removed)
+                open_ways = sorted({*open_ways, way[:-1]}, key=len)
 
     def _replaced(self, node: Node, value: str | int) -> Edit:
         if not isinstance(node, yaml.ScalarNode):
@@ -306,7 +313,7 @@ class _Editing:
 
     def _with(self, node: Node, values: Mapping[str, Any], *, is_left_empty: bool) -> Edit:
         """Return what adds *values* to a mapping."""
-        if isinstance(node, yaml.ScalarNode) and not node.value:
+        if isinstance(node, yaml.ScalarNode) and node.tag == _NULL:
             start, end = self._span(node)
             return Edit(start, end, f"{' ' if start == end else ''}{{{_flow(values)}}}")
         if not isinstance(node, yaml.MappingNode):
@@ -364,8 +371,11 @@ class _Editing:
         return line
 
 
-def _length(node: Node) -> int:
-    return len(node.value)
+def _column(node: Node) -> int:
+    column: int = (
+        node.value[-1][0].start_mark.column if isinstance(node, yaml.MappingNode) and node.value else 0
+    )
+    return column
 
 
 def _runs(numbers: set[int]) -> list[tuple[int, int]]:
@@ -396,7 +406,7 @@ def _scalar(value: str | int, style: str | None = '"') -> str:
     """Return *value* as it is written behind a colon, in the *style* of what was there: plain, ``'`` or ``"``."""
     if isinstance(value, int):
         return str(value)
-    if style is None and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+    if not style and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"

@@ -43,11 +43,11 @@ class Text:
         return bisect_right(self._starts, offset, 0, max(1, len(self.lines))) - 1
 
     def is_boundary(self, offset: int) -> bool:
-        """Whether a line begins at *offset*, or the text ends there."""
-        return offset == len(self.text) or self._starts[self.line(offset)] == offset
+        """Whether a line begins at *offset*, or would if there were one more."""
+        return not offset or self.text[offset - 1] == "\n"
 
     def boundary(self, offset: int) -> int:
-        """Return how many lines are before *offset*, which is a boundary."""
+        """Return how many lines are before *offset*, which is a boundary or the end of the text."""
         return len(self.lines) if offset == len(self.text) else self.line(offset)
 
 
