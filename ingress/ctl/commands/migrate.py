@@ -10,11 +10,15 @@ import click
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
 from ingress.ctl.commands.compare_parameters import Comparison, compare_parameters
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.controller_options import options_from
+from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.inputs.operator_config_map import with_config_map
 from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
+from ingress.ctl.migrate.config_map import naming_config_map
 from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
@@ -78,10 +82,10 @@ def command(
         text, status = _compared(comparison, paths, options, source, form)
         _put(text, output_file)
         raise SystemExit(status)
-    given = read_input(paths, options, source)
+    given = _with_usual_config_map(read_input(paths, options, source), options)
     migration = assess(given, lint(given), owner_labels)
-    asked = Asked(installed_version(), (*_cluster_words(source), *paths), options, owner_labels)
-    text = _text(migration, asked, form)
+    asked = Asked(installed_version(), (*_source_words(source), *paths), options, owner_labels)
+    text = _text(given, migration, asked, form)
     if patches_directory is not None:
         _write_patches(migration, Path(patches_directory))
     _put(text, output_file)
@@ -104,11 +108,18 @@ def _put(text: str, output_file: str | None) -> None:
         _write(Path(output_file), text)
 
 
-def _text(migration: Migration, asked: Asked, output: str) -> str:
+def _with_usual_config_map(given: Input, options: tuple[str, ...]) -> Input:
+    """Have the options of an ingress-nginx ConfigMap count that is found by its name."""
+    naming = naming_config_map(given)
+    return given if naming is given else with_config_map(naming, options_from(options).names)
+
+
+def _text(given: Input, migration: Migration, asked: Asked, output: str) -> str:
     if output == "json":
         return as_json(migration, asked)
-    detailed = islice(entries_in_detail(migration), MOST_OBJECTS)
-    document = write(migration, asked, patches_of(detailed, _read_text))
+    detailed = list(islice(entries_in_detail(migration), MOST_OBJECTS))
+    fields = ((one.place, one.object_id, field) for one in detailed for field in one.fields if field)
+    document = write(migration, asked, patches_of(detailed, _read_text), given.exact_places(fields))
     return as_html(document) if output == "html" else as_markdown(document)
 
 
@@ -142,16 +153,21 @@ def _write(path: Path, text: str) -> None:
         raise Mistake(f"{path}: {error.strerror or error}") from None
 
 
-def _cluster_words(source: Source) -> Iterator[str]:
-    """Yield the words by which a cluster was named, without what a URL says of users."""
-    if not isinstance(source, LiveCluster):
-        return
-    yield "--live"
-    named = {"--kubeconfig": source.kubeconfig, "--context": source.context, "--server": source.server}
+def _source_words(source: Source) -> Iterator[str]:
+    """Yield the words by which *source* was chosen, without what a URL says of users."""
+    named: dict[str, str | None] = {}
+    if isinstance(source, LiveCluster):
+        yield "--live"
+        named = {"--kubeconfig": source.kubeconfig, "--context": source.context, "--server": source.server}
+        if source.secrets is not SecretReading.NAMES:
+            named["--secrets"] = source.secrets.value
+    else:
+        if not source.builds:
+            yield "--no-kustomize"
+        if source.allows_remote:
+            yield "--allow-remote-bases"
     for name, value in named.items():
         if value and not (name == "--server" and "@" in value):
             yield f"{name}={value}"
     for namespace in source.namespaces:
         yield f"--namespace={namespace}"
-    if source.secrets is not SecretReading.NAMES:
-        yield f"--secrets={source.secrets.value}"

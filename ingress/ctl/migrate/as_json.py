@@ -40,8 +40,7 @@ def _report(migration: Migration, asked: Asked) -> Mapping[str, Any]:
         ],
         "configMap": config_map
         and {
-            "namespace": config_map.namespace,
-            "name": config_map.name,
+            **_name(config_map.object_id),
             "keys": [{"name": key.name, "standing": key.standing, "why": key.why} for key in config_map.keys],
         },
         "others": [_finding(finding) for finding in migration.others],
@@ -83,7 +82,8 @@ def _entry(entry: Entry) -> Mapping[str, Any]:
         "owner": entry.owner,
         "outcome": entry.outcome.key,
         "matters": [
-            {"matter": number, "at": spot} for number, spot in zip(entry.matters, entry.spots, strict=True)
+            {"matter": number, "field": field}
+            for number, field in zip(entry.matters, entry.fields, strict=True)
         ],
         "patch": json_patch(entry.changes),
         "commands": list(commands(entry.object_id, entry.changes)),

@@ -7,11 +7,10 @@ from typing import Final
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.migrate.config_map import config_map_report
-from ingress.ctl.migrate.matters import Matters, all_changes
+from ingress.ctl.migrate.matters import Located, Matters, all_changes
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
 from ingress.ctl.migrate.outcome import Outcome, outcome_of
 from ingress.ctl.migrate.owners import owner_label, owner_of
-from ingress.model.objects import ObjectId
 
 _WORST: Final = tuple(reversed(Standing))
 
@@ -29,8 +28,9 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     for entry in entries:
         groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
     rows = [Row(*group, count(outcomes)) for group, outcomes in groups.items()]
-    mistaken = {object_id for matter, spots in sorted_matters if matter.is_mistake for object_id in spots}
+    mistaken = {located for matter, fields in sorted_matters if matter.is_mistake for located in fields}
     not_ours = Counter(one.why_not for one in report.objects if not one.is_ours)
+    found = config_map_report(given)
     return Migration(
         count(entry.outcome for entry in entries),
         len(mistaken),
@@ -40,8 +40,8 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         tuple(entries),
         tuple(matter for matter, _ in sorted_matters),
         tuple(_annotations(ours)),
-        config_map_report(given.state, given.settings),
-        report.others,
+        found,
+        tuple(one for one in report.others if found is None or one.object_id != found.object_id),
         report.not_checked,
     )
 
@@ -60,21 +60,21 @@ def count(outcomes: Iterable[Outcome]) -> Count:
 
 
 def _entries(
-    reports: Iterable[ObjectReport], matters: Sequence[tuple[Matter, Mapping[ObjectId, str]]], label: str
+    reports: Iterable[ObjectReport], matters: Sequence[tuple[Matter, Mapping[Located, str]]], label: str
 ) -> Iterable[Entry]:
-    having: dict[ObjectId, list[tuple[int, str]]] = {}
-    for number, (_, spots) in enumerate(matters):
-        for object_id, spot in spots.items():
-            having.setdefault(object_id, []).append((number, spot))
+    having: dict[Located, list[tuple[int, str]]] = {}
+    for number, (_, fields) in enumerate(matters):
+        for located, field in fields.items():
+            having.setdefault(located, []).append((number, field))
     for report in reports:
-        own = having.get(report.object_id, ())
+        own = having.get((report.object_id, report.place), ())
         yield Entry(
             report.object_id,
             report.place,
             owner_of(report, label),
             outcome_of(report),
             tuple(number for number, _ in own),
-            tuple(spot for _, spot in own),
+            tuple(field for _, field in own),
             tuple(dict.fromkeys(change for one in all_changes(report.findings) for change in one.changes)),
         )
 

@@ -62,7 +62,11 @@ def _changes(migration: Migration) -> Iterator[Line]:
             " to work by them.",
         )
     if by_hand:
-        yield (f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand, ", where, ".")
+        yield (
+            f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand; what each of them needs is said ",
+            where,
+            ".",
+        )
     keys = () if migration.config_map is None else migration.config_map.keys
     not_honored = sum(key.standing == NOT_HONORED for key in keys)
     if not_honored:

@@ -6,16 +6,17 @@ installed.  No value is repeated here: some keys hold what is nobody's to read.
 
 from typing import Final
 
+from attrs import evolve
+
+from ingress.ctl.inputs.input import Input
 from ingress.ctl.migrate.migration import ConfigMapReport, Key
-from ingress.model.objects import ConfigMap, Kind
+from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
 from ingress.options.config_map import read_config_map
 from ingress.options.config_map_keys import KEYS
 from ingress.options.merging import merge
 from ingress.options.option import DEFAULTS
 from ingress.options.table import SPELLINGS
-from ingress.settings import Settings
 
 USUAL_NAMES: Final = (
     "ingress-nginx-controller",
@@ -39,9 +40,9 @@ _STANDINGS: Final = {
 }
 
 
-def config_map_report(state: ClusterState, settings: Settings) -> ConfigMapReport | None:
-    """Return what becomes of the ConfigMap of *state* that is meant; None where there is none."""
-    found = find_config_map(state, settings)
+def config_map_report(given: Input) -> ConfigMapReport | None:
+    """Return what becomes of the ConfigMap that is meant; None where *given* has none."""
+    found = find_config_map(given)
     if found is None:
         return None
     texts = read_config_map(found.key, found.content)
@@ -49,16 +50,29 @@ def config_map_report(state: ClusterState, settings: Settings) -> ConfigMapRepor
     for problem in merge(DEFAULTS, (), texts).problems:
         by_key.setdefault(problem.field.removeprefix("data."), []).append(problem)
     keys = sorted((_key(name, by_key.get(name, [])) for name in found.content), key=_order)
-    return ConfigMapReport(found.key.namespace, found.key.name, tuple(keys))
+    return ConfigMapReport((Kind.CONFIG_MAP, found.key), tuple(keys))
 
 
-def find_config_map(state: ClusterState, settings: Settings) -> ConfigMap | None:
-    """Return the ConfigMap that *settings* name, else the one of *state* with a usual name."""
-    some = {key: value for key, value in state.of(Kind.CONFIG_MAP).items() if isinstance(value, ConfigMap)}
-    if settings.config_map is not None:
-        return some.get(settings.config_map)
+def find_config_map(given: Input) -> ConfigMap | None:
+    """Return the ConfigMap that an option names, else the one with a usual name; the first layer that has it decides."""
+    some: dict[ObjectKey, ConfigMap] = {}
+    for layer in given.layers:
+        for key, value in layer.state.of(Kind.CONFIG_MAP).items():
+            if isinstance(value, ConfigMap):
+                some.setdefault(key, value)
+    named = given.settings.config_map
+    if named is not None:
+        return some.get(named)
     usual = sorted((USUAL_NAMES.index(key.name), key) for key in some if key.name in USUAL_NAMES)
     return some[usual[0][1]] if usual else None
+
+
+def naming_config_map(given: Input) -> Input:
+    """Return *given* with the option that names the ConfigMap which has a usual name, where no option names one."""
+    found = find_config_map(given)
+    if found is None or given.settings.config_map is not None:
+        return given
+    return evolve(given, settings=evolve(given.settings, config_map=found.key))
 
 
 def _key(name: str, problems: list[Problem]) -> Key:

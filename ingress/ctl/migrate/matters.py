@@ -10,9 +10,10 @@ from typing import Final
 
 from attrs import define, evolve, field
 
+from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport, Standing
 from ingress.ctl.migrate.migration import Matter
-from ingress.ctl.migrate.outcome import Outcome, is_mistake, outcome_of_finding
+from ingress.ctl.migrate.outcome import is_mistake, outcome_of_finding, outcome_of_standing
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 
@@ -21,6 +22,9 @@ _NAMES: Final = re.compile(
 )
 """How ``ingress.annotations.unknown_names`` tells of names."""
 
+Located = tuple[ObjectId, Place]
+"""An object, and where it stands: layers may have it twice."""
+
 
 @define
 class _Group:
@@ -28,11 +32,11 @@ class _Group:
     names: set[str] = field(factory=set)
     was: str = ""
     has: str = ""
-    objects: dict[ObjectId, str] = field(factory=dict)
-    """Whose it is, with where it is there."""
+    fields: dict[Located, str] = field(factory=dict)
+    """The field that it is about in each object that has it."""
 
     def finished(self) -> Matter:
-        objects = tuple(sorted(self.objects))
+        objects = tuple(sorted(object_id for object_id, _ in self.fields))
         if not self.names:
             return evolve(self.matter, objects=objects)
         names = ", ".join(sorted(self.names))
@@ -49,17 +53,18 @@ class Matters:
     def add(self, report: ObjectReport) -> None:
         """Take in what there is to say of one object."""
         told = set()
+        located = (report.object_id, report.place)
         for finding in report.findings:
             told.add(finding.message)
             group = self._of_finding(finding)
-            group.objects.setdefault(report.object_id, _spot(finding))
+            group.fields.setdefault(located, finding.field)
         for one in report.annotations:
             if one.standing is not Standing.HONORED and one.why not in told:
-                self._of_annotation(one).objects.setdefault(report.object_id, "")
+                self._of_annotation(one).fields.setdefault(located, "")
 
-    def sorted(self) -> Iterator[tuple[Matter, dict[ObjectId, str]]]:
-        """Yield each matter, the worst first, with where it is in each object that has it."""
-        finished = [(group.finished(), group.objects) for group in self._groups.values()]
+    def sorted(self) -> Iterator[tuple[Matter, dict[Located, str]]]:
+        """Yield each matter, the worst first, with the field that it is about in each object that has it."""
+        finished = [(group.finished(), group.fields) for group in self._groups.values()]
         yield from sorted(finished, key=lambda one: _order(one[0]))
 
     def _of_finding(self, finding: Finding) -> _Group:
@@ -75,26 +80,15 @@ class Matters:
         return group
 
     def _of_annotation(self, one: AnnotationReport) -> _Group:
-        outcome = _OUTCOMES.get(one.standing, Outcome.WORKS)
+        outcome = outcome_of_standing(one.standing)
         message = f"{one.name}: {one.why or one.standing.value}"
         is_wrong = one.standing in (Standing.NEVER_EXISTED, Standing.UNSAFE)
         matter = Matter(message, outcome, is_mistake=is_wrong)
         return self._groups.setdefault(("", message), _Group(matter))
 
 
-_OUTCOMES: Final = {
-    Standing.DIFFERS: Outcome.DIFFERS,
-    Standing.IGNORED: Outcome.NEEDS_CHANGE,
-    Standing.CLOSED: Outcome.CLOSED,
-}
-
-
 def _order(matter: Matter) -> tuple[object, ...]:
     return -matter.outcome, not matter.is_mistake, -len(matter.objects), matter.message, matter.advice
-
-
-def _spot(finding: Finding) -> str:
-    return str(finding.place) or finding.field
 
 
 def all_changes(findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ class Matter:
     is_mistake: bool = False
     """Whether it is wrong in either controller."""
     objects: tuple[ObjectId, ...] = ()
-    """Whose it is, in order of their keys."""
+    """Whose it is, in order of their keys; twice where two layers have it."""
 
 
 @frozen
@@ -35,8 +35,8 @@ class Entry:
     outcome: Outcome
     matters: tuple[int, ...] = ()
     """The places in ``Migration.matters`` of all that is the matter with it, the worst first."""
-    spots: tuple[str, ...] = ()
-    """Where each of these is in the object: a file and line, a field, or empty where it is about all of it."""
+    fields: tuple[str, ...] = ()
+    """The field that each of these is about, empty for all of the object."""
     changes: tuple[Change, ...] = ()
     """What would do away with findings, as far as that can be said."""
 
@@ -84,8 +84,7 @@ class Key:
 class ConfigMapReport:
     """What becomes of an ingress-nginx ConfigMap."""
 
-    namespace: str
-    name: str
+    object_id: ObjectId
     keys: tuple[Key, ...]
 
 

@@ -152,8 +152,14 @@ def outcome_of_finding(finding: Finding) -> Outcome:
 def outcome_of(report: ObjectReport) -> Outcome:
     """Return what becomes of an object that is ours."""
     found = [outcome_of_finding(finding) for finding in report.findings]
-    found += [_STANDINGS.get(one.standing, Outcome.WORKS) for one in report.annotations]
+    told = {finding.message for finding in report.findings}
+    found += [outcome_of_standing(one.standing) for one in report.annotations if one.why not in told]
     return max(found, default=Outcome.WORKS)
+
+
+def outcome_of_standing(standing: Standing) -> Outcome:
+    """Return what an annotation of this standing alone makes of its object."""
+    return _STANDINGS.get(standing, Outcome.WORKS)
 
 
 def is_mistake(finding: Finding) -> bool:

@@ -8,7 +8,11 @@ def verdict(count: Count) -> str:
     if not count.whole:
         return "There is no Ingress here that this controller would serve."
     if count.works == count.whole:
-        return f"{'The only Ingress works' if count.whole == 1 else f'All {count.whole:,} Ingresses work'} as {'it is' if count.whole == 1 else 'they are'}."
+        return (
+            "The only Ingress works as it is."
+            if count.whole == 1
+            else f"All {count.whole:,} Ingresses work as they are."
+        )
     parts = [
         f"{count.works:,} {'works as it is' if count.works == 1 else 'work as they are'}",
         f"{count.differs:,} {'differs' if count.differs == 1 else 'differ'} in something",

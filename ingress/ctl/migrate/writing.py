@@ -1,8 +1,10 @@
 """The report of a migration as a document: what to read first stands first, and details have bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
+from ingress.ctl.inputs.input import FieldOf, Place
 from ingress.ctl.lint.finding import Finding, Level, Standing
 from ingress.ctl.migrate.checklist import checklist
 from ingress.ctl.migrate.commands import quoted
@@ -28,6 +30,7 @@ from ingress.ctl.migrate.verdict import number, verdict
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 
+NO_PLACES: Final[Mapping[FieldOf, Place]] = MappingProxyType({})
 TITLE: Final = "Moving from ingress-nginx to txingress"
 MOST_ROWS: Final = 200
 """Of a table or a list."""
@@ -43,9 +46,11 @@ MOST_PATCH_CHARACTERS: Final = 4_000
 """Of a patch that is shown."""
 
 
-def write(migration: Migration, asked: Asked, patches: Patches) -> Document:
-    """Return the page; *patches* are of those entries that are written about, at least."""
-    return Document(TITLE, tuple(_Page(migration, asked, patches).blocks()))
+def write(
+    migration: Migration, asked: Asked, patches: Patches, places: Mapping[FieldOf, Place] = NO_PLACES
+) -> Document:
+    """Return the page; *patches* and *places*, of fields, are those of the entries in detail, at least."""
+    return Document(TITLE, tuple(_Page(migration, asked, patches, places).blocks()))
 
 
 def entries_in_detail(migration: Migration) -> Iterator[Entry]:
@@ -60,7 +65,10 @@ def entries_in_detail(migration: Migration) -> Iterator[Entry]:
 
 
 class _Page:
-    def __init__(self, migration: Migration, asked: Asked, patches: Patches) -> None:
+    def __init__(
+        self, migration: Migration, asked: Asked, patches: Patches, places: Mapping[FieldOf, Place]
+    ) -> None:
+        self._places = places
         self._migration = migration
         self._asked = asked
         self._patches = {(one.entry.place, one.entry.object_id): one for one in patches.objects}
@@ -169,15 +177,14 @@ class _Page:
             about += ["; in ", Code(str(entry.place))]
         yield Paragraph(tuple(about))
         points: list[Line] = []
-        for place, spot in zip(entry.matters, entry.spots, strict=True):
+        for place, field in zip(entry.matters, entry.fields, strict=True):
+            spot = str(self._places.get((entry.place, entry.object_id, field), "")) or field
             matter = self._migration.matters[place]
             anchor = self._shared.get(place)
             if anchor is not None:
                 points.append((Reference(_title(matter), anchor), " (said above)"))
-            elif spot and spot != str(entry.place):
-                points.append((*_sentence(matter), " (", Code(spot), ")"))
             else:
-                points.append(_sentence(matter))
+                points.append(_sentence(matter, "" if spot == str(entry.place) else spot))
         yield Points(tuple(points[:MOST_POINTS]))
         yield from self._more(len(points) - MOST_POINTS, "more findings", "--output json")
         patch = self._patches.get((entry.place, entry.object_id))
@@ -300,16 +307,17 @@ def _about(matter: Matter) -> tuple[str, str]:
     return (about, rest) if colon and len(about) <= 120 and '"' not in about else ("", matter.message)
 
 
-def _sentence(matter: Matter, *, whole: bool = True) -> Line:
+def _sentence(matter: Matter, spot: str = "", *, whole: bool = True) -> Line:
     """Return the words of a matter; what its title has is left out unless they are to be the *whole* of it."""
     text = matter.message if whole else _about(matter)[1]
-    parts: list[Part] = list(_marked(text)) if not matter.rule else [_clipped(text, 1200)]
+    parts: list[Part] = [_clipped(text, 1200)] if matter.rule else list(_marked(text))
     parts.append(".")
     if matter.advice:
         parts.append(f" {_clipped(matter.advice[:1].upper() + matter.advice[1:], 600)}.")
-    if matter.rule:
-        parts.append(f" ({matter.rule})")
-    return tuple(parts)
+    notes: list[Part] = [matter.rule] if matter.rule else []
+    if spot:
+        notes += [", ", Code(spot)] if notes else [Code(spot)]
+    return (*parts, " (", *notes, ")") if notes else tuple(parts)
 
 
 def _marked(text: str) -> Iterator[Part]:
@@ -335,9 +343,7 @@ def _standings(standings: Mapping[Standing, int]) -> str:
 
 
 def _keys(report: ConfigMapReport) -> Iterator[Block]:
-    yield Paragraph(
-        (Code(f"{report.namespace}/{report.name}"), f" has {number(len(report.keys), 'key', 'keys')}.")
-    )
+    yield Paragraph((Code(str(report.object_id[1])), f" has {number(len(report.keys), 'key', 'keys')}."))
     rows = tuple(
         ((Code(key.name),), (key.standing,), (_clipped(key.why, 400),)) for key in report.keys[:MOST_ROWS]
     )

@@ -173,7 +173,7 @@ class OtherFormTests(EditCase):
         after = self.edited(json, annotation("a/c", None), annotation("a/d", "3"), line=1)
         self.assertEqual(after, json.replace('"a/c": "2"', '"a/d": "3"'))
         after = self.edited(json, annotation("a/b", None), annotation("a/c", None), line=1)
-        self.assertEqual(read_yaml(after)[0].value, {"kind": "Ingress", "metadata": {"name": "web"}})
+        self.assertEqual(next(iter(read_yaml(after))).value, {"kind": "Ingress", "metadata": {"name": "web"}})
 
     def test_the_right_document_and_the_right_item_of_a_list(self) -> None:
         """Objects of one file are edited apart, behind separators and in the items of a list."""
