@@ -18,6 +18,7 @@ from ingress.ctl.inputs.controller_options import settings_from
 from ingress.ctl.lint.accepted import accept, meant, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
+from ingress.ctl.lint.placing import placed
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail
@@ -82,7 +83,8 @@ def command(
     acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
     level = _level(fail_on, project)
     given = read_input(paths, (*_options(project, options), *options), source)
-    accepting = accept(lint(given), acceptances, given.now.date(), _relative_to(project.folder, folder))
+    report = placed(lint(given), given)
+    accepting = accept(report, acceptances, given.now.date(), _relative_to(project.folder, folder))
     results = Results(accepting.report, accepting.accepted, show_accepted, level, folder)
     for destination in destinations:
         print_to(results, destination, detail, color)

@@ -21,6 +21,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from ingress.cluster.manifests.documents import MAX_DEPTH
 from ingress.cluster.manifests.manifest_files import is_json
 from ingress.model.objects import ObjectId
 
@@ -35,6 +36,8 @@ class AskedField:
     line: int
     field: str
 
+
+_TOO_DEEP: Final = "the text is not the one that objects were read from, and its nesting takes long"
 
 Lines = dict[AskedField, int]
 _Rests = dict[AskedField, str]
@@ -86,15 +89,25 @@ class _Yaml:
             self._by_line.setdefault(one.line, {})[one] = one.field
 
     def read(self) -> None:
+        depth = 0
         for event in self._events:
-            if not self._by_line:
-                return
-            if type(event) is MappingStartEvent:
+            kind = type(event)
+            if kind is MappingEndEvent or kind is SequenceEndEvent:
+                depth -= 1
+            elif kind is SequenceStartEvent:
+                depth += 1
+            elif kind is MappingStartEvent:
                 line = _line(event)
                 rests = self._by_line.pop(line, None)
-                if rests is not None:
+                if rests is None:
+                    depth += 1
+                else:
                     self._at(line, rests)
                     self._inside(event, rests)
+            if depth > MAX_DEPTH:
+                raise ValueError(_TOO_DEEP)
+            if not self._by_line:
+                return
 
     def _at(self, line: int, rests: _Rests) -> None:
         for asked in rests:
@@ -110,6 +123,8 @@ class _Yaml:
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             depth = 1
             while depth:
+                if depth > MAX_DEPTH:
+                    raise ValueError(_TOO_DEEP)
                 kind = type(next(self._events))
                 if kind is MappingStartEvent or kind is SequenceStartEvent:
                     depth += 1
