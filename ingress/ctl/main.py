@@ -15,6 +15,7 @@ from ingress.ctl.errors import MISTAKEN
 
 COMMANDS: Final = {
     "lint": "Say what becomes of each object, and what its owner should know.",
+    "diff": "Say what is served otherwise: by other objects, in a cluster, by other options.",
     "migrate": "Write the report of a move from ingress-nginx: what works, what differs, what has to change.",
     "completion": "Print what a shell reads to complete commands, options and paths.",
     "man": "Write manual pages.",

@@ -115,7 +115,7 @@ def unused_endpoints(
         manual
         for one in services
         if backend_fault(one, state, options) is None
-        for manual in _manual_options(one, _port_of(one, state), state, options)
+        for manual in _manual_options(one, port_of(one, state), state, options)
     ]
     named = {service_key(one) for one in services}
     return tuple(
@@ -145,7 +145,7 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
     """Say whether nothing tells where the Service of *reference* runs, so that ``--endpoint`` may."""
     key = service_key(reference)
     service = state.services.get(key)
-    if _manual_endpoints(reference, _port_of(reference, state), state, options):
+    if _manual_endpoints(reference, port_of(reference, state), state, options):
         return False
     if service is None:
         return True
@@ -156,10 +156,11 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
     if _find_port(service, reference.port) is None:
         # Wherever the Service runs, it does not have this port.
         return False
-    return not (_by_ip(reference, options) and is_address(service.cluster_ip))
+    return not (is_by_ip(reference, options) and is_address(service.cluster_ip))
 
 
-def _by_ip(reference: BackendReference, options: TranslateOptions) -> bool:
+def is_by_ip(reference: BackendReference, options: TranslateOptions) -> bool:
+    """Whether the Service of *reference* is asked as a whole, by its cluster IP, where it has one."""
     return options.service_upstream if reference.by_cluster_ip is None else reference.by_cluster_ip
 
 
@@ -168,7 +169,8 @@ def service_key(reference: BackendReference) -> ObjectKey:
     return ObjectKey(reference.namespace, reference.name)
 
 
-def _port_of(reference: BackendReference, state: ClusterState) -> ServicePort | None:
+def port_of(reference: BackendReference, state: ClusterState) -> ServicePort | None:
+    """Return the port of its Service that *reference* means; None where there is none such."""
     service = state.services.get(service_key(reference))
     return None if service is None else _find_port(service, reference.port)
 
@@ -221,7 +223,7 @@ def backend_fault(
 def _external_name_fault(
     reference: BackendReference, service: Service, state: ClusterState, options: TranslateOptions
 ) -> BackendFault | None:
-    if _manual_endpoints(reference, _port_of(reference, state), state, options):
+    if _manual_endpoints(reference, port_of(reference, state), state, options):
         return None
     if not options.allow_external_name:
         message = f"Service {service.key} is of type ExternalName; allow these with --allow-external-name"
@@ -260,7 +262,7 @@ def resolve_backend(
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
     tls: UpstreamTls | None = None
-    port = _port_of(reference, state)
+    port = port_of(reference, state)
     if protocol is None:
         is_http2 = port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
     else:
@@ -321,7 +323,7 @@ def _in_cluster(
     rules = options.endpoint_rules
     # The way to the API server that the cluster has for everybody.
     api_servers = () if key == API_SERVER else rules.api_servers(state)
-    if _by_ip(reference, options) and is_address(service.cluster_ip):
+    if is_by_ip(reference, options) and is_address(service.cluster_ip):
         return _by_cluster_ip(service, Endpoint(service.cluster_ip, port.number), rules, api_servers)
     slices = state.slices.get(key, ())
     if not slices:

@@ -1,0 +1,333 @@
+"""The normal form of what is served: plain data, equal for inputs that serve the same.
+
+However objects are ordered, how old they are and how they are written, it is the same: paths and ports have one spelling,
+what an Ingress asks for in vain or says as it is anyhow is not in it, and everything is sorted.  Names of route objects stand
+where somebody sees them: as owners, in problems, and in settings of filters that count by them.
+
+    {"hosts": {HOST: {"routes": [...], "filters": [...], "certificates": [...], "handshake": {...}}},
+     "tables": {NAME: {"hosts": {...}}}, "listeners": [...], "settings": {...}, "problems": [...], "endpoints": {...}}
+
+``tables`` are those of other listeners than the command line's.  Names of fields stay as they are; new ones may join.
+"""
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+from typing import Any, Final
+
+from attrs import evolve
+
+from ingress.ctl.inputs.input import Input
+from ingress.ctl.served.sealing import SEALED, Seals
+from ingress.filters import FilterSpec
+from ingress.identity.certificates import Certificate
+from ingress.identity.server_names import HandshakeSettings
+from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.balancing import DEFAULT_BALANCING, Balancing
+from ingress.model.limits import AskedTimeouts
+from ingress.model.objects import Kind
+from ingress.model.problems import Problem
+from ingress.model.retries import RetryRule
+from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused
+from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole
+from ingress.routing.beginnings import Beginnings
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match, Route
+from ingress.routing.table import HostRoutes
+from ingress.routing.variants import Variant, WeightedBackend
+from ingress.translate.backends import backend_fault, is_by_ip, port_of, resolve_backend
+from ingress.translate.snapshot import ListenerTable
+from ingress.translate.upstream_tls import lookup_in
+
+Data = dict[str, Any]
+
+# For what connections must be, which an endpoint says and a Service decides: one that nobody connects to.
+_ANYWHERE: Final = ManualEndpoint(None, "", Endpoint("192.0.2.1", 80))
+
+
+def served(given: Input, *, endpoints: bool = False, seals: Seals | None = None) -> Data:
+    """Return the normal form of what is served of *given*, which is one layer.
+
+    *endpoints* come and go, and are there only if asked for.  *seals* stand for what is not shown.
+    """
+    return _Form(given, seals).all(endpoints=endpoints)
+
+
+class _Form:
+    """One normal form while it is made; equal parts of it are made once."""
+
+    def __init__(self, given: Input, seals: Seals | None) -> None:
+        self._given = given
+        self._seals = seals
+        self._filters: dict[FilterSpec, Data] = {}
+        self._backends: dict[BackendReference, Data] = {}
+        self._certificates: dict[Certificate, Data] = {}
+        self._handshakes: dict[HandshakeSettings, Data] = {}
+        self._timeouts: dict[AskedTimeouts | None, Data] = {}
+        self._retries: dict[RetryRule, Data] = {}
+        self._balancings: dict[Balancing | None, Data] = {}
+        self._lookup = lookup_in(given.state)
+        self._anywhere = evolve(given.state, slices={})
+        self._anywhere_options = evolve(
+            given.options, manual_endpoints=(_ANYWHERE,), from_manifests=True, allow_external_name=True
+        )
+
+    def all(self, *, endpoints: bool) -> Data:
+        given = self._given
+        tables = dict(given.snapshot.tables())
+        main = self._table(tables.pop(""))
+        form: Data = {
+            "hosts": main,
+            "tables": {name: {"hosts": self._table(table)} for name, table in sorted(tables.items())},
+            "listeners": sorted(
+                (whole(settings_as_data(one)) for one in given.snapshot.listeners),
+                key=lambda one: str(one["description"]),
+            ),
+            "settings": whole(settings_as_data(given.settings.serving)),
+            "problems": [_problem(one) for one in told_problems(given)],
+        }
+        if endpoints:
+            form["endpoints"] = self._endpoints()
+        return form
+
+    # Hosts
+
+    def _table(self, table: ListenerTable) -> Data:
+        by_host = dict(table.routes.by_host())
+        certificates = table.certificates
+        names = {*by_host, *(host for host in table.handshake_settings.by_host)}
+        names.update(host for host, _ in certificates.shown())
+        return {host: self._host(host, by_host.get(host), table) for host in sorted(names)}
+
+    def _host(self, host: str, routes: HostRoutes | None, table: ListenerTable) -> Data:
+        found: Data = {
+            "routes": [] if routes is None else self._routes(routes),
+            "filters": [] if routes is None else self._chain(routes.filters),
+            "certificates": [self._certificate(one) for one in table.certificates.find(host or None)],
+            "handshake": self._handshake(table.handshake_settings.find(host or None)),
+        }
+        return found
+
+    def _routes(self, routes: HostRoutes) -> list[Data]:
+        orders = _orders(routes.routes)
+        found: dict[tuple[str, str, str], tuple[int, Data]] = {}
+        for route in routes.routes:
+            path = route_path(route)
+            realm = "" if route.beginnings is None else route.beginnings.realm
+            key = path, route.match.value, realm
+            known = found.get(key)
+            # Of ``/a`` and ``/a/``, which match the same, the longer text is used.
+            if known is None or len(route.path) > known[0]:
+                found[key] = len(route.path), self._route(route, path, orders)
+        return [data for _, (_, data) in sorted(found.items())]
+
+    def _route(self, route: Route, path: str, orders: Mapping[int, int]) -> Data:
+        data: Data = {
+            "path": path,
+            "match": route.match.value,
+            "owner": None if route.owner is None else str(route.owner),
+            "backends": self._shares(
+                route.weighted or (WeightedBackend(route.backend, 1, (), route.secure_backend),)
+            ),
+            "variants": [self._variant(one) for one in route.variants],
+            "standIn": None if route.stand_in is None else self._share(route.stand_in, 1),
+            "passthrough": None if route.passthrough is None else self._backend(route.passthrough),
+            "beside": [self._backend(one)["backend"] for one in route.beside],
+            "filters": self._chain(route.filters),
+            "timeouts": self._timeouts_of(route.timeouts),
+            "retries": self._retries_of(route.retries),
+            "balancing": self._balancing_of(route.balancing),
+            "maxBodyBytes": route.max_body_bytes,
+            "isLogged": route.is_logged,
+        }
+        if route.beginnings is not None:
+            data["expression"] = _expression(route.beginnings, orders, is_closed=not route.expressions)
+        return data
+
+    def _timeouts_of(self, asked: AskedTimeouts | None) -> Data:
+        known = self._timeouts.get(asked)
+        if known is None:
+            usual = self._given.settings.serving.limits.upstream
+            completed = usual if asked is None else asked.completed_by(usual)
+            known = self._timeouts[asked] = whole(settings_as_data(completed))
+        return known
+
+    def _retries_of(self, rule: RetryRule) -> Data:
+        known = self._retries.get(rule)
+        if known is None:
+            known = self._retries[rule] = whole(settings_as_data(rule))
+        return known
+
+    def _balancing_of(self, asked: Balancing | None) -> Data:
+        known = self._balancings.get(asked)
+        if known is None:
+            known = self._balancings[asked] = self._new_balancing(asked)
+        return known
+
+    def _new_balancing(self, asked: Balancing | None) -> Data:
+        if asked is None:
+            asked = evolve(DEFAULT_BALANCING, algorithm=self._given.settings.serving.load_balance)
+        if asked.hash_by is None:
+            asked = evolve(asked, subset_size=1)
+        found: Data = whole(settings_as_data(asked))
+        return found
+
+    def _variant(self, variant: Variant) -> Data:
+        return {
+            "conditions": sorted(map(str, variant.conditions)),
+            "backends": self._shares(variant.weighted),
+            "filters": self._chain(variant.filters),
+        }
+
+    def _shares(self, weighted: tuple[WeightedBackend, ...]) -> list[Data]:
+        if len(weighted) == 1:
+            return [self._share(weighted[0], 1)]
+        divisor = gcd(*(one.weight for one in weighted))
+        return [self._share(one, one.weight // divisor) for one in weighted]
+
+    def _share(self, entry: WeightedBackend, weight: int) -> Data:
+        secure = entry.secure_backend
+        return {
+            **self._backend(entry.backend),
+            "weight": weight,
+            "overTls": None if secure is None else self._backend(secure),
+            "filters": self._chain(entry.filters),
+        }
+
+    # Filters
+
+    def _chain(self, filters: Iterable[FilterSpec]) -> list[Data]:
+        return [self._filter(one) for one in filters]
+
+    def _filter(self, spec: FilterSpec) -> Data:
+        known = self._filters.get(spec)
+        if known is None:
+            known = self._filters[spec] = self._sealed(whole(filter_as_data(spec)), spec)
+        return known
+
+    def _sealed(self, data: Data, value: object) -> Data:
+        """Return *data* of *value* with a seal for what of it is not shown."""
+        if self._seals is not None and (seal := self._seals.of(value)):
+            data[SEALED] = seal
+        return data
+
+    # Backends
+
+    def _backend(self, reference: BackendReference) -> Data:
+        known = self._backends.get(reference)
+        if known is None:
+            known = self._backends[reference] = self._new_backend(reference)
+        return known
+
+    def _new_backend(self, reference: BackendReference) -> Data:
+        given = self._given
+        port = port_of(reference, given.state)
+        named = reference._replace(
+            port=reference.port if port is None else port.number,
+            protocol=None,
+            by_cluster_ip=is_by_ip(reference, given.options) or None,
+        )
+        data: Data = {"backend": str(named), "protocol": "", "tls": None, "externalName": None, "fault": None}
+        fault = backend_fault(reference, given.state, given.options)
+        if fault is not None:
+            problem = Problem("Service", reference.namespace, reference.name, fault.reason, "")
+            data["fault"] = None if given.coverage.unknown(problem) else fault.reason.value
+        if isinstance(reference.protocol, ProtocolRefused):
+            return {**data, "fault": reference.protocol.why}
+        found = resolve_backend(reference, self._anywhere, self._anywhere_options, self._lookup)
+        if not found.endpoints:
+            return {**data, "fault": data["fault"] or self._tls_fault(reference, found.reason)}
+        settings = found.endpoints[0].link_settings
+        data["protocol"] = "HTTP/2" if settings is not None and settings.is_http2 else "HTTP/1.1"
+        if settings is not None and settings.tls is not None:
+            tls = settings.tls
+            data["tls"] = self._sealed(whole(settings_as_data(tls.tls_settings)), tls)
+        now = given.snapshot.backends.get(reference)
+        if now is not None and now.endpoints:
+            at = now.endpoints[0]
+            if at.link_settings is not None and at.link_settings.is_external:
+                data["externalName"] = str(at)
+        return data
+
+    def _tls_fault(self, reference: BackendReference, why: str) -> str | None:
+        """Return why the TLS that is asked for cannot be had; None where the input cannot know."""
+        tls = None if not isinstance(reference.protocol, ProtocolAsked) else reference.protocol.tls
+        secret = None if tls is None else tls.secret
+        if secret is None or secret in self._given.state.secrets:
+            return why
+        return why if self._given.coverage.knows(Kind.SECRET, secret.namespace) else None
+
+    def _endpoints(self) -> Data:
+        found: Data = {}
+        for reference, state in self._given.snapshot.backends.items():
+            name = self._backend(reference)["backend"]
+            found[name] = {"endpoints": sorted(map(str, state.endpoints)), "reason": state.reason}
+        return dict(sorted(found.items()))
+
+    # TLS
+
+    def _certificate(self, certificate: Certificate) -> Data:
+        known = self._certificates.get(certificate)
+        if known is None:
+            known = self._certificates[certificate] = self._sealed(
+                {
+                    "secret": str(certificate.secret),
+                    "keyType": certificate.key_type,
+                    "names": sorted(certificate.names),
+                    "notBefore": certificate.not_before.isoformat(),
+                    "notAfter": certificate.not_after.isoformat(),
+                    "fingerprint": certificate.fingerprint,
+                },
+                certificate,
+            )
+        return known
+
+    def _handshake(self, settings: HandshakeSettings) -> Data:
+        known = self._handshakes.get(settings)
+        if known is None:
+            known = self._handshakes[settings] = self._sealed(whole(settings_as_data(settings)), settings)
+        return known
+
+
+def told_problems(given: Input) -> list[Problem]:
+    """Return the problems of one layer, without those that speak of what the input cannot know."""
+    return [one for one in given.snapshot.problems if given.coverage.unknown(one) is None]
+
+
+def _problem(problem: Problem) -> Data:
+    return {
+        "kind": str(problem.kind),
+        "namespace": problem.namespace,
+        "name": problem.name,
+        "field": problem.field,
+        "reason": problem.reason.value,
+        "message": problem.message,
+    }
+
+
+def route_path(route: Route) -> str:
+    """Return the path of *route* in the one spelling of those that match the same."""
+    if route.match in (Match.EXPRESSION, Match.BEGINNING):
+        return route.path
+    path = rule_path(route.path).decode("utf-8", "backslashreplace")
+    return path.rstrip("/") or "/" if route.match is Match.PREFIX else path
+
+
+def _orders(routes: Iterable[Route]) -> dict[int, int]:
+    """Return the places of the Ingresses of a host by their age, as far as these matter: between realms."""
+    realms = {one.beginnings.order: one.beginnings.realm for one in routes if one.beginnings is not None}
+    found: dict[int, int] = {}
+    place, last = -1, None
+    for order, realm in sorted(realms.items()):
+        place += realm != last
+        last = realm
+        found[order] = place
+    return found
+
+
+def _expression(beginnings: Beginnings, orders: Mapping[int, int], *, is_closed: bool) -> Data:
+    data: Data = {"realm": beginnings.realm, "place": orders[beginnings.order], "isClosed": is_closed}
+    # Of an expression they follow from its text, as far as no older one has some of them.
+    if is_closed or beginnings.own_prefixes or beginnings.own_whole:
+        data["beginsWith"] = whole(as_data(tuple(sorted(beginnings.prefixes))))
+        data["is"] = whole(as_data(beginnings.whole))
+    return data

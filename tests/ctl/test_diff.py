@@ -1,0 +1,114 @@
+"""``ingressctl diff``."""
+
+import json
+from pathlib import Path
+
+from tests.ctl.ctl_case import CtlCase, ingress
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class DiffTests(CtlCase):
+    """The command."""
+
+    def test_status(self) -> None:
+        """It is 0 where the same is served, 1 where something else is, and 2 for a mistake."""
+        one, other = self.manifest(ingress(), "old.yaml"), self.manifest(ingress(limit_rps="5"), "new.yaml")
+        same = self.run_command("diff", one, one)
+        self.assertEqual(
+            (same.exit_code, same.stdout.splitlines()[-1]), (0, "nothing that is served is different")
+        )
+        found = self.run_command("diff", one, other)
+        self.assertEqual(found.exit_code, 1)
+        self.assertIn("shop.example.com/ (Prefix)", found.stdout)
+        absent = self.run_command("diff", one, str(self.folder / "absent.yaml"))
+        self.assertEqual(absent.exit_code, 2)
+        self.assertIn("absent.yaml: No such file", absent.stderr)
+
+    def test_an_owner_alone_is_no_difference(self) -> None:
+        """It is told, and the status is 0."""
+        one = self.manifest(ingress(), "old.yaml")
+        other = self.manifest(ingress().replace("name: web\n", "name: renamed\n", 1), "new.yaml")
+        found = self.run_command("diff", one, other)
+        self.assertEqual(found.exit_code, 0)
+        self.assertIn("owner: Ingress shop/web → Ingress shop/renamed", found.stdout)
+
+    def test_options(self) -> None:
+        """One path by other options; both ways of writing it, and standard input, too."""
+        path = self.manifest(ingress(), "objects.yaml")
+        for sides in ((path,), (path, path)):
+            found = self.run_command("diff", *sides, "--new-option", "proxy-body-size=9m", given=ingress())
+            self.assertEqual(found.exit_code, 1, found.output)
+            self.assertIn("maxBodyBytes: 1048576 → 9437184", found.stdout)
+        back = self.run_command("diff", path, "--old-option", "proxy-body-size=9m")
+        self.assertIn("maxBodyBytes: 9437184 → 1048576", back.stdout)
+        both = self.run_command("diff", path, path, "-o", "proxy-body-size=9m")
+        self.assertEqual(both.exit_code, 0)
+
+    def test_a_class(self) -> None:
+        """Objects of another class vanish."""
+        path = self.manifest(ingress())
+        found = self.run_command("diff", path, "--new-option", "ingress-class=other")
+        self.assertIn("- shop.example.com", found.stdout)
+        self.assertIn("answered 404", found.stdout)
+
+    def test_another_annotations_prefix(self) -> None:
+        """The objects are read anew by it."""
+        path = self.manifest(ingress(limit_rps="5"))
+        found = self.run_command("diff", path, "--new-option", "annotations-prefix=example.com")
+        self.assertIn("without filter rate-limit", found.stdout)
+        piped = self.run_command(
+            "diff", "-", "--new-option", "annotations-prefix=example.com", given=ingress()
+        )
+        self.assertEqual(piped.exit_code, 2)
+
+    def test_one_side_without_options_is_a_mistake(self) -> None:
+        """It would be compared with itself."""
+        found = self.run_command("diff", self.manifest(ingress()))
+        self.assertEqual(found.exit_code, 2)
+        self.assertIn("name two sides", found.stderr)
+
+    def test_problems_of_files_are_the_same_in_another_folder(self) -> None:
+        """A file is named as it is below its side."""
+        for folder in ("old", "new"):
+            self.manifest(ingress() + "---\n{broken", f"{folder}/a.yaml")
+            self.manifest(ingress().replace("name: web", "name: b", 1), f"{folder}/b.yaml")
+        found = self.run_command("diff", str(self.folder / "old"), str(self.folder / "new"))
+        self.assertEqual(
+            (found.exit_code, found.stdout.splitlines()[-1]), (0, "nothing that is served is different")
+        )
+
+    def test_machine_formats_are_alone_on_standard_output(self) -> None:
+        """JSON is JSON, and Markdown begins with its sentence."""
+        one, other = self.manifest(ingress(), "old.yaml"), self.manifest(ingress(limit_rps="5"), "new.yaml")
+        found = self.run_command("diff", one, other, "--output", "json")
+        self.assertEqual(json.loads(found.stdout)["differences"][0]["field"], "filters.rate-limit")
+        self.assertEqual(found.exit_code, 1)
+        markdown = self.run_command("diff", one, other, "--output", "markdown")
+        self.assertTrue(markdown.stdout.startswith("**ingressctl diff**: 1 place changes."))
+
+    def test_hostile_objects_harm_nobody(self) -> None:
+        """Whatever is in a file, there is no traceback, and no escape sequence in the answer."""
+        good = self.manifest(ingress(), "good.yaml")
+        texts = (
+            b"",
+            b"\x00\xff\xfe",
+            b"{{ .Values }}",
+            b"a: " + b"[" * 500,
+            b"--- \x1b[31m\n- x",
+            b"&a [*a]",
+        )
+        for number, text in enumerate(texts):
+            path = self.folder / f"bad{number}.yaml"
+            path.write_bytes(text)
+            for sides in ((good, str(path)), (str(path), good)):
+                found = self.run_command("diff", *sides)
+                self.assertIn(found.exit_code, (1, 2), text)
+                self.assertNotIn("\x1b", found.output)
+
+    def test_same_input_same_bytes(self) -> None:
+        """The example of the page is the same each time, whatever the format."""
+        sides = [str(ROOT / "examples" / "ingressctl" / one) for one in ("before", "after")]
+        for output in ("text", "json", "markdown"):
+            outputs = {self.run_command("diff", *sides, "--output", output).stdout for _ in range(3)}
+            self.assertEqual(len(outputs), 1)
