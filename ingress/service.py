@@ -54,7 +54,7 @@ from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
-from ingress.proxy.listening.listeners import listen, port_of
+from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.reach import endpoint_rules
@@ -63,7 +63,7 @@ from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
-from ingress.settings import Settings
+from ingress.settings import Settings, translate_options
 from ingress.status.reporting import ClusterReporting
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
@@ -150,22 +150,6 @@ def reporting_of(
         regained=source.rouse,
         outage=source.outage,
         kinds=tuple(row.read.reported for row in kinds if row.read.reported is not None),
-    )
-
-
-def translate_options(settings: Settings) -> TranslateOptions:
-    """Return what translation needs: its part of *settings*, and what follows from others."""
-    watches_secrets = settings.secret_mode == "watch" and not settings.manifests
-    return evolve(
-        settings.translate,
-        listeners=(
-            *(Listener(description, is_required=True) for description in settings.http),
-            *(Listener(description, is_secure=True, is_required=True) for description in settings.https),
-        ),
-        own_service=settings.reporting.publish_service,
-        https_port=port_of(settings.https[0]) or 443,
-        secret_selector=settings.secret_field_selector if watches_secrets else "",
-        from_manifests=bool(settings.manifests),
     )
 
 

@@ -4,9 +4,10 @@
 values that it needs, never the whole.  What a room needs as a whole is a value of its own, nested here.
 """
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from ingress.annotations.operator_filters import OperatorFilter
+from ingress.model.listeners import Listener, port_of
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
@@ -69,3 +70,19 @@ class Settings:
     def listeners(self) -> tuple[str, ...]:
         """The descriptions of all that is listened on, the pages for operators included."""
         return (*self.http, *self.https, self.admin, *(() if self.probes is None else (self.probes,)))
+
+
+def translate_options(settings: Settings) -> TranslateOptions:
+    """Return what translation needs: its part of *settings*, and what follows from others."""
+    watches_secrets = settings.secret_mode == "watch" and not settings.manifests
+    return evolve(
+        settings.translate,
+        listeners=(
+            *(Listener(description, is_required=True) for description in settings.http),
+            *(Listener(description, is_secure=True, is_required=True) for description in settings.https),
+        ),
+        own_service=settings.reporting.publish_service,
+        https_port=port_of(settings.https[0]) or 443,
+        secret_selector=settings.secret_field_selector if watches_secrets else "",
+        from_manifests=bool(settings.manifests),
+    )

@@ -12,8 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
-from ingress.service import IngressService, translate_options
-from ingress.settings import Settings
+from ingress.service import IngressService
+from ingress.settings import Settings, translate_options
 
 
 class ScriptedSource:

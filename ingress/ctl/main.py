@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "lint": "Say what becomes of each object, and what its owner should know.",
     "diff": "Say what is served otherwise: by other objects, in a cluster, by other options.",
     "migrate": "Write the report of a move from ingress-nginx: what works, what differs, what has to change.",
+    "explain": "Say what becomes of a request, and why.",
     "completion": "Print what a shell reads to complete commands, options and paths.",
     "man": "Write manual pages.",
     "version": "Print the version.",

@@ -1,11 +1,14 @@
 """Listeners as plain data: where connections are accepted, and by which table their requests go."""
 
+import re
 from typing import Final
 
 from attrs import frozen
 
 MAIN: Final = ""
 """The name of the table that the listeners of the command line share, and that Ingresses are served from."""
+
+_tcp_port: Final = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
 
 @frozen
@@ -23,3 +26,10 @@ class Listener:
 
     def __str__(self) -> str:
         return f"{'HTTPS' if self.is_secure else 'HTTP'} on {self.description}"
+
+
+def port_of(description: str) -> int | None:
+    """Return the TCP port that *description* names (``tcp:443``, ``tcp:port=443``), or None."""
+    # A colon of an address is escaped, and stands before no argument.
+    match = _tcp_port(re.sub(r"\\.", "", description))
+    return int(match[1]) if match else None

@@ -5,9 +5,11 @@ are chosen among.  A route that has neither variants nor weights need not ask he
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from ingress.model.backends import BackendReference
 from ingress.routing.route import Route
-from ingress.routing.variants import Choice, ChoiceFacts, WeightedBackend
+from ingress.routing.variants import Choice, ChoiceFacts, Variant, WeightedBackend
 
 
 def choose(route: Route, facts: ChoiceFacts, random: Callable[[], float]) -> Choice:
@@ -34,3 +36,49 @@ def _drawn(weighted: tuple[WeightedBackend, ...], chance: float) -> WeightedBack
             return entry
         left -= entry.weight
     return weighted[-1]
+
+
+class Chance(NamedTuple):
+    """A choice, and how many of how many requests get it."""
+
+    choice: Choice
+    share: int
+    of: int
+
+
+class Chances(NamedTuple):
+    """Where requests that say the same may lead."""
+
+    variant: Variant | None
+    """The variant that takes them; None where the route's own backends do."""
+    choices: tuple[Chance, ...]
+    """In the order of the route."""
+
+
+def chances(route: Route, facts: ChoiceFacts) -> Chances:
+    """Return what ``choose`` may say of a request with *facts*, whatever chance says."""
+    taken = next(
+        (one for one in route.variants if all(condition.holds(facts) for condition in one.conditions)), None
+    )
+    weighted, filters = (route.weighted, route.filters) if taken is None else (taken.weighted, taken.filters)
+    is_secure = facts.scheme == b"https"
+    if not weighted:
+        return Chances(taken, (Chance(choose(route, facts, lambda: 0.0), 1, 1),))
+    total = sum(entry.weight for entry in weighted)
+    return Chances(
+        taken,
+        tuple(
+            Chance(
+                Choice(_backend_for(entry.backend, entry.secure_backend, is_secure), filters, entry.filters),
+                entry.weight,
+                total,
+            )
+            for entry in weighted
+        ),
+    )
+
+
+def _backend_for(
+    backend: BackendReference, secure: BackendReference | None, is_secure: bool
+) -> BackendReference:
+    return secure if is_secure and secure is not None else backend

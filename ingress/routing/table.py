@@ -149,6 +149,12 @@ class HostRoutes:
 NO_ROUTES: Final = HostRoutes(())
 
 
+def host_keys(host: bytes) -> tuple[bytes, ...]:
+    """Return what *host*, in normal form, is looked for as, in order: itself, its wildcard, all hosts; the first that has routes decides."""
+    dot = host.find(b".")
+    return (host, b"*" + host[dot:], b"") if dot > 0 else (host, b"")
+
+
 class RouteTable:
     """All routes of one snapshot.  Of two that match the same, the first given is used.
 
@@ -260,8 +266,7 @@ class RouteTable:
     def _found(self, host: bytes) -> HostRoutes | None:
         """Return the routes of *host*, or else of its wildcard, or else of all hosts."""
         by_host = self._by_host
-        dot = host.find(b".")
-        for key in (host, b"*" + host[dot:] if dot > 0 else host, b""):
+        for key in host_keys(host):
             routes = by_host.get(key)
             if routes is not None:
                 return routes

@@ -6,8 +6,7 @@ from ingress.annotations.operator_settings import NOTHING_SAID, operator_setting
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.options.values import read_max_age
-from ingress.service import translate_options
-from ingress.settings import Settings
+from ingress.settings import Settings, translate_options
 from ingress.tap import Options
 
 

@@ -10,7 +10,7 @@ from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
-from ingress.routing.choosing import choose
+from ingress.routing.choosing import chances, choose
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import Choice, RequestCondition, Said, Variant, WeightedBackend
 
@@ -178,6 +178,17 @@ class ChoiceTests(SynchronousTestCase):
             normal, secure, filters = route.backend, route.secure_backend, ()
         is_secure = request.scheme == b"https" and secure is not None
         self.assertEqual((found.backend, found.backend_filters), (secure if is_secure else normal, filters))
+
+    @given(ROUTES, REQUESTS)
+    def test_chances_are_what_is_chosen_over_all_of_chance(self, route: Route, request: Asking) -> None:
+        """Each share of all random numbers leads where it is said to, and the variant is the first that holds."""
+        told = chances(route, request)
+        of = told.choices[0].of
+        drawn = [choose(route, request, iter([(number + 0.5) / of]).__next__) for number in range(of)]
+        said = [one.choice for one in told.choices for _ in range(one.share)]
+        self.assertEqual(drawn, said)
+        if told.variant is not None:
+            self.assertTrue(all(condition.holds(request) for condition in told.variant.conditions))
 
     @given(ROUTES)
     def test_all_backends_are_named(self, route: Route) -> None:

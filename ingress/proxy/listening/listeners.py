@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
+from ingress.model.listeners import port_of
 from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
@@ -28,7 +29,6 @@ from ingress.proxy.transport.tls_layer import TLSLayer
 
 _FIRST_HANDED_OVER = 3
 _interface = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
-_tcp_port = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 
 
 def tls_factory(
@@ -162,10 +162,3 @@ def _handed_over(description: str) -> tuple[str, int] | None:
         # Whoever listens on it will tell.
         return None
     return ("" if ip_address(address).is_unspecified else address), port
-
-
-def port_of(description: str) -> int | None:
-    """Return the TCP port that *description* names (``tcp:443``, ``tcp:port=443``), or None."""
-    # A colon of an address is escaped, and stands before no argument.
-    match = _tcp_port(re.sub(r"\\.", "", description))
-    return int(match[1]) if match else None

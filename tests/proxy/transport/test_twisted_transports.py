@@ -6,8 +6,9 @@ import socket
 from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.listeners import port_of
 from ingress.proxy.contract.transport import Transport, peer_address
-from ingress.proxy.listening.listeners import bound_to, port_of
+from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.socket_facts import in_kernel
 from tests.fakes.transports import MemoryReactor, Peer
 from tests.proxy.transport.recorder import Recorder

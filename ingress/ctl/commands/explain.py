@@ -1,0 +1,144 @@
+"""``ingressctl explain``."""
+
+import json
+from typing import Any
+
+import click
+
+from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input
+from ingress.ctl.errors import FINE, FOUND, Mistake
+from ingress.ctl.explained.expected import read_expected
+from ingress.ctl.explained.text import text_of
+from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.terminal import print_lines, printable, say, tell, width
+from ingress.explain.asked import USUAL_CLIENT, Asked, read_asked
+from ingress.explain.explaining import explain
+from ingress.explain.explanation import Explanation
+from ingress.explain.plain import plain
+from ingress.explain.served import Served, served_by
+from ingress.explain.urls import UrlRefused
+
+
+@click.command("explain")
+@click.argument("url")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option(
+    "-m",
+    "--manifests",
+    "manifests",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(),
+    help="A file or a directory of manifests, or - for standard input; repeatable.",
+)
+@live_parameters
+@click.option("--admin", metavar="URL", help="Ask a running controller, at its admin port.")
+@click.option("-X", "--method", default="GET", show_default=True, help="The method of the request.")
+@click.option(
+    "-H", "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="A header field; repeatable."
+)
+@click.option(
+    "--client",
+    metavar="ADDRESS",
+    default=USUAL_CLIENT,
+    show_default=True,
+    help="The address that the request comes from.",
+)
+@option_parameter
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, or JSON.",
+)
+@click.option(
+    "--expect-service",
+    metavar="NAMESPACE/NAME[:PORT]",
+    help="Status 1 unless this Service gets the request.",
+)
+@click.option(
+    "--expect-status",
+    metavar="STATUS",
+    type=click.IntRange(100, 599),
+    help="Status 1 unless the request is answered with this status, and by no endpoint; also for one that nobody takes.",
+)
+def command(
+    url: str,
+    paths: tuple[str, ...],
+    manifests: tuple[str, ...],
+    source: Source,
+    admin: str | None,
+    method: str,
+    headers: tuple[str, ...],
+    client: str,
+    options: tuple[str, ...],
+    output: str,
+    expect_service: str | None,
+    expect_status: int | None,
+) -> None:
+    """Say what becomes of a request for URL, and why: object, route, filters, Service, endpoints, certificate.
+
+    The objects are those of manifests, of a cluster (--live), or of a running controller (--admin).
+    The exit status is 1 where nothing takes the request: 404, 421, 503, or one that the proxy refuses.
+    """
+    expected = read_expected(expect_service, expect_status)
+    try:
+        asked = read_asked(url, method, headers, client)
+    except UrlRefused as refused:
+        raise Mistake(printable(str(refused))) from None
+    files = (*paths, *manifests)
+    if admin is not None:
+        if files or isinstance(source, LiveCluster) or options:
+            raise Mistake(
+                "--admin asks a controller about its own objects: leave out manifests, --live and -o"
+            )
+        from ingress.ctl.explained.asking import ask_controller
+
+        data = ask_controller(admin, url, method, headers, client)
+    else:
+        if not files and not isinstance(source, LiveCluster):
+            raise Mistake("name manifests to explain it by (--manifests PATH), or --live, or --admin URL")
+        data = plain(_explained(asked, read_input(files, options, source)))
+    _show(data, output, admin)
+    differences = [] if expected is None else list(expected.differences(data))
+    for difference in differences:
+        tell(printable(difference))
+    if expect_service is None and expect_status is None:
+        raise SystemExit(FINE if data["outcome"]["isTaken"] else FOUND)
+    raise SystemExit(FOUND if differences else FINE)
+
+
+def _explained(asked: Asked, given: Input) -> Explanation:
+    """Return what the first layer of *given* says that takes *asked*, or else the first of all."""
+    layers = given.layers
+    if len(layers) > 1:
+        tell(f"there are {len(layers)} sets of objects; this is by the first that takes the request")
+    first: Explanation | None = None
+    for layer in layers:
+        found = explain(asked, _served(layer))
+        if found.outcome.is_taken:
+            return found
+        first = first or found
+    assert first is not None
+    return first
+
+
+def _served(layer: Input) -> Served:
+    return served_by(layer.settings, layer.state, layer.now, layer.coverage)
+
+
+def _show(data: dict[str, Any], output: str, admin: str | None) -> None:
+    if output == "json":
+        say(json.dumps(data, indent=2))
+        return
+    try:
+        lines = list(text_of(data, width()))
+    except (LookupError, TypeError, ValueError):
+        if admin is None:
+            raise
+        raise Mistake(
+            f"{admin} explains in a form that is not understood; it may be of another version"
+        ) from None
+    print_lines(lines)

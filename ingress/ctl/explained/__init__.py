@@ -1,0 +1,1 @@
+"""Explanations on their way to a person: as text, from a controller, and compared with what was expected."""

@@ -1,0 +1,75 @@
+"""What TLS does before a request: the certificate that is shown, what is asked of clients, and what passes through."""
+
+from datetime import datetime
+from ipaddress import ip_address
+
+from attrs import frozen
+
+from ingress.explain.explanation import Handshake, ShownCertificate
+from ingress.identity.certificates import Certificate
+from ingress.model.client_authentication import ClientAuthentication, ClientEvidence, VerifyClient
+from ingress.routing.route import Route
+from ingress.translate.snapshot import Snapshot
+
+_DEMANDS = {
+    VerifyClient.REQUIRED: "a certificate of one of the authorities in Secret {secret}; without one requests get 400",
+    VerifyClient.OPTIONAL: "none, or a certificate of one of the authorities in Secret {secret}",
+    VerifyClient.OPTIONAL_NO_CA: "none, or any certificate; endpoints are told whether Secret {secret} has its authority",
+}
+
+
+@frozen
+class SecuredConnection:
+    """A TLS connection whose client shows no certificate; satisfies ``ingress.proxy.exchange.facts.Secured``."""
+
+    authentication: ClientAuthentication | None
+
+    def evidence(self) -> ClientEvidence:
+        """Return what the client proved: nothing, to what was asked."""
+        return ClientEvidence(self.authentication)
+
+
+def server_name_of(host: str) -> str | None:
+    """Return what a client names in the handshake (SNI) for *host* of a URL; None for an address (RFC 6066 section 3)."""
+    try:
+        ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return host.removesuffix(".")
+    return None
+
+
+def passing(server_name: str | None, snapshot: Snapshot) -> Route | None:
+    """Return the route by which TLS for *server_name* goes, if that passes through."""
+    if server_name is None:
+        return None
+    return snapshot.table.passing(server_name.lower().encode("ascii", "replace"))
+
+
+def handshake_for(server_name: str | None, snapshot: Snapshot, now: datetime) -> Handshake:
+    """Return what a handshake for *server_name* comes to."""
+    shown_name = server_name or ""
+    route = passing(server_name, snapshot)
+    if route is not None and route.passthrough is not None:
+        return Handshake(shown_name, passthrough=str(route.passthrough))
+    table, settings = snapshot.certificates, snapshot.handshake_settings
+    named = table.named(server_name)
+    if snapshot.serving.strict_sni and named is None and not settings.has(server_name):
+        return Handshake(shown_name, is_refused=True)
+    shown = tuple(_shown(one, server_name, table.default, now) for one in table.find(server_name))
+    asked = settings.find(server_name).client_authentication
+    demand = "" if asked is None else _DEMANDS[asked.mode].format(secret=asked.secret)
+    return Handshake(shown_name, shown, demand)
+
+
+def _shown(
+    certificate: Certificate, server_name: str | None, default: Certificate | None, now: datetime
+) -> ShownCertificate:
+    return ShownCertificate(
+        str(certificate.secret),
+        certificate.names,
+        certificate.key_type,
+        certificate.not_after.isoformat(),
+        (certificate.not_after - now).days,
+        server_name is not None and certificate.covers(server_name) and certificate.is_valid_at(now),
+        certificate == default,
+    )

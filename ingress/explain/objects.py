@@ -1,0 +1,202 @@
+"""What objects say about a host and a path, be they served or not: where a route is asked for, and who asks in vain.
+
+Everything is found in steps, for there may be tens of thousands of objects.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
+
+from attrs import frozen
+
+from ingress.annotations.values import quoted
+from ingress.explain.explanation import Unserved
+from ingress.model.backends import BackendReference
+from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
+from ingress.model.upstream_tls import ProtocolRefused
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Route
+from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.classes import class_named
+from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.reader import Reader, Readers
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
+
+AT_ONCE: Final = 100
+MOST_UNSERVED: Final = 10
+
+
+class KnownKinds(Protocol):
+    """Of which kinds all objects are known: of others, one that there is not may only not have been shown."""
+
+    def knows(self, kind: Kind, namespace: str) -> bool:
+        """Whether an object of *kind* in *namespace* that there is not does not exist."""
+
+
+class Everything:
+    """All objects of all kinds are known, as they are to a controller."""
+
+    def knows(self, kind: Kind, namespace: str) -> bool:
+        """Return that it is so."""
+        return True
+
+
+ALL_KINDS: Final = Everything()
+
+
+class Objects(Protocol):
+    """What is known of objects beside what is served."""
+
+    def why_unknown(self, backend: BackendReference) -> str:
+        """Say why it is not known whether *backend*, for which no endpoint was found, has any; empty where it has none."""
+
+    def field_of(self, route: Route) -> Stepwise[str]:
+        """Find where the owner of *route* asks for it; empty where that is not known."""
+
+    def unserved(
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+    ) -> Stepwise[tuple[Unserved, ...]]:
+        """Find who names one of *hosts*, as in ``Route.host``, in vain, and why."""
+
+
+class NoObjects:
+    """Nothing is known of objects but what is served."""
+
+    def why_unknown(self, backend: BackendReference) -> str:
+        """Return nothing."""
+        return ""
+
+    def field_of(self, route: Route) -> Stepwise[str]:
+        """Find nothing."""
+        yield
+        return ""
+
+    def unserved(
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+    ) -> Stepwise[tuple[Unserved, ...]]:
+        """Find nobody."""
+        yield
+        return ()
+
+
+@frozen
+class KnownObjects:
+    """The objects of *state*, as they are read by *options*."""
+
+    state: ClusterState
+    options: TranslateOptions
+    known: KnownKinds = ALL_KINDS
+
+    def why_unknown(self, backend: BackendReference) -> str:
+        """Say why it is not known whether *backend* has endpoints."""
+        key = ObjectKey(backend.namespace, backend.name)
+        if backend.kind != SERVICE_KIND or isinstance(backend.protocol, ProtocolRefused):
+            return ""
+        service = self.state.services.get(key)
+        if service is None:
+            is_known = self.known.knows(Kind.SERVICE, key.namespace)
+            return (
+                "" if is_known else f"no Service of namespace {key.namespace} is given, so this one may exist"
+            )
+        if service.type == "ExternalName" or self.state.slices.get(key):
+            return ""
+        if self.known.knows(Kind.ENDPOINT_SLICE, key.namespace):
+            return ""
+        return f"no EndpointSlice of namespace {key.namespace} is given, so it may have some"
+
+    def field_of(self, route: Route) -> Stepwise[str]:
+        """Find where the owner of *route* asks for it."""
+        owner = route.owner
+        value = None if owner is None else self.state.of(owner.kind).get(owner.key)
+        if owner is None or value is None:
+            return ""
+        if isinstance(value, Ingress):
+            return (yield from _field_in_ingress(value, route))
+        reader = Readers(ROUTE_KINDS, self.options)[owner.kind]
+        claims = reader.read(value, reader.judge(value, self.state).related).claims
+        return next((one.field for one in claims if (one.host, one.path) == (route.host, route.path)), "")
+
+    def unserved(
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+    ) -> Stepwise[tuple[Unserved, ...]]:
+        """Find who names one of *hosts* in vain."""
+        found: list[Unserved] = []
+        wanted = frozenset(hosts)
+        for kind, reader in Readers(ROUTE_KINDS, self.options):
+            # What is there may be changed while somebody waits for the next step.
+            for number, (key, value) in enumerate(list(self.state.of(kind).items()), 1):
+                if not number % AT_ONCE:
+                    yield
+                field = self._names(reader, value, wanted)
+                if field is not None:
+                    found += self._why(reader, kind, key, value, field, problems.get((kind, key), ()))
+                if len(found) >= MOST_UNSERVED:
+                    return tuple(found[:MOST_UNSERVED])
+        return tuple(found)
+
+    def _names(self, reader: Reader, value: ClusterObject, hosts: frozenset[str]) -> str | None:
+        """Return where *value* names one of *hosts*; None where it does not."""
+        if isinstance(value, Ingress):
+            for index, rule in enumerate(value.rules):
+                if rule.host.lower() in hosts:
+                    return f"spec.rules[{index}]"
+            return None
+        parsed = reader.read(value, reader.judge(value, self.state).related)
+        return parsed.rules_field if hosts.intersection(parsed.hosts) else None
+
+    def _why(
+        self,
+        reader: Reader,
+        kind: Kind,
+        key: ObjectKey,
+        value: ClusterObject,
+        field: str,
+        problems: tuple[Problem, ...],
+    ) -> Iterator[Unserved]:
+        shown = f"{kind} {key}"
+        verdict = reader.judge(value, self.state)
+        if not verdict.is_ours:
+            yield Unserved(shown, field, self._why_not_ours(value, verdict.problems))
+            return
+        for problem in problems:
+            if not problem.is_note:
+                yield Unserved(shown, problem.field, problem.message)
+
+    def _why_not_ours(self, value: ClusterObject, problems: tuple[Problem, ...]) -> str:
+        if problems:
+            return problems[0].message
+        if not isinstance(value, Ingress):
+            return "it is not for this controller"
+        name = class_named(value)
+        served = f"this controller serves the class {quoted(self.options.ingress_class)} (--ingress-class)"
+        if not name:
+            return f"it has no class, and {served}, and none without class (--watch-without-class)"
+        return f"its class is {quoted(name)}, and {served}"
+
+
+def _field_in_ingress(ingress: Ingress, route: Route) -> Stepwise[str]:
+    wanted = rule_path(route.path)
+    seen = 0
+    fallback = ""
+    for index, rule in enumerate(ingress.rules):
+        if rule.host.lower() != route.host:
+            continue
+        fallback = fallback or f"spec.rules[{index}]"
+        for number, path in enumerate(rule.paths or ()):
+            seen += 1
+            if not seen % AT_ONCE:
+                yield
+            own = path.path or "/"
+            is_match = (
+                path.path_type in (route.match.value, "ImplementationSpecific")
+                or route.beginnings is not None
+            )
+            if own == route.path and is_match:
+                return f"spec.rules[{index}].http.paths[{number}]"
+            if is_match and own.startswith("/") and rule_path(own) == wanted:
+                fallback = f"spec.rules[{index}].http.paths[{number}]"
+    is_default = ingress.default_backend is not None and route.path == "/" and "paths" not in fallback
+    return DEFAULT_BACKEND_FIELD if is_default else fallback

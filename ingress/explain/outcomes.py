@@ -1,0 +1,48 @@
+"""Outcomes: what becomes of a request, in one line."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ingress.explain.asking import Answered
+from ingress.explain.backends import shown_place
+from ingress.explain.explanation import BackendSeen, End, Outcome
+from ingress.proxy.exchange.replies import phrase_of
+
+NOT_KNOWN: Final = Outcome(End.CLOSED, "", False)
+"""Stands where an outcome is not known yet."""
+_NOBODY: Final = (404, 421, 503)
+"""What says that nobody takes the request, whoever says it."""
+
+
+def closed(why: str) -> Outcome:
+    """Return that of a connection which is closed."""
+    return Outcome(End.CLOSED, f"closed without an answer: {why}", False)
+
+
+def answered(answer: Answered, why: str = "", conditions: Sequence[str] = ()) -> Outcome:
+    """Return that of a request which gets *answer*; *why* says what for, where the proxy itself answers."""
+    status, location = answer.status, answer.location
+    said = f"{status} {phrase_of(status)}".rstrip()
+    if answer.by:
+        to = f" to {location}" if location else ""
+        sentence = f"answered {said}{to} by {answer.by}" + (f": {why}" if why else "")
+    else:
+        sentence = f"{said}: {why}" if why else said
+    is_taken = bool(answer.by) and status not in _NOBODY
+    return Outcome(
+        End.ANSWERED, sentence, is_taken, status, answer.by, location, (*conditions, *answer.conditions)
+    )
+
+
+def sent(backends: Sequence[BackendSeen], conditions: Sequence[str]) -> Outcome:
+    """Return that of a request which goes to one of *backends*."""
+    if len(backends) == 1:
+        where = shown_place(backends[0])
+    else:
+        where = "; ".join(f"{one.share:g}% {shown_place(one)}" for one in backends)
+    condition = f", if {_count(conditions)}" if conditions else ""
+    return Outcome(End.SENT, f"sent to {where}{condition}", True, conditions=tuple(conditions))
+
+
+def _count(conditions: Sequence[str]) -> str:
+    return "one condition holds" if len(conditions) == 1 else f"{len(conditions)} conditions hold"

@@ -1,0 +1,103 @@
+"""The route of a request, those that lost, and what helps where there is none: words for what ``routing`` decided."""
+
+from collections.abc import Iterator, Mapping
+
+from ingress.explain.explanation import Explanation, HostSeen, LostRoute, ProblemSeen, RouteSeen, VariantSeen
+from ingress.model.backends import BackendReference
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.stepwise import Stepwise
+from ingress.routing.choosing import Chances
+from ingress.routing.contest import Contest
+from ingress.routing.route import Route
+from ingress.routing.variants import ChoiceFacts
+from ingress.translate.snapshot import Snapshot
+
+AT_ONCE = 200
+MOST_PROBLEMS = 20
+
+
+def route_seen(route: Route, field: str = "") -> RouteSeen:
+    """Return *route*, which its owner asks for in *field*."""
+    owner = route.owner
+    if owner is None:
+        return RouteSeen(route.host, route.path, route.match.value, "", "", "", field)
+    return RouteSeen(
+        route.host,
+        route.path,
+        route.match.value,
+        str(owner.kind),
+        owner.key.namespace,
+        owner.key.name,
+        field,
+        owner.created,
+    )
+
+
+def hosts_seen(contest: Contest) -> tuple[HostSeen, ...]:
+    """Return the hosts that were looked for."""
+    return tuple(HostSeen(one.host, one.paths) for one in contest.looked_for)
+
+
+def lost_seen(contest: Contest) -> tuple[LostRoute, ...]:
+    """Return the routes that lost."""
+    return tuple(LostRoute(route_seen(one.route), one.why.value, one.sentence) for one in contest.losers)
+
+
+def variants_seen(route: Route, chosen: Chances, facts: ChoiceFacts) -> tuple[VariantSeen, ...]:
+    """Return the variants of *route*, and which of their conditions hold."""
+    return tuple(
+        VariantSeen(
+            variant is chosen.variant,
+            tuple((str(condition), condition.holds(facts)) for condition in variant.conditions),
+            tuple(str(entry.backend) for entry in variant.weighted),
+        )
+        for variant in route.variants
+    )
+
+
+def shown_host(host: str) -> str:
+    """Say which host of a rule it is."""
+    return f"host {host}" if host else "all hosts"
+
+
+def without_route(contest: Contest, host: str, path: str) -> str:
+    """Say why no route takes *path* of *host*."""
+    if contest.host is None:
+        return f"nothing is served for the host {host}" if host else "nothing is served without a host"
+    if contest.host == host:
+        return f"the host {host} is served, and none of its paths takes {path}"
+    return f"{host or 'a request without host'} is served by the rules for {shown_host(contest.host)}, and none of their paths takes {path}"
+
+
+def problems_by_object(snapshot: Snapshot) -> Stepwise[dict[ObjectId, tuple[Problem, ...]]]:
+    """Find the problems of all objects, each sorted and once."""
+    found: dict[ObjectId, set[Problem]] = {}
+    for number, problem in enumerate(snapshot.unordered_problems(), 1):
+        found.setdefault((Kind(problem.kind), ObjectKey(problem.namespace, problem.name)), set()).add(problem)
+        if not number % AT_ONCE:
+            yield
+    return {object_id: tuple(sorted(some)) for object_id, some in found.items()}
+
+
+def concerned(found: Explanation, route: Route, backends: tuple[BackendReference, ...]) -> Iterator[ObjectId]:
+    """Yield the objects whose problems may have to do with a request of *route*."""
+    if route.owner is not None:
+        yield route.owner.id
+    for backend in dict.fromkeys((*backends, *route.backends)):
+        if backend.kind == Kind.SERVICE:
+            yield Kind.SERVICE, ObjectKey(backend.namespace, backend.name)
+    if found.handshake is not None:
+        for certificate in found.handshake.certificates:
+            namespace, _, name = certificate.secret.partition("/")
+            yield Kind.SECRET, ObjectKey(namespace, name)
+
+
+def problems_seen(
+    objects: Iterator[ObjectId], problems: Mapping[ObjectId, tuple[Problem, ...]]
+) -> Iterator[ProblemSeen]:
+    """Yield the *problems* of *objects*, notes left out."""
+    for kind, key in objects:
+        for problem in problems.get((kind, key), ()):
+            if not problem.is_note:
+                yield ProblemSeen(f"{kind} {key}", problem.field, problem.reason.value, problem.message)

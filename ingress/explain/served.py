@@ -1,0 +1,49 @@
+"""What is served, and what else is known of it: that by which a request is explained."""
+
+from datetime import datetime
+from ipaddress import ip_network
+from typing import Final
+
+from attrs import evolve, frozen
+
+from ingress.explain.objects import ALL_KINDS, KnownKinds, KnownObjects, NoObjects, Objects
+from ingress.filters import FilterSpec
+from ingress.model.state import ClusterState
+from ingress.settings import Settings, translate_options
+from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+
+_NO_OBJECTS: Final = NoObjects()
+
+
+@frozen(eq=False)
+class Served:
+    """A snapshot, the time, and what a controller has beside them."""
+
+    snapshot: Snapshot
+    now: datetime
+    everything: tuple[FilterSpec, ...] = ()
+    """Filters of the operator, before all requests."""
+    objects: Objects = _NO_OBJECTS
+
+
+def served_by(
+    settings: Settings, state: ClusterState, now: datetime, known: KnownKinds = ALL_KINDS
+) -> Served:
+    """Return what a controller with *settings* serves of *state* at *now*; *known* says what that leaves open."""
+    options = translate_options(settings)
+    options = evolve(
+        options,
+        from_manifests=settings.translate.from_manifests,
+        endpoint_rules=EndpointRules(
+            allowed=tuple(map(ip_network, options.endpoint_networks)),
+            allows_local=settings.translate.from_manifests,
+        ),
+    )
+    return Served(
+        evolve(translate(state, options, now), serving=settings.serving),
+        now,
+        settings.filters,
+        KnownObjects(state, options, known),
+    )

@@ -1,0 +1,178 @@
+"""``ingressctl explain``."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from tests.ctl.ctl_case import CtlCase, ingress
+
+SERVICE = """\
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.2]}]
+"""
+
+
+class ExplainTests(CtlCase):
+    def explained(self, manifests: str, *arguments: str, status: int = 0) -> dict[str, Any]:
+        """Return the JSON of the explanation by *manifests*."""
+        path = self.manifest(manifests)
+        result = self.run_command("explain", *arguments, "--manifests", path, "--output", "json")
+        self.assertEqual(result.exit_code, status, result.output)
+        data: dict[str, Any] = json.loads(result.stdout)
+        return data
+
+    def test_the_first_two_lines_say_what_was_asked_and_what_comes_of_it(self) -> None:
+        """The rest says why, from top to bottom."""
+        path = self.manifest(ingress() + SERVICE)
+        result = self.run_command("explain", "http://shop.example.com/cart", path)
+        self.assertEqual(result.exit_code, 0)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0], "GET http://shop.example.com/cart")
+        self.assertEqual(lines[1], "sent to Service shop/web port 80 at one of 10.0.0.1:8080, 10.0.0.2:8080")
+        self.assertIn("Ingress shop/web, spec.rules[0].http.paths[0]", result.stdout)
+
+    def test_a_filter_that_answers_is_named_with_what_it_says(self) -> None:
+        """A redirect is no failure: the status is 0."""
+        data = self.explained(ingress(force_ssl_redirect="true") + SERVICE, "http://shop.example.com/x?y")
+        outcome = data["outcome"]
+        self.assertEqual((outcome["end"], outcome["status"]), ("answered", 308))
+        self.assertEqual(outcome["location"], "https://shop.example.com/x?y")
+        self.assertEqual(outcome["by"], data["filters"][0]["name"])
+
+    def test_a_request_that_nobody_takes_is_status_1(self) -> None:
+        """The host, the path, the endpoints: each is told."""
+        for url, manifests, word in (
+            ("http://other.example.com/", ingress(), "nothing is served for the host other.example.com"),
+            (
+                "http://shop.example.com/x",
+                ingress().replace("path: /", "path: /cart"),
+                "none of its paths takes /x",
+            ),
+            (
+                "http://shop.example.com/",
+                ingress()
+                + SERVICE.replace(", {addresses: [10.0.0.2]}", "").replace("10.0.0.1", "10.0.0.0.1"),
+                "has no endpoints",
+            ),
+            ("http://shop.example.com/%2f", ingress(), "encoded slash"),
+        ):
+            data = self.explained(manifests, url, status=1)
+            self.assertIn(word, data["outcome"]["sentence"])
+
+    def test_what_manifests_leave_open_is_not_missing(self) -> None:
+        """Without Services and EndpointSlices of the namespace, the Service is taken to have endpoints."""
+        data = self.explained(ingress(), "http://shop.example.com/")
+        self.assertIn("whose endpoints are not known here", data["outcome"]["sentence"])
+        self.assertIn("no Service of namespace shop is given", data["backends"][0]["unknown"])
+        only_service = ingress() + SERVICE.partition("---\napiVersion: discovery")[0]
+        data = self.explained(only_service, "http://shop.example.com/")
+        self.assertIn("no EndpointSlice of namespace shop is given", data["backends"][0]["unknown"])
+
+    def test_an_ingress_that_is_not_served_says_why(self) -> None:
+        """Of another class, of none, or refused: where nothing takes the request, it explains itself."""
+        for manifests, word in (
+            (ingress().replace("ingressClassName: nginx", "ingressClassName: other"), 'its class is "other"'),
+            (ingress().replace("  ingressClassName: nginx\n", ""), "it has no class"),
+            (ingress().replace("path: /", 'path: "/a b/../c"'), "can match no request"),
+        ):
+            data = self.explained(manifests, "http://shop.example.com/", status=1)
+            self.assertIn(word, data["unserved"][0]["why"])
+            self.assertEqual(data["unserved"][0]["object"], "Ingress shop/web")
+
+    def test_typos_of_hosts_and_paths_are_near(self) -> None:
+        """The host and the path that may be meant are told."""
+        self.assertEqual(
+            self.explained(ingress(), "http://shpo.example.com/", status=1)["nearHosts"], ["shop.example.com"]
+        )
+        manifests = ingress().replace("path: /", "path: /cart")
+        data = self.explained(manifests, "http://shop.example.com/crat", status=1)
+        self.assertEqual([one["path"] for one in data["nearPaths"]], ["/cart"])
+
+    def test_what_waits_for_others_is_a_condition(self) -> None:
+        """External authentication is told with what follows each of its answers, and the rest goes on as if it let pass."""
+        data = self.explained(
+            ingress(auth_url="http://auth.test/check") + SERVICE, "http://shop.example.com/"
+        )
+        self.assertEqual(data["outcome"]["end"], "sent")
+        (condition,) = data["outcome"]["conditions"]
+        self.assertIn("asks GET http://auth.test/check: if that says 200, it goes on", condition)
+        self.assertIn("401: answers 401 Unauthorized", condition)
+        self.assertIn("no answer: answers 500", condition)
+
+    def test_credentials_are_never_shown(self) -> None:
+        """Neither those of the URL nor those of a header."""
+        path = self.manifest(ingress() + SERVICE)
+        for output in ("text", "json"):
+            result = self.run_command(
+                "explain",
+                "http://me:hunter2@shop.example.com/",
+                path,
+                "-H",
+                "Cookie: s=hunter2",
+                "--output",
+                output,
+            )
+            self.assertEqual(result.exit_code, 0)
+            self.assertNotIn("hunter2", result.output)
+            self.assertNotIn("bWU6aHVudGVyMg", result.output)
+
+    def test_expectations_are_for_ci(self) -> None:
+        """Status 1 and a line where it is otherwise."""
+        path = self.manifest(ingress() + SERVICE)
+        for arguments, status, word in (
+            (("--expect-service", "shop/web"), 0, ""),
+            (("--expect-service", "shop/web:80"), 0, ""),
+            (("--expect-service", "shop/cart"), 1, "expected Service shop/cart, found shop/web:80"),
+            (("--expect-status", "404"), 1, "expected status 404, found what an endpoint says"),
+        ):
+            result = self.run_command("explain", "http://shop.example.com/", path, *arguments)
+            self.assertEqual(result.exit_code, status)
+            self.assertIn(word, result.stderr)
+        nobody = self.run_command("explain", "http://z.test/", path, "--expect-status", "404")
+        self.assertEqual(nobody.exit_code, 0)
+        mistaken = self.run_command("explain", "http://z.test/", path, "--expect-service", "Web")
+        self.assertEqual(mistaken.exit_code, 2)
+
+    def test_mistakes_are_a_line_and_status_2(self) -> None:
+        """URL, header, client, no objects, two kinds of objects."""
+        path = self.manifest(ingress())
+        for arguments, word in (
+            (("/cart", path), "names no host"),
+            (("http://a.com/", path, "-H", "x"), "header"),
+            (("http://a.com/", path, "--client", "me"), "IP address"),
+            (("http://a.com/",), "--manifests PATH"),
+            (("http://a.com/", path, "--admin", "127.0.0.1:1"), "leave out manifests"),
+            (("http://a.com/", "--admin", "ftp://x"), "no address of an admin port"),
+            (("http://a.com/", "--admin", "127.0.0.1:1"), "no connection is made"),
+        ):
+            result = self.run_command("explain", *arguments)
+            self.assertEqual(result.exit_code, 2, arguments)
+            self.assertIn(word, result.stderr)
+
+    def test_escape_sequences_of_tenants_are_shown_and_not_done(self) -> None:
+        """Whatever an annotation says."""
+        manifest = ingress(permanent_redirect="https://x.test/").replace("x.test/", "x.test/\\u202e")
+        result = self.run_command("explain", "http://shop.example.com/\u202e", self.manifest(manifest))
+        self.assertNotIn("\u202e", result.output)
+
+    def test_manifests_are_explained_without_a_reactor(self) -> None:
+        """No Twisted, no kubernetes and no urllib3 is imported for it."""
+        path = self.manifest(ingress(auth_url="http://auth.test/", enable_cors="true") + SERVICE)
+        program = (
+            "import sys\nfrom ingress.ctl.main import main\n"
+            f"try:\n    main(['explain', 'https://shop.example.com/', {path!r}])\nexcept SystemExit:\n    pass\n"
+            "print([one for one in ('twisted', 'kubernetes', 'urllib3', 'OpenSSL') if one in sys.modules])\n"
+        )
+        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        self.assertEqual(ran.stdout.splitlines()[-1], "[]")
