@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from ingress.ctl.errors import Mistake
+from ingress.ctl.errors import Mistake, meant
 
 NAME: Final = ".ingressctl.toml"
+KEYS: Final = ("fail-on", "options", "accept")
 _LARGEST: Final = 1 << 20
 """In bytes; what is larger is no such file."""
 
@@ -56,7 +57,7 @@ class ProjectFile:
 def find_project_file(folder: str, asked: str | None = None) -> ProjectFile:
     """Read the file *asked*, or the nearest of ``NAME`` in *folder*, an absolute path, and above; none is an empty one.
 
-    Raises ``Mistake`` where it cannot be read.
+    Raises ``Mistake`` where it cannot be read, or has a key that there is not.
     """
     if asked is not None:
         return _read(asked, os.path.join(folder, asked))
@@ -84,4 +85,7 @@ def _read(name: str, path: str) -> ProjectFile:
         raise Mistake(f"{name}: it is not UTF-8, at byte {error.start}") from None
     except tomllib.TOMLDecodeError as error:
         raise Mistake(f"{name}: {error}") from None
+    for key in tables:
+        if key not in KEYS:
+            raise Mistake(f"{name}: there is no key {key!r}{meant(key, KEYS)}")
     return ProjectFile(name, os.path.dirname(path), tables)

@@ -1,11 +1,13 @@
 """The project file, as a file: where it is found, and what cannot be read of it."""
 
+from contextlib import chdir
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.errors import Mistake
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
+from tests.ctl.ctl_case import CtlCase, ingress
 
 
 class FindTests(SynchronousTestCase):
@@ -68,3 +70,18 @@ class OptionTests(SynchronousTestCase):
         values: tuple[object, ...] = ({"a": 1.5}, {"a": {}}, {"a": [[]]}, {"a": [True]}, [])
         for value in values:
             self.assertRaises(Mistake, self.texts, value)
+
+
+class CommandTests(CtlCase):
+    def test_every_command_that_takes_options_of_the_controller_goes_by_it(self) -> None:
+        """What the file says is what ``-o`` would, unless no file is to be read."""
+        path = self.manifest(
+            ingress(nonsense="1").replace("ingressClassName: nginx", "ingressClassName: own")
+        )
+        self.manifest("[options]\ningress-class = 'own'", NAME)
+        with chdir(self.folder):
+            for command in ("lint", "migrate"):
+                name = Path(path).name
+                by_file = self.run_command(command, name).stdout
+                self.assertEqual(by_file, self.run_command(command, "-o", "ingress-class=own", name).stdout)
+                self.assertNotEqual(by_file, self.run_command(command, "--no-config", name).stdout)

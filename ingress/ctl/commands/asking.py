@@ -1,5 +1,6 @@
 """The parameters that several commands have: which objects, and by which options they are translated."""
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
@@ -12,6 +13,7 @@ from ingress.ctl.inputs.controller_options import names_beginning, options_from
 from ingress.ctl.inputs.how import How
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 Source = LiveCluster | How
@@ -25,9 +27,8 @@ def complete_option(context: click.Context, parameter: click.Parameter, incomple
     return names_beginning(incomplete)
 
 
-def option_parameter(command: F) -> F:
-    """Give *command* the options of the controller, as ``options``, a tuple of texts."""
-    return click.option(
+_PROJECT_OPTIONS: Final = (
+    click.option(
         "-o",
         "--option",
         "options",
@@ -35,7 +36,49 @@ def option_parameter(command: F) -> F:
         multiple=True,
         help=OPTION_HELP,
         shell_complete=complete_option,
-    )(command)
+    ),
+    click.option("--config", metavar="FILE", type=click.Path(), help=f"In the place of the nearest {NAME}."),
+    click.option("--no-config", is_flag=True, help=f"Read no {NAME}."),
+)
+
+
+def project_parameters(command: F) -> F:
+    """Give *command* the project file, as ``project``, and the options of the controller, as ``options``, a tuple of texts.
+
+    Those of the project file are among them, where the command line does not say otherwise.
+    """
+
+    @wraps(command)
+    def run(*, options: tuple[str, ...], config: str | None, no_config: bool, **others: Any) -> Any:
+        if config is not None and no_config:
+            raise Mistake("--config and --no-config contradict each other")
+        project = ProjectFile() if no_config else find_project_file(os.getcwd(), config)
+        return command(project=project, options=(*_options_of(project, options), *options), **others)
+
+    given: Any = run
+    for option in reversed(_PROJECT_OPTIONS):
+        given = option(given)
+    return cast("F", given)
+
+
+def option_parameter(command: F) -> F:
+    """Give *command* the options of the controller, those of the project file included, as ``options``, a tuple of texts."""
+
+    @wraps(command)
+    def run(*, project: ProjectFile, **others: Any) -> Any:
+        return command(**others)
+
+    return project_parameters(cast("F", run))
+
+
+def _options_of(project: ProjectFile, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options of the controller that *project* says and *given* do not."""
+    texts = project.option_texts(given)
+    try:
+        options_from(texts)
+    except Mistake as mistake:
+        raise Mistake(f"{project.prefix}[options]: {mistake.message}") from None
+    return texts
 
 
 def paths_parameter(command: F) -> F:

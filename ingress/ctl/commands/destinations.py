@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import click
 from attrs import frozen
 
-from ingress.ctl.errors import Mistake
-from ingress.ctl.lint.accepted import meant
+from ingress.ctl.errors import Mistake, meant
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table

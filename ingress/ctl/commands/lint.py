@@ -1,38 +1,36 @@
 """``ingressctl lint``."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import click
 
 from ingress.ctl.commands.asking import (
     Source,
     live_parameters,
-    option_parameter,
     paths_parameter,
+    project_parameters,
     read_input,
 )
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
-from ingress.ctl.inputs.controller_options import settings_from
-from ingress.ctl.lint.accepted import accept, meant, read_acceptances
+from ingress.ctl.lint.accepted import accept, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.lint.placing import placed
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail
-from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
+from ingress.ctl.project_file import ProjectFile
 from ingress.ctl.terminal import COLOR_CHOICES, printable, tell
 
 NEVER = "never"
 LEVELS = tuple(level.word for level in sorted(Level, reverse=True))
-_KEYS = ("fail-on", "options", "accept")
 
 
 @click.command("lint")
 @paths_parameter
-@option_parameter
+@project_parameters
 @live_parameters
 @click.option(
     "--output",
@@ -48,10 +46,6 @@ _KEYS = ("fail-on", "options", "accept")
     type=click.Choice([*LEVELS, NEVER]),
     help="From which level on a finding makes the exit status 1.  [default: error]",
 )
-@click.option(
-    "--config", metavar="FILE", help=f"The file of what is accepted, instead of the nearest {NAME}."
-)
-@click.option("--no-config", is_flag=True, help=f"Read no {NAME}.")
 @click.option("--show-accepted", is_flag=True, help="Show what is accepted, which is otherwise counted.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what makes the exit status 1, and the sum.")
 @click.option(
@@ -62,11 +56,10 @@ def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],
     source: Source,
+    project: ProjectFile,
     destinations: tuple[Destination, ...],
     output_file: str | None,
     fail_on: str | None,
-    config: str | None,
-    no_config: bool,
     show_accepted: bool,
     quiet: bool,
     verbose: bool,
@@ -79,10 +72,9 @@ def command(
     destinations = chosen_destinations(destinations, output_file)
     detail = _detail(quiet, verbose)
     folder = os.getcwd()
-    project = _project(folder, config, no_config)
     acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
     level = _level(fail_on, project)
-    given = read_input(paths, (*_options(project, options), *options), source)
+    given = read_input(paths, options, source)
     report = placed(lint(given), given)
     accepting = accept(report, acceptances, given.now.date(), _relative_to(project.folder, folder))
     results = Results(accepting.report, accepting.accepted, show_accepted, level, folder)
@@ -99,18 +91,6 @@ def _detail(quiet: bool, verbose: bool) -> Detail:
     return Detail.LITTLE if quiet else Detail.MUCH if verbose else Detail.USUAL
 
 
-def _project(folder: str, config: str | None, no_config: bool) -> ProjectFile:
-    if no_config:
-        if config is not None:
-            raise Mistake("--config and --no-config contradict each other")
-        return ProjectFile()
-    project = find_project_file(folder, config)
-    for name in project.tables:
-        if name not in _KEYS:
-            raise Mistake(f"{project.prefix}there is no key {name!r}{meant(name, _KEYS)}")
-    return project
-
-
 def _level(fail_on: str | None, project: ProjectFile) -> Level | None:
     asked = fail_on if fail_on is not None else project.tables.get("fail-on", Level.ERROR.word)
     if asked == NEVER:
@@ -118,16 +98,6 @@ def _level(fail_on: str | None, project: ProjectFile) -> Level | None:
     if asked not in LEVELS:
         raise Mistake(f"{project.prefix}fail-on is one of {', '.join([*LEVELS, NEVER])}")
     return Level[asked.upper()]
-
-
-def _options(project: ProjectFile, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the options of the controller that *project* says and *given* do not."""
-    texts = project.option_texts(given)
-    try:
-        settings_from(texts)
-    except Mistake as mistake:
-        raise Mistake(f"{project.prefix}[options]: {mistake.message}") from None
-    return texts
 
 
 def _relative_to(folder: str, current: str) -> Callable[[str], str]:

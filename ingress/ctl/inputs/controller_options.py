@@ -1,12 +1,11 @@
 """Options of the controller on the command line of ``ingressctl``: what the objects would be translated by."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from attrs import frozen
 
-from ingress.ctl.errors import Mistake
+from ingress.ctl.errors import Mistake, meant
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings
@@ -35,7 +34,7 @@ def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOp
         name, has_value, value = text.removeprefix("--").partition("=")
         option = SPELLINGS.get(name)
         if option is None:
-            raise Mistake(f"the controller has no option {name!r}{_meant(name)}")
+            raise Mistake(f"the controller has no option {name!r}{meant(name, OPTIONS)}")
         if option.read is None and has_value:
             raise Mistake(f"{name} is a flag of the controller, and takes no value")
         if option.read is not None and not has_value:
@@ -50,11 +49,6 @@ def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOp
         raise Mistake(contradiction)
     joined = {option: option.joined(values) for option, values in given.items()}
     return GivenOptions(settings_with(settings, joined), frozenset(names))
-
-
-def _meant(name: str) -> str:
-    close = get_close_matches(name[:64], OPTIONS, 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def names_beginning(text: str) -> list[str]:

@@ -1,15 +1,14 @@
 """What a team accepts: findings that it knows of and leaves as they are, each with the reason.  Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from difflib import get_close_matches
 from fnmatch import fnmatchcase, translate
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from ingress.ctl.errors import Mistake
+from ingress.ctl.errors import Mistake, meant
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
 
@@ -108,12 +107,6 @@ def _patterns(value: object, where: str) -> Patterns:
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise Mistake(f"{where} is a text or a list of texts")
     return Patterns(tuple(texts))
-
-
-def meant(name: str, names: Iterable[str]) -> str:
-    """Return a question whether one of *names* is meant by *name*, which is none of them; empty where none is close."""
-    close = get_close_matches(name[:64], names, 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 @frozen

@@ -143,6 +143,29 @@ class JsonTests(SynchronousTestCase):
             self.assertNotIn("c2VjcmV0", text_of(name, results(said)))
 
 
+# Of the objects of SARIF 2.1.0 that are written here: what each must have, and what it may have besides, by section.
+SARIF: dict[str, tuple[set[str], set[str]]] = {
+    "log 3.13": ({"version", "runs"}, {"$schema"}),
+    "run 3.14": ({"tool"}, {"invocations", "results", "columnKind"}),
+    "tool 3.18": ({"driver"}, set()),
+    "toolComponent 3.19": ({"name"}, {"version", "rules"}),
+    "invocation 3.20": ({"executionSuccessful"}, {"toolExecutionNotifications"}),
+    "result 3.27": (
+        {"message"},
+        {"ruleId", "ruleIndex", "level", "locations", "partialFingerprints", "suppressions"},
+    ),
+    "location 3.28": (set(), {"physicalLocation", "logicalLocations"}),
+    "physicalLocation 3.29": ({"artifactLocation"}, {"region"}),
+    "logicalLocation 3.33": (set(), {"name", "fullyQualifiedName", "kind"}),
+    "suppression 3.35": ({"kind"}, {"status", "justification"}),
+    "reportingDescriptor 3.49": (
+        {"id"},
+        {"name", "shortDescription", "fullDescription", "help", "defaultConfiguration", "properties"},
+    ),
+    "notification 3.58": ({"message"}, {"level"}),
+}
+
+
 class SarifTests(SynchronousTestCase):
     """``--output sarif``, by what SARIF 2.1.0 requires (sections 3.13 to 3.30) and GitHub asks for."""
 
@@ -177,6 +200,48 @@ class SarifTests(SynchronousTestCase):
             location["logicalLocations"][0]["fullyQualifiedName"],
             "Ingress shop/web spec.rules[0].http.paths[0].backend.service.name",
         )
+
+    def test_objects_have_what_the_specification_asks_for_and_nothing_else(self) -> None:
+        """Whatever tenants wrote, and with what is accepted; what must differ does (sections 3.14.23 and 3.19.23)."""
+        log = read_json(accepted(hostile_results()), "sarif")
+        (run,) = log["runs"]
+        driver = run["tool"]["driver"]
+        locations = [location for result in run["results"] for location in result["locations"]]
+        physical = [one["physicalLocation"] for one in locations if "physicalLocation" in one]
+        notifications = [told for one in run["invocations"] for told in one["toolExecutionNotifications"]]
+        suppressions = [one for result in run["results"] for one in result.get("suppressions", ())]
+        logical = [named for one in locations for named in one["logicalLocations"]]
+        for section, some in {
+            "log 3.13": [log],
+            "run 3.14": [run],
+            "tool 3.18": [run["tool"]],
+            "toolComponent 3.19": [driver],
+            "invocation 3.20": run["invocations"],
+            "result 3.27": run["results"],
+            "location 3.28": locations,
+            "physicalLocation 3.29": physical,
+            "logicalLocation 3.33": logical,
+            "suppression 3.35": suppressions,
+            "reportingDescriptor 3.49": driver["rules"],
+            "notification 3.58": notifications,
+        }.items():
+            required, possible = SARIF[section]
+            self.assertNotEqual(some, [], section)
+            for one in some:
+                self.assertLessEqual(required, set(one), section)
+                self.assertLessEqual(set(one), required | possible, section)
+        for one in (*run["results"], *notifications):
+            self.assertIn(one["level"], ("note", "warning", "error"))
+            self.assertTrue(one["message"]["text"])
+        self.assertTrue(all(one["region"]["startLine"] > 0 for one in physical))
+        self.assertRegex(
+            "".join(one["artifactLocation"]["uri"] for one in physical), r"\A[A-Za-z0-9._~/:%-]*\Z"
+        )
+        for several in (
+            [rule["id"] for rule in driver["rules"]],
+            [json.dumps(one) for one in run["results"]],
+        ):
+            self.assertEqual(len(several), len(set(several)))
 
     def test_each_rule_has_help_and_a_level(self) -> None:
         """All rules are there, in order of their names, whether they were found or not."""
