@@ -109,8 +109,6 @@ def _ask(
         ended = str(error)
     except KeyboardInterrupt:
         ended = "interrupted"
-    if ended:
-        tell(printable(ended))
     return tally.result(), ended, pace.was_slowed
 
 
