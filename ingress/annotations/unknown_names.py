@@ -6,6 +6,7 @@ Whoever writes one believes that it works.  One wish is mostly written with seve
 
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from attrs import frozen
@@ -441,6 +442,8 @@ class UnknownNames:
     names: tuple[str, ...]
     """As they were given, without prefix."""
     message: str
+    meant: str = ""
+    """The name that is so close to it that it may be a slip of that one; empty for none."""
 
 
 def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNames]:
@@ -462,12 +465,18 @@ def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNam
                 if count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
                 else ()
             )
-            meant = f"; perhaps {close[0]} is meant" if close else ""
-            yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{meant}")
+            meant = close[0] if close else ""
+            perhaps = f"; perhaps {meant} is meant" if meant else ""
+            yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{perhaps}", meant)
 
 
 def _wish(name: str) -> Wish | None:
-    lowered = name[:MAX_SHOWN_CHARACTERS].lower().replace("_", "-")
+    return _wish_of(name[:MAX_SHOWN_CHARACTERS].lower().replace("_", "-"))
+
+
+@lru_cache(maxsize=1024)
+def _wish_of(lowered: str) -> Wish | None:
+    # The same few names stand on thousands of objects.
     found = _BY_NAME.get(lowered)
     if found is None:
         found = next((wish for beginning, wish in _BEGINNINGS if lowered.startswith(beginning)), None)

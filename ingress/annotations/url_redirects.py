@@ -213,13 +213,13 @@ def url_redirect_remarks(settings: UrlRedirectSettings, names: frozenset[str]) -
         ("temporal-redirect", settings.temporal),
         ("permanent-redirect", settings.permanent),
     ):
-        if name in names and _is_open(location):
+        if name in names and is_open_redirect(location):
             yield Remark(name, "whoever makes a link decides to which host this redirect leads")
     if settings.temporal.parts and settings.permanent.parts:
         yield Remark("permanent-redirect", "temporal-redirect counts, which stands beside it")
 
 
-def _is_open(location: Template) -> bool:
+def is_open_redirect(location: Template) -> bool:
     """Whether a variable that visitors choose stands where the host is."""
     before = b""
     for variable, text in location.parts:

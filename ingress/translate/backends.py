@@ -241,8 +241,12 @@ def _external_name_fault(
 
 def _missing(key: ObjectKey, options: TranslateOptions) -> str:
     if options.from_manifests:
-        return f"Service {key} is not in the manifests; start with --endpoint {key}=HOST:PORT"
+        return f"Service {key} is not in the manifests{_hint(key, options)}"
     return f"there is no Service {key}"
+
+
+def _hint(key: ObjectKey, options: TranslateOptions) -> str:
+    return f"; start with --endpoint {key}=HOST:PORT" if options.names_endpoint_option else ""
 
 
 def _missing_port(service: Service, wanted: int | str) -> str:
@@ -349,7 +353,7 @@ def _by_cluster_ip(
 
 def _no_slice(key: ObjectKey, options: TranslateOptions) -> str:
     if options.from_manifests:
-        return f"no EndpointSlice for {key} in the manifests; start with --endpoint {key}=HOST:PORT"
+        return f"no EndpointSlice for {key} in the manifests{_hint(key, options)}"
     return f"Service {key} has no EndpointSlice"
 
 

@@ -64,3 +64,5 @@ class TranslateOptions:
     """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""
+    names_endpoint_option: bool = True
+    """Whether what lacks an endpoint is told of the option ``--endpoint``, which helps where a process serves manifests."""

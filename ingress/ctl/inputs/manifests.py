@@ -56,7 +56,9 @@ class _Manifests:
     """What is gathered while manifests are read, each file once."""
 
     def __init__(self, settings: Settings, how: How) -> None:
-        self._settings = evolve(settings, translate=evolve(settings.translate, from_manifests=True))
+        self._settings = evolve(
+            settings, translate=evolve(settings.translate, from_manifests=True, names_endpoint_option=False)
+        )
         self._how = how
         self._namespaces = how.namespaces or settings.namespaces
         self._usual = how.namespaces[0] if how.namespaces else DEFAULT_NAMESPACE

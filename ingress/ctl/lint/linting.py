@@ -1,110 +1,135 @@
-"""``lint``: an input in, what there is to say of each of its objects out.  Pure."""
+"""``lint``: an input in, what there is to say of each of its objects out.  Pure.
 
-from collections.abc import Iterable, Iterator
+Each layer of an input is judged by itself.  What is found is of three sorts: problems of translation
+(``ingress.ctl.lint.problems``), what rules of lint's own look for (``ingress.ctl.lint.checks``), and what becomes of each
+annotation (``ingress.ctl.lint.standings``).
+"""
 
-from ingress.annotations.annotations import FAMILIES
-from ingress.ctl.inputs.input import Input, object_of
-from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
-from ingress.ctl.lint.rules import RULES
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from attrs import evolve
+
+from ingress.ctl.inputs.coverage import HIDDEN
+from ingress.ctl.inputs.input import Input, Place
+from ingress.ctl.lint.checks.classes import check_classes, why_not_ours
+from ingress.ctl.lint.checks.effects import check_effects
+from ingress.ctl.lint.checks.hosts import check_hosts
+from ingress.ctl.lint.checks.paths import check_paths
+from ingress.ctl.lint.checks.rewrites import check_rewrites
+from ingress.ctl.lint.checks.unsafe import check_safety
+from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
+from ingress.ctl.lint.problems import findings_of, problem_findings
+from ingress.ctl.lint.standings import standings
+from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.objects import Kind, ObjectId
 from ingress.model.problems import Problem, Reason
-from ingress.translate.readers.ingress.objects import Ingress
 
-_DIFFERS = {
-    name: row.differs for family in FAMILIES for name, row in family.annotations.items() if row.differs
-}
-_STANDINGS = {
-    Reason.UNSUPPORTED_ANNOTATION: Standing.IGNORED,
-    Reason.INVALID_ANNOTATION: Standing.IGNORED,
-    Reason.UNKNOWN_ANNOTATION: Standing.NEVER_EXISTED,
-    Reason.ANNOTATION_NOTE: Standing.DIFFERS,
-}
+_Check = Callable[[Survey, Subject], Iterator[Finding]]
+_CHECKS: Final[tuple[_Check, ...]] = (check_hosts, check_paths, check_rewrites, check_effects)
+_MOST_NAMESPACES: Final = 8
 
 
 def lint(given: Input) -> LintReport:
-    """Return what there is to say of *given*, of each of its layers by itself."""
-    objects: list[ObjectReport] = []
-    others: list[Finding] = []
-    unknown: dict[Kind, set[str]] = {}
+    """Return what there is to say of *given*."""
+    reports: dict[tuple[ObjectId, Place], ObjectReport] = {}
+    others: dict[Finding, None] = {}
+    unknown = _Unknown()
     for layer in given.layers:
-        seen: set[ObjectId] = set()
-        for object_id, verdict in layer.route_objects():
-            seen.add(object_id)
-            problems = tuple(_told(layer, layer.problems_of.get(object_id, ()), unknown))
-            objects.append(
-                ObjectReport(
-                    object_id,
-                    layer.place(object_id),
-                    verdict.is_ours,
-                    "" if verdict.is_ours else "it is of another class",
-                    tuple(_annotations(layer, object_id, problems)) if verdict.is_ours else (),
-                    _findings(layer, problems),
-                    tuple(sorted(layer.labels.get(object_id, {}).items())),
-                )
+        survey = Survey(layer, partial(unknown.is_told, layer))
+        for report in _reports(survey):
+            at = (report.object_id, report.place)
+            reports[at] = _joined(reports[at], report) if at in reports else report
+        for object_id, problems in survey.given.problems_of.items():
+            if object_id not in survey.subjects:
+                told = [one for one in problems if unknown.is_told(layer, one)]
+                others.update(dict.fromkeys(findings_of(layer, told)))
+        unknown.sentences.update(
+            dict.fromkeys(
+                f"which requests the expressions of host {host} take from other paths: there are too many of them"
+                for host in survey.hosts_not_searched
             )
-        others += _findings(
-            layer,
-            (
-                problem
-                for object_id, some in layer.problems_of.items()
-                if object_id not in seen
-                for problem in _told(layer, some, unknown)
-            ),
         )
-    others += _findings(given, given.problems)
-    not_checked = [f"{one.what}: {one.why}" for one in given.unread]
-    not_checked += [
-        f"whether {kind}s exist in {', '.join(sorted(some))}: the input has none of there"
-        for kind, some in sorted(unknown.items())
-    ]
-    others.sort(key=lambda one: (-one.level, one))
-    return LintReport(tuple(objects), tuple(others), tuple(not_checked))
+    others.update(dict.fromkeys(findings_of(given, given.problems)))
+    not_checked = (*(f"{one.what}: {one.why}" for one in given.unread), *unknown.told())
+    ordered = sorted(reports.values(), key=lambda one: (one.object_id, one.place.file, one.place.line))
+    return LintReport(tuple(ordered), _sorted(others), not_checked)
 
 
-def _told(given: Input, problems: Iterable[Problem], unknown: dict[Kind, set[str]]) -> Iterator[Problem]:
-    """Yield those of *problems* that *given* knows enough to tell, and add the others to *unknown*."""
-    for problem in problems:
+class _Unknown:
+    """What cannot be told by an input."""
+
+    def __init__(self) -> None:
+        self._absent: dict[Kind, set[str]] = {}
+        self._forbidden: dict[Kind, set[str]] = {}
+        self.sentences: dict[str, None] = {}
+
+    def is_told(self, given: Input, problem: Problem) -> bool:
+        """Whether *given* knows enough to tell *problem*; what it does not know is noted."""
+        if problem.reason is Reason.SECRET_NOT_FOUND and _is_made_later(given, problem):
+            return False
         kind = given.coverage.unknown(problem)
-        if kind is None:
-            yield problem
-        else:
-            unknown.setdefault(kind, set()).add(problem.namespace)
+        if problem.reason in HIDDEN:
+            self._forbidden.setdefault(HIDDEN[problem.reason], set()).add(problem.namespace)
+        elif kind is not None:
+            self._absent.setdefault(kind, set()).add(problem.namespace)
+        return kind is None
+
+    def told(self) -> Iterator[str]:
+        """Yield a sentence for each thing that was not checked."""
+        for kind, some in sorted(self._absent.items()):
+            yield f"whether {kind}s exist in {_shown(some)}: none of there was read"
+        for kind, some in sorted(self._forbidden.items()):
+            yield f"{kind}s in {_shown(some)}: they may not be read"
+        yield from sorted(self.sentences)
 
 
-def _findings(given: Input, problems: Iterable[Problem]) -> tuple[Finding, ...]:
-    found = [
-        Finding(
-            RULES[problem.reason].level,
-            problem.reason.value,
-            object_of(problem),
-            problem.message,
-            problem.field,
-            place=given.place_of(problem),
+def _is_made_later(given: Input, problem: Problem) -> bool:
+    """Whether *problem* is about a Secret that cert-manager makes in the cluster, so that no file has it."""
+    if not given.options.from_manifests or not problem.field.startswith("spec.tls"):
+        return False
+    return "cert-manager" in problem.message
+
+
+def _shown(namespaces: Iterable[str]) -> str:
+    some = sorted(one or "the cluster" for one in namespaces)
+    more = f" and {len(some) - _MOST_NAMESPACES} more namespaces" if len(some) > _MOST_NAMESPACES else ""
+    return ", ".join(some[:_MOST_NAMESPACES]) + more
+
+
+def _reports(survey: Survey) -> Iterator[ObjectReport]:
+    for object_id, subject in survey.subjects.items():
+        found = list(check_classes(survey, subject))
+        unsafe: list[Finding] = []
+        if subject.verdict.is_ours:
+            for check in _CHECKS:
+                found += check(survey, subject)
+            unsafe += check_safety(survey, subject)
+        told = {one.field for one in (*found, *unsafe)}
+        found += [
+            one
+            for one in problem_findings(subject)
+            if not (one.rule == Reason.ANNOTATION_NOTE.value and one.field in told)
+        ]
+        found += unsafe
+        dangers = frozenset(one.rule for one in unsafe)
+        yield ObjectReport(
+            object_id,
+            subject.place,
+            subject.verdict.is_ours,
+            "" if subject.verdict.is_ours else why_not_ours(survey, subject),
+            tuple(standings(subject, found, dangers)) if subject.verdict.is_ours else (),
+            _sorted(found),
+            tuple(sorted(survey.given.labels.get(object_id, {}).items())),
         )
-        for problem in problems
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.level, one)))
 
 
-def _annotations(
-    given: Input, object_id: ObjectId, problems: Iterable[Problem]
-) -> Iterator[AnnotationReport]:
-    value = given.state.of(object_id[0]).get(object_id[1])
-    if not isinstance(value, Ingress):
-        return
-    prefix = given.options.annotations_prefix + "/"
-    by_field: dict[str, Problem] = {}
-    for problem in problems:
-        by_field.setdefault(problem.field, problem)
-    for full_name, text in value.annotations.items():
-        if not full_name.startswith(prefix):
-            continue
-        name = full_name.removeprefix(prefix)
-        told = by_field.get(f"metadata.annotations[{full_name}]")
-        if told is not None:
-            standing = _STANDINGS.get(told.reason, Standing.IGNORED)
-            yield AnnotationReport(name, text, standing, told.message)
-        elif name in _DIFFERS:
-            yield AnnotationReport(name, text, Standing.DIFFERS, _DIFFERS[name])
-        else:
-            yield AnnotationReport(name, text, Standing.HONORED)
+def _joined(one: ObjectReport, other: ObjectReport) -> ObjectReport:
+    """Return what two layers say of the same object at the same place."""
+    return evolve(one, findings=_sorted((*one.findings, *other.findings)))
+
+
+def _sorted(findings: Iterable[Finding] | Mapping[Finding, None]) -> tuple[Finding, ...]:
+    """Return *findings* without doubles, the worst first."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (-one.level, one)))

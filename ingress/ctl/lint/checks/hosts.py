@@ -1,0 +1,120 @@
+"""Hosts: their TLS, and who else has them."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ingress.annotations.redirects import REDIRECTS
+from ingress.annotations.values import quoted
+from ingress.ctl.lint.finding import Finding
+from ingress.ctl.lint.rules import (
+    HOST_IN_NAMESPACES,
+    HOST_WITHOUT_TLS,
+    PLAIN_HTTP_BESIDE_TLS,
+    REDIRECT_WITHOUT_TLS,
+    TLS_HOST_WITHOUT_RULE,
+    TLS_WITHOUT_SECRET,
+)
+from ingress.ctl.lint.survey import Subject, Survey
+from ingress.routing.hosts import check_rule_host
+from ingress.translate.claims import ParsedObject
+from ingress.translate.ownership import wildcard_of
+
+_MOST_SHOWN = 3
+
+
+def check_hosts(survey: Survey, subject: Subject) -> Iterator[Finding]:
+    """Yield what is odd about the hosts of an object."""
+    parsed = subject.parsed
+    if parsed is None:
+        return
+    yield from _tls_hosts(survey, subject, parsed)
+    yield from _rule_hosts(survey, subject, parsed)
+    yield from _namespaces(survey, subject, parsed)
+
+
+def _tls_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield what is odd about the entries of ``tls``."""
+    further = {one.host for one in parsed.further}
+    for entry in parsed.certificates:
+        if entry.secret is None and entry.hosts:
+            shown = _shown(entry.hosts)
+            yield subject.found(
+                TLS_WITHOUT_SECRET,
+                f"the entry for {shown} names no Secret, so the default certificate is shown there",
+                entry.field,
+            )
+        for index, written in enumerate(entry.hosts):
+            host = written.lower()
+            if parsed.default_backend is not None or host in further or check_rule_host(host) is not None:
+                continue
+            if not _is_served(survey, host):
+                yield subject.found(
+                    TLS_HOST_WITHOUT_RULE,
+                    f"no rule has the host {quoted(written)}",
+                    f"{entry.hosts_field}[{index}]",
+                )
+
+
+def _is_served(survey: Survey, host: str) -> bool:
+    """Whether any object has a rule that takes *host*, which may be a wildcard, or some host below it."""
+    if host in survey.by_host or (wildcard_of(host) or "") in survey.by_host or "" in survey.by_host:
+        return True
+    return host.startswith("*.") and host[1:] in survey.parents
+
+
+def _rule_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield what is odd about the TLS of hosts of rules."""
+    named = [host for host in parsed.hosts if host]
+    bare = [host for host in named if not survey.has_tls(host)]
+    redirects = parsed.settings.of(REDIRECTS)
+    if parsed.certificates and any(entry.hosts for entry in parsed.certificates):
+        for host in bare:
+            does = (
+                "HTTPS shows the default certificate there, and force-ssl-redirect sends everybody to it"
+                if redirects.force_ssl_redirect
+                else "HTTPS shows the default certificate there, and plain HTTP is not redirected"
+            )
+            yield subject.found(
+                HOST_WITHOUT_TLS, f"spec.tls names other hosts, and not {host}: {does}", "spec.tls"
+            )
+        if (
+            "ssl-redirect" in subject.annotations
+            and not redirects.ssl_redirect
+            and not redirects.force_ssl_redirect
+        ):
+            yield subject.found(
+                PLAIN_HTTP_BESIDE_TLS,
+                "hosts of spec.tls are served over plain HTTP, too, since ssl-redirect is off",
+                subject.field("ssl-redirect"),
+            )
+    elif bare and redirects.force_ssl_redirect and subject.says("force-ssl-redirect"):
+        yield subject.found(
+            REDIRECT_WITHOUT_TLS,
+            f"visitors of {_shown(bare)} are sent to HTTPS, where the default certificate is shown, since no spec.tls names it",
+            subject.field("force-ssl-redirect"),
+        )
+
+
+def _namespaces(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield the hosts that Ingresses of other namespaces have rules for, too."""
+    own = parsed.owner.key.namespace
+    for host in parsed.hosts:
+        firsts = survey.first_by_namespace(host)
+        if not host or len(firsts) < 2:
+            continue
+        some = (str(first) for namespace, first in firsts.items() if namespace != own)
+        others = list(islice(some, _MOST_SHOWN))
+        unnamed = len(firsts) - 1 - len(others)
+        more = f" and {unnamed} more" if unnamed else ""
+        owning = next(iter(firsts))
+        whose = "it belongs here" if owning == own else f"it belongs to namespace {owning}"
+        yield subject.found(
+            HOST_IN_NAMESPACES,
+            f"host {host} has rules in other namespaces, too, as in {', '.join(others)}{more}; {whose}",
+            parsed.rules_field,
+        )
+
+
+def _shown(hosts: tuple[str, ...] | list[str]) -> str:
+    more = f" and {len(hosts) - _MOST_SHOWN} more" if len(hosts) > _MOST_SHOWN else ""
+    return ", ".join(quoted(host).strip('"') for host in hosts[:_MOST_SHOWN]) + more

@@ -1,0 +1,104 @@
+"""Rewrites that send every request to one and the same path."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ingress.annotations.regexes import REGEXES, RegexSettings
+from ingress.annotations.values import quoted
+from ingress.ctl.lint.finding import Change, Finding
+from ingress.ctl.lint.rules import REWRITE_TO_ONE_PATH
+from ingress.ctl.lint.survey import Subject, Survey
+from ingress.routing.route import Match
+from ingress.translate.claims import Claim
+
+TARGET: Final = "rewrite-target"
+REST: Final = "(/|$)(.*)"
+"""What a path ends in of which the second group is what comes behind it."""
+_MOST_SHOWN: Final = 3
+_PLAIN = re.compile(r"(/[A-Za-z0-9._~%-]+)+/?|/").fullmatch
+_ENDING = re.compile(
+    r"(?P<plain>(?:/[A-Za-z0-9_~%-]+)*)(?:/?\.\*|/?\(\.\*\)|/\?\(\.\*\)|\(/\|\$\)\(\.\*\)|/\(\.\*\)\$?)"
+).fullmatch
+_FILE = re.compile(r"/[^/]*\.[a-z0-9]{2,5}").search
+
+
+def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
+    """Yield what is to be said of paths whose requests all go to one path."""
+    parsed = subject.parsed
+    if parsed is None or not subject.says(TARGET):
+        return
+    settings = parsed.settings.of(REGEXES)
+    target = settings.target
+    if target.is_refused or target.origin.parts or _FILE(target.text):
+        # A page for everything, as of a single-page application, is meant so.
+        return
+    claims = [claim for some in subject.claims_by_host.values() for claim in some]
+    lost = [claim for claim in claims if loses_all(claim, settings)]
+    if not lost:
+        return
+    paths = list(dict.fromkeys(claim.path for claim in lost))
+    more = f" and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else ""
+    shown = ", ".join(map(quoted, paths[:_MOST_SHOWN])) + more
+    one = re.sub(r"\$(\d|\w+)", "", target.text) or "/"
+    example = _literal(paths[0]).rstrip("/")
+    message = (
+        f"every request below {shown} is sent to {quoted(one)} alone: so is {quoted(f'{example}/login')}"
+    )
+    changes = tuple(_changes(subject, claims, target.text))
+    advice = (
+        f"to keep what follows the path, write it as in {changes[-1].value} with {TARGET}: {changes[0].value}"
+        if len(changes) > 1
+        else f'to keep what follows the path, write it as in /api{REST} with {TARGET}: "/$2"'
+    )
+    yield subject.found(REWRITE_TO_ONE_PATH, message, subject.field(TARGET), advice, changes)
+
+
+def loses_all(claim: Claim, settings: RegexSettings) -> bool:
+    """Whether nothing of what follows the path of *claim* comes into its target."""
+    path, target = claim.path, settings.target
+    if (
+        claim.match is Match.EXACT
+        or not settings.rewrites(path)
+        or (path.endswith("$") and "*" not in path and "+" not in path)
+    ):
+        return False
+    if any(not name.isdigit() for name in target.captures):
+        return False
+    expression = None if claim.regex is None else claim.regex.expression
+    if claim.regex is not None and expression is None:
+        # It is not run, and told of.
+        return False
+    if target.path.variables - target.captures:
+        # Such as $uri, of which the path is a part.
+        return False
+    groups = 0 if claim.regex is None else len(re.findall(r"(?<!\\)\((?!\?)", path))
+    return all(int(name) > groups for name in target.captures)
+
+
+def _literal(path: str) -> str:
+    """Return what *path* begins with as text."""
+    return re.split(r"[\[(*|{^$?+.\\]", path, maxsplit=1)[0]
+
+
+def _changes(subject: Subject, claims: list[Claim], target: str) -> Iterator[Change]:
+    """Yield what keeps the rest of each path; nothing where some path is none of the usual forms."""
+    written: list[Change] = []
+    for claim in claims:
+        if claim.match is Match.EXACT:
+            return
+        ending = _ENDING(claim.path)
+        if ending is not None:
+            plain = ending["plain"]
+        elif _PLAIN(claim.path):
+            plain = claim.path.rstrip("/")
+        else:
+            return
+        # Below the root there is no slash to stand before, and yet two groups are needed.
+        path = f"{plain}{REST}" if plain else "/()(.*)"
+        if path != claim.path:
+            written.append(Change(f"{claim.field}.pathType", "ImplementationSpecific"))
+            written.append(Change(f"{claim.field}.path", path))
+    kept = re.sub(r"\$(\d|\w+)", "", target).rstrip("/")
+    yield subject.setting(TARGET, f"{kept}/$2")
+    yield from written

@@ -1,0 +1,135 @@
+"""Problems of translation as findings: their rules, and what to write instead."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from ingress.annotations.unknown_names import UnknownNames
+from ingress.ctl.inputs.input import Input, object_of
+from ingress.ctl.lint.finding import Change, Finding
+from ingress.ctl.lint.mending import mended, renamed, unknown_names
+from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
+from ingress.ctl.lint.survey import Subject
+from ingress.model.problems import Problem, Reason
+from ingress.translate.claims import Claim
+from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress
+
+_OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANNOTATION})
+_CLOSES: Final = re.compile(r"\banswers? 503\b")
+_AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
+
+
+def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
+    """Yield *problems* of what is no route object."""
+    for problem in problems:
+        rule = RULES[problem.reason.value]
+        object_id = object_of(problem)
+        yield Finding(
+            rule.level,
+            rule.name,
+            object_id,
+            problem.message,
+            problem.field,
+            rule.advice,
+            given.place(object_id),
+        )
+
+
+def problem_findings(subject: Subject) -> Iterator[Finding]:
+    """Yield the problems of *subject*."""
+    by_field = {claim.field: claim for some in subject.claims_by_host.values() for claim in some}
+    shadowed = dict(_shadowed(subject))
+    unknown = unknown_names(subject)
+    for problem in subject.problems:
+        at = _AT_PATH.match(problem.field)
+        if problem.reason is Reason.PATH_CONFLICT and at is not None and int(at[1]) in shadowed:
+            continue
+        if _is_told_otherwise(subject, problem):
+            continue
+        claim = by_field.get(problem.field.removesuffix(".path").removesuffix(".pathType"))
+        yield _finding(subject, problem, claim, unknown)
+    for number, some in shadowed.items():
+        others = "; ".join(dict.fromkeys(problem.message for problem in some[:2]))
+        more = f"; and {len(some) - 2} more" if len(some) > 2 else ""
+        yield subject.found(
+            RULE_SHADOWED,
+            f"none of its {len(some)} paths is served: {others}{more}",
+            f"spec.rules[{number}]",
+            changes=[Change(f"spec.rules[{number}]", None)],
+        )
+
+
+def _shadowed(subject: Subject) -> Iterator[tuple[int, list[Problem]]]:
+    """Yield the rules with several paths that all belong to others, by number."""
+    value = subject.value
+    lost: dict[int, list[Problem]] = {}
+    for problem in subject.problems:
+        at = _AT_PATH.fullmatch(problem.field)
+        if problem.reason is Reason.PATH_CONFLICT and at is not None:
+            lost.setdefault(int(at[1]), []).append(problem)
+    for number, some in sorted(lost.items()):
+        paths = value.rules[number].paths if isinstance(value, Ingress) else None
+        if paths is not None and 1 < len(paths) == len({problem.field for problem in some}):
+            yield number, some
+
+
+def _is_told_otherwise(subject: Subject, problem: Problem) -> bool:
+    """Whether a rule of lint's own says the same, and more."""
+    if problem.reason is Reason.ANNOTATION_NOTE and problem.field.endswith("].path"):
+        # What quirks make of paths.
+        return True
+    # It is told with each annotation that has no effect without.
+    return problem.field == subject.field("auth-tls-secret") and not subject.says("auth-tls-secret")
+
+
+def _finding(
+    subject: Subject, problem: Problem, claim: Claim | None, unknown: Mapping[str, UnknownNames]
+) -> Finding:
+    reason, name = problem.reason, _annotation(subject, problem.field)
+    if reason in _OF_VALUES and name is not None:
+        changes = tuple(mended(subject, name))
+        written = str(changes[0].value) if changes else ""
+        # Many a message has it already.
+        advice = f"write {name}: {written!r}" if changes and f'"{written}"' not in problem.message else ""
+        if _CLOSES.search(problem.message):
+            return subject.found(CLOSED_PATHS, problem.message, problem.field, advice, changes)
+        return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
+    regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex
+    if reason is Reason.INVALID_PATH and regex is not None and regex.is_likely and regex.fault is None:
+        kind = Change(problem.field.removesuffix(".path") + ".pathType", "ImplementationSpecific")
+        changes = () if regex.expression is None else (subject.setting("use-regex", "true"), kind)
+        return subject.found(REGEX_NOT_ASKED, problem.message, problem.field, changes=changes)
+    if reason is Reason.UNKNOWN_ANNOTATION:
+        some = None if name is None else unknown.get(name)
+        changes = () if some is None else tuple(renamed(subject, some))
+        return subject.found(RULES[reason.value], problem.message, problem.field, _advice(changes), changes)
+    changes = _changes(subject, problem, claim)
+    return subject.found(RULES[reason.value], problem.message, problem.field, changes=changes)
+
+
+def _advice(changes: tuple[Change, ...]) -> str:
+    """Say what to do about names that mean nothing."""
+    written = [f"{one.steps[-1]}: {one.value!r}" for one in changes if one.value is not None]
+    removed = "remove it" if len(changes) == 1 else "remove them"
+    return f"write {', '.join(written)} instead" if written else removed if changes else ""
+
+
+def _changes(subject: Subject, problem: Problem, claim: Claim | None) -> tuple[Change, ...]:
+    """Return what does away with *problem*, where that is plain."""
+    if problem.reason is Reason.MISSING_PATH_TYPE:
+        is_plain = claim is None or claim.regex is None
+        return (Change(problem.field, "Prefix" if is_plain else "ImplementationSpecific"),)
+    value = subject.value
+    names_both = isinstance(value, Ingress) and value.class_name and CLASS_ANNOTATION in value.annotations
+    if problem.reason is Reason.CLASS_CONFLICT and names_both:
+        return (Change(f"metadata.annotations[{CLASS_ANNOTATION}]", None),)
+    if problem.reason is Reason.PATH_CONFLICT and _AT_PATH.fullmatch(problem.field):
+        return (Change(problem.field, None),)
+    return ()
+
+
+def _annotation(subject: Subject, field: str) -> str | None:
+    """Return the name of the annotation that *field* is; None for another one, or one that the object does not have."""
+    beginning = f"metadata.annotations[{subject.prefix}"
+    name = field[len(beginning) : -1] if field.startswith(beginning) else None
+    return name if name in subject.annotations else None

@@ -1,0 +1,70 @@
+"""What lint says of hosts."""
+
+from attrs import evolve
+
+from ingress.model.objects import ObjectKey
+from ingress.translate.readers.ingress.objects import IngressBackend, IngressTLS, ServicePortReference
+from tests.ctl.lint.lint_case import HOST, LintCase, ingress
+
+OTHER = "b.example.com"
+
+
+class HostsTests(LintCase):
+    def test_a_host_of_tls_that_no_rule_has(self) -> None:
+        """It is told with its place, unless a rule, a wildcard above or below it, or a default backend serves it."""
+        finding = self.found("TlsHostWithoutRule", ingress(tls=[HOST, OTHER]))
+        self.assertEqual(finding.field, "spec.tls[0].hosts[1]")
+        for hosts, tls in (
+            ([HOST], [HOST]),
+            ([HOST], ["*.example.com"]),
+            (["*.example.com"], [HOST]),
+            ([""], [OTHER]),
+            ([HOST.upper()], [HOST]),
+        ):
+            self.assert_not_found("TlsHostWithoutRule", ingress(hosts=hosts, tls=tls))
+        self.assert_not_found("TlsHostWithoutRule", ingress(tls=[OTHER]), ingress(name="b", hosts=[OTHER]))
+        default = IngressBackend("web", ServicePortReference(number=80))
+        self.assert_not_found("TlsHostWithoutRule", evolve(ingress(tls=[OTHER]), default_backend=default))
+
+    def test_a_host_that_tls_leaves_out(self) -> None:
+        """An Ingress that has tls for one of its hosts is told of the other, unless another Ingress has it."""
+        value = ingress(hosts=[HOST, OTHER], tls=[HOST])
+        self.assertIn(OTHER, self.found("HostWithoutTls", value).message)
+        self.assert_not_found("HostWithoutTls", value, ingress(name="b", hosts=[OTHER], tls=[OTHER]))
+        self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER], tls=["*.example.com"]))
+        self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER]))
+
+    def test_tls_without_secret(self) -> None:
+        """The default certificate is shown, which is worth a note."""
+        value = evolve(ingress(), tls=(IngressTLS((HOST,), ""),))
+        self.assertEqual(self.found("TlsWithoutSecret", value).field, "spec.tls[0]")
+
+    def test_plain_http_beside_tls(self) -> None:
+        """ssl-redirect that is off is noted where there is a certificate, and nowhere else."""
+        self.found("PlainHttpBesideTls", ingress(tls=[HOST], ssl_redirect="false"))
+        self.assert_not_found("PlainHttpBesideTls", ingress(ssl_redirect="false"))
+        self.assert_not_found(
+            "PlainHttpBesideTls", ingress(tls=[HOST], ssl_redirect="false", force_ssl_redirect="true")
+        )
+
+    def test_a_forced_redirect_to_a_host_without_certificate(self) -> None:
+        """It is noted, unless some Ingress has tls for the host."""
+        value = ingress(force_ssl_redirect="true")
+        self.found("RedirectWithoutTls", value)
+        self.assert_not_found("RedirectWithoutTls", value, ingress("/b", name="b", tls=[HOST]))
+
+    def test_a_host_in_two_namespaces(self) -> None:
+        """Both sides are told, each of the other, and whose the host is."""
+        report = self.lint(ingress("/a"), ingress("/b", namespace="bank", created="2026-01-01T00:00:00Z"))
+        messages = [one.message for one in report.findings if one.rule == "HostInTwoNamespaces"]
+        self.assertEqual(len(messages), 2)
+        self.assertIn("Ingress shop/web; it belongs to namespace shop", messages[0])
+        self.assertIn("Ingress bank/web; it belongs here", messages[1])
+        self.assert_not_found("HostInTwoNamespaces", ingress("/a"), ingress("/b", name="b"))
+
+    def test_many_namespaces_are_named_by_three(self) -> None:
+        """What one Ingress is told does not grow with how many others there are."""
+        some = [ingress(f"/{number}", namespace=f"n{number}") for number in range(20)]
+        report = self.lint(*some)
+        first = next(one for one in report.findings if one.object_id[1] == ObjectKey("n0", "web"))
+        self.assertIn("and 16 more", first.message)
