@@ -4,6 +4,8 @@
 values that it needs, never the whole.  What a room needs as a whole is a value of its own, nested here.
 """
 
+from ipaddress import ip_network
+
 from attrs import Factory, evolve, frozen
 
 from ingress.annotations.operator_filters import OperatorFilter
@@ -11,6 +13,7 @@ from ingress.model.listeners import Listener, port_of
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
+from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.options import SECRET_SELECTOR, TranslateOptions
 
 
@@ -85,4 +88,22 @@ def translate_options(settings: Settings) -> TranslateOptions:
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
+    )
+
+
+def options_elsewhere(settings: Settings) -> TranslateOptions:
+    """Return what translation goes by in a controller that runs elsewhere, whose own addresses nobody knows here.
+
+    Whether the objects are from files is for ``settings.translate`` to say.
+    """
+    from_manifests = settings.translate.from_manifests
+    options = translate_options(settings)
+    rules = EndpointRules(
+        allowed=tuple(map(ip_network, options.endpoint_networks)), allows_local=from_manifests
+    )
+    return evolve(
+        options,
+        from_manifests=from_manifests,
+        secret_selector="" if from_manifests else options.secret_selector,
+        endpoint_rules=rules,
     )

@@ -1,7 +1,6 @@
 """What is served, and what else is known of it: that by which a request is explained."""
 
 from datetime import datetime
-from ipaddress import ip_network
 from typing import Final
 
 from attrs import evolve, frozen
@@ -9,8 +8,7 @@ from attrs import evolve, frozen
 from ingress.explain.objects import ALL_KINDS, KnownKinds, KnownObjects, NoObjects, Objects
 from ingress.filters import FilterSpec
 from ingress.model.state import ClusterState
-from ingress.settings import Settings, translate_options
-from ingress.translate.endpoint_rules import EndpointRules
+from ingress.settings import Settings, options_elsewhere
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 
@@ -32,15 +30,7 @@ def served_by(
     settings: Settings, state: ClusterState, now: datetime, known: KnownKinds = ALL_KINDS
 ) -> Served:
     """Return what a controller with *settings* serves of *state* at *now*; *known* says what that leaves open."""
-    options = translate_options(settings)
-    options = evolve(
-        options,
-        from_manifests=settings.translate.from_manifests,
-        endpoint_rules=EndpointRules(
-            allowed=tuple(map(ip_network, options.endpoint_networks)),
-            allows_local=settings.translate.from_manifests,
-        ),
-    )
+    options = options_elsewhere(settings)
     return Served(
         evolve(translate(state, options, now), serving=settings.serving),
         now,

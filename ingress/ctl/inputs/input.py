@@ -12,7 +12,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
-from ingress.settings import Settings
+from ingress.settings import Settings, options_elsewhere
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Readers, Verdict
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -89,10 +89,10 @@ class Input:
         """All layers: this one and the others."""
         return (self, *self.others)
 
-    @property
+    @cached_property
     def options(self) -> TranslateOptions:
         """What translation goes by."""
-        return self.settings.translate
+        return options_elsewhere(self.settings)
 
     def place(self, object_id: ObjectId) -> Place:
         """Return where an object stands."""
