@@ -158,6 +158,11 @@ class Controller:
         self._endpoints_call: IDelayedCall | None = None
         self._calendar_call: IDelayedCall | None = None
 
+    @property
+    def options(self) -> TranslateOptions:
+        """What translation goes by at present."""
+        return self._options
+
     def changed(self, batch: Batch) -> None:
         """Store *batch*, and see to it that what really changed gets published."""
         changes = self._store.changed(batch)

@@ -33,6 +33,8 @@ from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
+from ingress.explain.objects import KnownObjects
+from ingress.explain.served import Served
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
@@ -295,7 +297,8 @@ class IngressService(Service):
         self._access_log.follow(serving.access_log)
         self._groups = groups
         self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
-        store = Store()
+        store = self._store = Store()
+        self._kinds = kinds
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
         self._controller = Controller(
             store,
@@ -353,6 +356,7 @@ class IngressService(Service):
             self._reactor,
             leader,
             names=settings.admin_hosts,
+            served=self._served,
         )
         self._admin_ports.append(await listen(self._reactor, settings.admin, pages()))
         if settings.probes is not None:
@@ -501,6 +505,10 @@ class IngressService(Service):
 
     def _current(self) -> Snapshot:
         return self._snapshot or Snapshot()
+
+    def _served(self) -> Served:
+        objects = KnownObjects(self._store.state(), self._controller.options, kinds=self._kinds)
+        return Served(self._current(), _now(), self._settings.filters, objects)
 
     # Stop
 

@@ -19,9 +19,12 @@ from twisted.web import http
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
+from ingress.admin.explaining import explanation_as_json, read_query
 from ingress.admin.hosts import is_known_host
 from ingress.admin.pages import LargePages
 from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.explain.served import Served
+from ingress.explain.urls import UrlRefused
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
 from ingress.translate.snapshot import Snapshot
 
@@ -29,6 +32,8 @@ _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
 PROBES = frozenset((b"/", b"/healthz", b"/readyz", b"/metrics"))
 """What ``--probes`` shows."""
+_EXPLAIN = b"/api/v1/explain"
+_NO_URL = b'{"error": "say which request: ?url=https://shop.example.com/cart"}\n'
 _MISDIRECTED = 421
 _UNKNOWN_HOST = b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n"
 
@@ -60,10 +65,12 @@ class AdminResource(Resource):
         leader: Callable[[], Mapping[str, object]] | None = None,
         names: Collection[str] = (),
         only_probes: bool = False,
+        served: Callable[[], Served] | None = None,
     ) -> None:
         super().__init__()
         self._names = frozenset(names)
         self._readiness = readiness
+        self._served = served or (lambda: Served(snapshot(), datetime.now(UTC)))
         self._clock = clock
         self._large_pages = LargePages(clock)
         self._pages: dict[bytes, tuple[str, Callable[[], _Page | _LargePage]]] = {
@@ -79,6 +86,10 @@ class AdminResource(Resource):
             b"/api/certificates": (
                 "certificates by Secret, without keys",
                 lambda: _LargePage(certificates_as_json(snapshot(), datetime.now(UTC))),
+            ),
+            _EXPLAIN: (
+                "what becomes of a request, and why: ?url=URL, and method, header, client",
+                lambda: _Page(_NO_URL, _JSON, http.BAD_REQUEST),
             ),
         }
         if leader is not None:
@@ -126,7 +137,17 @@ class AdminResource(Resource):
         if request.method not in (b"GET", b"HEAD"):
             request.setHeader("Allow", "GET, HEAD")
             return _Page(b"only GET and HEAD\n", status=http.NOT_ALLOWED)
+        if request.path == _EXPLAIN and request.args:
+            return self._explain(request)
         return described[1]()
+
+    def _explain(self, request: Request) -> _Page | _LargePage:
+        try:
+            asked = read_query(request.args or {})
+        except UrlRefused as refused:
+            content = json.dumps({"error": str(refused)}).encode() + b"\n"
+            return _Page(content, _JSON, http.BAD_REQUEST)
+        return _LargePage(explanation_as_json(asked, self._served()))
 
     def _index(self) -> _Page:
         lines = [f"{path.decode():<20} {meaning}\n" for path, (meaning, _) in self._pages.items()]
@@ -158,13 +179,15 @@ def admin_site(
     *,
     names: Collection[str] = (),
     only_probes: bool = False,
+    served: Callable[[], Served] | None = None,
 ) -> Site:
     """Return the site of the admin port.
 
     *readiness* returns what is missing, one line each, and nothing when all is ready;
     *snapshot* returns the current one, an empty one before the first; *leader* what is known of
     the election, where there is one.  *names* are those of hosts by which it may be asked, in lower
-    case; *only_probes* leaves out what names routes and objects in full.
+    case; *only_probes* leaves out what names routes and objects in full.  *served* returns the snapshot with what else is
+    known to explain requests by; without it they are explained by the snapshot alone.
     """
-    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes)
+    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes, served)
     return _QuietSite(pages, reactor=reactor)

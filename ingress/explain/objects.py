@@ -3,7 +3,7 @@
 Everything is found in steps, for there may be tens of thousands of objects.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from attrs import frozen
@@ -22,7 +22,7 @@ from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import Ingress
-from ingress.translate.readers.reader import Reader, Readers
+from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 AT_ONCE: Final = 100
@@ -57,7 +57,7 @@ class Objects(Protocol):
         """Find where the owner of *route* asks for it; empty where that is not known."""
 
     def unserved(
-        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, set[Problem]]
     ) -> Stepwise[tuple[Unserved, ...]]:
         """Find who names one of *hosts*, as in ``Route.host``, in vain, and why."""
 
@@ -75,7 +75,7 @@ class NoObjects:
         return ""
 
     def unserved(
-        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, set[Problem]]
     ) -> Stepwise[tuple[Unserved, ...]]:
         """Find nobody."""
         yield
@@ -89,6 +89,7 @@ class KnownObjects:
     state: ClusterState
     options: TranslateOptions
     known: KnownKinds = ALL_KINDS
+    kinds: Sequence[RouteKind] = ROUTE_KINDS
 
     def why_unknown(self, backend: BackendReference) -> str:
         """Say why it is not known whether *backend* has endpoints."""
@@ -115,17 +116,17 @@ class KnownObjects:
             return ""
         if isinstance(value, Ingress):
             return (yield from _field_in_ingress(value, route))
-        reader = Readers(ROUTE_KINDS, self.options)[owner.kind]
+        reader = Readers(self.kinds, self.options)[owner.kind]
         claims = reader.read(value, reader.judge(value, self.state).related).claims
         return next((one.field for one in claims if (one.host, one.path) == (route.host, route.path)), "")
 
     def unserved(
-        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, tuple[Problem, ...]]
+        self, hosts: tuple[str, ...], problems: Mapping[ObjectId, set[Problem]]
     ) -> Stepwise[tuple[Unserved, ...]]:
         """Find who names one of *hosts* in vain."""
         found: list[Unserved] = []
         wanted = frozenset(hosts)
-        for kind, reader in Readers(ROUTE_KINDS, self.options):
+        for kind, reader in Readers(self.kinds, self.options):
             # What is there may be changed while somebody waits for the next step.
             for number, (key, value) in enumerate(list(self.state.of(kind).items()), 1):
                 if not number % AT_ONCE:
@@ -154,14 +155,14 @@ class KnownObjects:
         key: ObjectKey,
         value: ClusterObject,
         field: str,
-        problems: tuple[Problem, ...],
+        problems: Iterable[Problem],
     ) -> Iterator[Unserved]:
         shown = f"{kind} {key}"
         verdict = reader.judge(value, self.state)
         if not verdict.is_ours:
             yield Unserved(shown, field, self._why_not_ours(value, verdict.problems))
             return
-        for problem in problems:
+        for problem in sorted(problems):
             if not problem.is_note:
                 yield Unserved(shown, problem.field, problem.message)
 

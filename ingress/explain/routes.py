@@ -70,14 +70,14 @@ def without_route(contest: Contest, host: str, path: str) -> str:
     return f"{host or 'a request without host'} is served by the rules for {shown_host(contest.host)}, and none of their paths takes {path}"
 
 
-def problems_by_object(snapshot: Snapshot) -> Stepwise[dict[ObjectId, tuple[Problem, ...]]]:
-    """Find the problems of all objects, each sorted and once."""
+def problems_by_object(snapshot: Snapshot) -> Stepwise[dict[ObjectId, set[Problem]]]:
+    """Find the problems of all objects."""
     found: dict[ObjectId, set[Problem]] = {}
     for number, problem in enumerate(snapshot.unordered_problems(), 1):
         found.setdefault((Kind(problem.kind), ObjectKey(problem.namespace, problem.name)), set()).add(problem)
         if not number % AT_ONCE:
             yield
-    return {object_id: tuple(sorted(some)) for object_id, some in found.items()}
+    return found
 
 
 def concerned(found: Explanation, route: Route, backends: tuple[BackendReference, ...]) -> Iterator[ObjectId]:
@@ -94,10 +94,10 @@ def concerned(found: Explanation, route: Route, backends: tuple[BackendReference
 
 
 def problems_seen(
-    objects: Iterator[ObjectId], problems: Mapping[ObjectId, tuple[Problem, ...]]
+    objects: Iterator[ObjectId], problems: Mapping[ObjectId, set[Problem]]
 ) -> Iterator[ProblemSeen]:
-    """Yield the *problems* of *objects*, notes left out."""
+    """Yield the *problems* of *objects*, sorted for each, notes left out."""
     for kind, key in objects:
-        for problem in problems.get((kind, key), ()):
+        for problem in sorted(problems.get((kind, key), ())):
             if not problem.is_note:
                 yield ProblemSeen(f"{kind} {key}", problem.field, problem.reason.value, problem.message)

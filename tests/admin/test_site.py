@@ -1,49 +1,25 @@
 """The pages of the admin port, asked over HTTP without a socket."""
 
 import json
-from typing import Any
 
-from treq.testing import StubTreq
-from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
-from twisted.trial.unittest import SynchronousTestCase
-from twisted.web.server import Site
 
 from ingress.admin.site import admin_site
-from ingress.metrics.metrics import CONTENT_TYPE, Metrics
+from ingress.metrics.metrics import CONTENT_TYPE
 from ingress.model.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
+from tests.admin.site_case import SiteCase
 from tests.fakes.records import record_of
 
 PATHS = ("/", "/healthz", "/readyz", "/metrics", "/api/routes", "/api/problems", "/api/certificates")
+INDEX = (*PATHS, "/api/v1/explain")
 
 
-class AdminSiteTests(SynchronousTestCase):
+class AdminSiteTests(SiteCase):
     """What each path answers."""
-
-    def setUp(self) -> None:
-        self.missing: tuple[str, ...] = ()
-        self.snapshot = Snapshot()
-        self.metrics = Metrics()
-        self.clock = MemoryReactorClock()
-        self.site: Site = admin_site(lambda: self.missing, lambda: self.snapshot, self.metrics, self.clock)
-
-    def ask(
-        self, path: str, method: str = "GET", host: str = "10.0.0.7:10254"
-    ) -> tuple[int, dict[str, str], str]:
-        client: Any = StubTreq(self.site.resource)
-        asked = client.request(method, f"http://{host}{path}")
-        while self.clock.getDelayedCalls():
-            self.clock.advance(0)
-        client.flush()
-        response = self.successResultOf(asked)
-        body = self.successResultOf(client.content(response)).decode()
-        fields = {
-            name.decode().lower(): values[0].decode() for name, values in response.headers.getAllRawHeaders()
-        }
-        return response.code, fields, body
 
     def test_healthy(self) -> None:
         """``/healthz`` answers ok, whether or not anything is missing."""
@@ -96,7 +72,7 @@ class AdminSiteTests(SynchronousTestCase):
 
     def test_index(self) -> None:
         """The root page lists every page."""
-        self.assertEqual([line.split()[0] for line in self.ask("/")[2].splitlines()], list(PATHS))
+        self.assertEqual([line.split()[0] for line in self.ask("/")[2].splitlines()], list(INDEX))
 
     def test_query(self) -> None:
         """A query string changes nothing."""
