@@ -33,10 +33,19 @@ class DiffTests(CtlCase):
         self.assertEqual(found.exit_code, 0)
         self.assertIn("owner: Ingress shop/web → Ingress shop/renamed", found.stdout)
 
+    def test_standard_input(self) -> None:
+        """It is one side, not both."""
+        path = self.manifest(ingress(limit_rps="5"))
+        for sides in (("-", path), (path, "-")):
+            found = self.run_command("diff", *sides, given=ingress())
+            self.assertEqual(found.exit_code, 1)
+            self.assertIn("rate-limit", found.stdout)
+        self.assertEqual(self.run_command("diff", "-", "-", given=ingress()).exit_code, 2)
+
     def test_options(self) -> None:
         """One path by other options; both ways of writing it, and standard input, too."""
         path = self.manifest(ingress(), "objects.yaml")
-        for sides in ((path,), (path, path)):
+        for sides in ((path,), (path, path), ("-",)):
             found = self.run_command("diff", *sides, "--new-option", "proxy-body-size=9m", given=ingress())
             self.assertEqual(found.exit_code, 1, found.output)
             self.assertIn("maxBodyBytes: 1048576 → 9437184", found.stdout)

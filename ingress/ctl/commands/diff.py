@@ -1,5 +1,6 @@
 """``ingressctl diff``."""
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import click
@@ -7,14 +8,18 @@ from attrs import evolve, frozen
 
 from ingress.ctl.commands.asking import complete_option, option_parameter
 from ingress.ctl.errors import FINE, FOUND, Mistake
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import GivenOptions, options_from
+from ingress.ctl.inputs.how import How
 from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.input_files import STANDARD_INPUT
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.inputs.manifests import read_manifests
-from ingress.ctl.served.differences import compare
+from ingress.ctl.inputs.operator_config_map import with_config_map
+from ingress.ctl.served.differences import Comparison, compare
 from ingress.ctl.served.pairing import paired
 from ingress.ctl.served.reports import as_json, as_markdown, as_text
-from ingress.ctl.terminal import printable, say
+from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, printable, say, tell
+from ingress.model.objects import ObjectId
 from ingress.settings import Settings
 
 LIVE = "live"
@@ -48,7 +53,7 @@ _COLORS = {"-": "red", "+": "green", "~": "yellow"}
     "namespaces",
     metavar="NAME",
     multiple=True,
-    help="Of live: a namespace to read, those that the other side has Ingresses in where none is named; repeatable.",
+    help="A namespace to look at; of live, without any, those that the other side has Ingresses in; repeatable.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of live: read all namespaces.")
 @click.option(
@@ -60,6 +65,10 @@ _COLORS = {"-": "red", "+": "green", "~": "yellow"}
 )
 @click.option("--endpoints", is_flag=True, help="Compare endpoints, too, which come and go in a cluster.")
 @click.option("--all", "all_places", is_flag=True, help="Name every place at which the same is different.")
+@click.option(
+    "--no-kustomize", is_flag=True, help="Have no kustomization built; read the files as they stand."
+)
+@click.option("--color", type=click.Choice(COLOR_CHOICES), default=COLOR_CHOICES[0], show_default=True)
 @click.option(
     "--output",
     type=click.Choice(["text", "json", "markdown"]),
@@ -80,6 +89,8 @@ def command(
     namespaces: tuple[str, ...],
     all_namespaces: bool,
     secrets: str,
+    no_kustomize: bool,
+    color: str,
 ) -> None:
     """Say what is served otherwise by NEW than by OLD.
 
@@ -92,46 +103,25 @@ def command(
         raise Mistake("name two sides, or --new-option to compare one with itself by other options")
     if old == new == "-":
         raise Mistake("standard input can be one side alone")
-    cluster = _Cluster(kubeconfig, namespaces, all_namespaces, SecretReading(secrets))
-    first, second = _sides(old, new, (*options, *old_options), (*options, *new_options), cluster)
-    roots = ("" if is_live(old) else old, "" if new is not None and is_live(new) else new or old)
+    reading = _Reading(kubeconfig, namespaces, all_namespaces, SecretReading(secrets), not no_kustomize)
+    first, second = reading.sides(
+        old, new, options_from((*options, *old_options)), options_from((*options, *new_options))
+    )
+    roots = ("" if is_live(old) else old, "" if is_live(new or old) else new or old)
     layers = [
         (name, compare(one, other, endpoints=endpoints, roots=roots))
         for name, one, other in paired(first, second, *roots)
     ]
+    for side, given in (("OLD", first), ("NEW", second)):
+        for unread in given.unread:
+            tell(printable(f"not read of {side}: {unread.what}: {unread.why}"))
     if output == "json":
         say(as_json(layers))
     elif output == "markdown":
         say(as_markdown(layers))
     else:
-        for name, comparison in layers:
-            if name:
-                say(printable(f"== {name}"))
-            for sign, line in as_text(comparison, all_places=all_places):
-                say(_colored(sign, line))
+        print_lines(_lines(layers, all_places=all_places), has_colour(color))
     raise SystemExit(FOUND if any(comparison.loud for _, comparison in layers) else FINE)
-
-
-@frozen
-class _Cluster:
-    """How a side is read that is a cluster."""
-
-    kubeconfig: str | None
-    namespaces: tuple[str, ...]
-    all_namespaces: bool
-    secrets: SecretReading
-
-    def read(self, side: str, settings: Settings, now: datetime, other: Input | None) -> Input:
-        """Read the cluster that *side* names; *other* is what it is compared with."""
-        from ingress.ctl.inputs.live.reading import read_live
-
-        namespaces = self.namespaces
-        if not namespaces and not self.all_namespaces and other is not None:
-            namespaces = tuple(
-                sorted({key.namespace for one in other.layers for (_, key), _ in one.route_objects()})
-            )
-        context = side.removeprefix(LIVE).removeprefix(":") or None
-        return read_live(LiveCluster(self.kubeconfig, context, None, namespaces, self.secrets), settings, now)
 
 
 def is_live(side: str) -> bool:
@@ -139,43 +129,80 @@ def is_live(side: str) -> bool:
     return side == LIVE or side.startswith(f"{LIVE}:")
 
 
-def _sides(
-    old: str, new: str | None, old_options: tuple[str, ...], new_options: tuple[str, ...], cluster: _Cluster
-) -> tuple[Input, Input]:
-    """Read both sides, files before clusters; what is the same on both sides is read once where that is enough."""
-    now = datetime.now(UTC)
-    settings = settings_from(old_options), settings_from(new_options)
-    if new is None or new == old:
-        same_prefix = settings[0].translate.annotations_prefix == settings[1].translate.annotations_prefix
-        if same_prefix or old == "-":
-            if not same_prefix:
+@frozen
+class _Reading:
+    """How sides are read."""
+
+    kubeconfig: str | None
+    namespaces: tuple[str, ...]
+    all_namespaces: bool
+    secrets: SecretReading
+    builds: bool
+
+    def sides(
+        self, old: str, new: str | None, old_given: GivenOptions, new_given: GivenOptions
+    ) -> tuple[Input, Input]:
+        """Read both sides, files before clusters; what is the same on both sides is read once where that is enough."""
+        now = datetime.now(UTC)
+        settings = old_given.settings, new_given.settings
+        if new is None or new == old:
+            is_same = settings[0].translate.annotations_prefix == settings[1].translate.annotations_prefix
+            if is_same:
+                first = self._read(old, settings[0], now)
+                return _configured(first, old_given), _configured(_with(first, settings[1]), new_given)
+            if old == STANDARD_INPUT:
+                raise Mistake("standard input is read once: two annotations prefixes need a file")
+            new = old
+        if is_live(old) and not is_live(new):
+            second = self._read(new, settings[1], now)
+            first = self._read(old, settings[0], now, second)
+        else:
+            first = self._read(old, settings[0], now)
+            second = self._read(new, settings[1], now, first)
+        return _configured(first, old_given), _configured(second, new_given)
+
+    def _read(self, side: str, settings: Settings, now: datetime, other: Input | None = None) -> Input:
+        """Read one side; *other* is what it is compared with, where that is known."""
+        if not is_live(side):
+            return read_manifests((side,), settings, now, How(self.namespaces, builds=self.builds))
+        from ingress.ctl.inputs.live.reading import read_live
+
+        namespaces = self.namespaces
+        if not namespaces and not self.all_namespaces and other is not None and other.options.from_manifests:
+            namespaces = tuple(sorted({key.namespace for _, key in _route_objects(other)}))
+            if not namespaces:
                 raise Mistake(
-                    "standard input is read once: write it to a file to compare two annotations prefixes"
+                    "the files have no Ingress, so it is not clear which namespaces are meant: -n or -A"
                 )
-            first = _read(old, settings[0], now, cluster, None)
-            return first, _with_options(first, settings[1])
-        new = old
-    if is_live(old) and not is_live(new):
-        second = _read(new, settings[1], now, cluster, None)
-        return _read(old, settings[0], now, cluster, second), second
-    first = _read(old, settings[0], now, cluster, None)
-    return first, _read(new, settings[1], now, cluster, None if is_live(old) else first)
+            tell(printable(f"of the cluster, namespace {', '.join(namespaces)} is read; -A reads all"))
+        context = side.removeprefix(LIVE).removeprefix(":") or None
+        cluster = LiveCluster(self.kubeconfig, context, None, namespaces, self.secrets)
+        return read_live(cluster, settings, now)
 
 
-def _read(side: str, settings: Settings, now: datetime, cluster: _Cluster, other: Input | None) -> Input:
-    if is_live(side):
-        return cluster.read(side, settings, now, other)
-    return read_manifests((side,), settings, now)
+def _route_objects(given: Input) -> Iterator[ObjectId]:
+    for layer in given.layers:
+        yield from (object_id for object_id, _ in layer.route_objects())
 
 
-def _with_options(given: Input, settings: Settings) -> Input:
+def _with(given: Input, settings: Settings) -> Input:
     """Return the same objects by other options."""
     translating = evolve(settings.translate, from_manifests=given.options.from_manifests)
     own = evolve(settings, translate=translating)
     return evolve(given, settings=own, others=tuple(evolve(one, settings=own) for one in given.others))
 
 
+def _configured(given: Input, options: GivenOptions) -> Input:
+    return with_config_map(given, options.names)
+
+
+def _lines(layers: Iterable[tuple[str, Comparison]], *, all_places: bool) -> Iterator[str]:
+    for name, comparison in layers:
+        if name:
+            yield click.style(printable(f"== {name}"), bold=True)
+        for sign, line in as_text(comparison, all_places=all_places):
+            yield click.style(line, bold=True) if sign == "#" else _colored(sign, line)
+
+
 def _colored(sign: str, line: str) -> str:
-    if sign == "#":
-        return click.style(line, bold=True)
     return click.style(line, fg=_COLORS[sign]) if sign in _COLORS else line

@@ -16,8 +16,10 @@ from attrs import evolve
 
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
+from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
+from ingress.translate.absent_secrets import forbidden_by
 from ingress.translate.readers.ingress.objects import Ingress, classes_of, ingresses_of
 
 V = TypeVar("V")
@@ -54,20 +56,39 @@ def _completed(given: Input, other: Input, name: str, others_name: str, told: di
     for kind, named in keys.items():
         if named:
             told[f"{_these(kind, named)}: {name} does not have what {others_name} has"] = None
-    if not (services or slices or secrets or any(borrowed.values())):
-        return given
+    coverage = _joined(given.coverage, other.coverage)
+    hidden = dict(_hidden(given, other))
+    if not (services or slices or secrets or hidden or any(borrowed.values())):
+        return given if coverage == given.coverage else evolve(given, coverage=coverage)
     objects = dict(state.objects)
     for kind, some in borrowed.items():
         if some:
             objects[kind] = {**some, **state.of(kind)}
+    problems = {
+        object_id: some
+        for object_id, some in state.problems_of.items()
+        if object_id[1] not in (secrets if object_id[0] is Kind.SECRET else borrowed.get(object_id[0], ()))
+    }
     completed = evolve(
         state,
         objects=objects,
         services={**services, **state.services},
         slices={**slices, **state.slices},
         secrets={**secrets, **state.secrets},
+        problems_of={**hidden, **problems},
     )
-    return evolve(given, state=completed, coverage=_joined(given.coverage, other.coverage))
+    return evolve(given, state=completed, coverage=coverage)
+
+
+def _hidden(given: Input, other: Input) -> Iterator[tuple[ObjectId, tuple[Problem, ...]]]:
+    """Yield what says that *other* may not read something that *given* does not have: nobody knows of it then."""
+    for object_id, some in other.state.problems_of.items():
+        kind, key = object_id
+        if kind not in _BY_NAME or not forbidden_by(other.state, kind, key):
+            continue
+        has: Mapping[ObjectKey, Any] = given.state.secrets if kind is Kind.SECRET else given.state.of(kind)
+        if key not in has:
+            yield object_id, some
 
 
 def _joined(one: Coverage, other: Coverage) -> Coverage:
@@ -88,7 +109,8 @@ def _lacking(
     return {
         key: value
         for key, value in others.items()
-        if key not in has and not coverage.knows(kind, key.namespace)
+        if key not in has
+        and (not coverage.knows(kind, key.namespace) or forbidden_by(given.state, kind, key))
     }
 
 
