@@ -5,6 +5,7 @@ are made in slices (``ingress.plain.steps``).  ``whole`` makes all of them at on
 """
 
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
 import attrs
@@ -66,7 +67,7 @@ def settings_as_data(value: Any) -> dict[str, object]:
 def as_data(value: object) -> object:
     """Return *value* if JSON has it, else its text where it has one of its own, else its parts."""
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return value.value if isinstance(value, Enum) else value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, tuple | list) and type(value).__str__ is object.__str__:

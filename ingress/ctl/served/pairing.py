@@ -19,7 +19,7 @@ def paired(old: Input, new: Input, old_root: str, new_root: str) -> Iterator[tup
     if not old.others and not new.others:
         yield "", old, new
         return
-    before, after = _named(old, old_root), _named(new, new_root)
+    before, after = named_layers(old, old_root), named_layers(new, new_root)
     lonely = [name for name in before if name not in after], [name for name in after if name not in before]
     if len(lonely[0]) == len(lonely[1]) == 1:
         # Another name of the folder is no other layer.
@@ -32,7 +32,7 @@ def _nothing(like: Input) -> Input:
     return evolve(like, state=ClusterState(), coverage=Coverage(), places={}, labels={}, others=())
 
 
-def _named(given: Input, root: str) -> dict[str, Input]:
+def named_layers(given: Input, root: str) -> dict[str, Input]:
     """Return the layers by the folder of what each has alone."""
     counts = Counter(
         file for layer in given.layers for file in {place.file for place in layer.places.values()}
