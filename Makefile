@@ -62,7 +62,7 @@ fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SE
 http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
 	$(bin)/python -m tests.http2
 
-docs: $(dev_environment) ## write docs/options.md, docs/annotations.md, docs/configmap.md and docs/lint-rules.md anew from their tables, and the output in docs/ingressctl.md
+docs: $(dev_environment) ## write docs/options.md, docs/annotations.md, docs/configmap.md and docs/lint-rules.md anew from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 	$(bin)/python -m scripts.annotations_page > $(VENV)/annotations.md
@@ -71,8 +71,10 @@ docs: $(dev_environment) ## write docs/options.md, docs/annotations.md, docs/con
 	mv $(VENV)/configmap.md docs/configmap.md
 	$(bin)/python -m scripts.lint_rules_page > $(VENV)/lint-rules.md
 	mv $(VENV)/lint-rules.md docs/lint-rules.md
-	$(bin)/python -m scripts.ingressctl_page > $(VENV)/ingressctl.md
+	$(bin)/python -m scripts.ingressctl_page docs/ingressctl.md > $(VENV)/ingressctl.md
 	mv $(VENV)/ingressctl.md docs/ingressctl.md
+	$(bin)/python -m scripts.ingressctl_page README.md > $(VENV)/README.md
+	mv $(VENV)/README.md README.md
 
 bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)
 	@exec $(BENCH_VENV)/bin/python -m bench

@@ -1,6 +1,6 @@
-"""Print ``docs/ingressctl.md`` with the output of its commands as it is now.
+"""Print a page that shows ``ingressctl`` with the output of its commands as it is now.
 
-``python -m scripts.ingressctl_page > docs/ingressctl.md`` runs each line that begins with ``$ ingressctl`` in a block of
+``python -m scripts.ingressctl_page docs/ingressctl.md`` runs each line that begins with ``$ ingressctl`` in a block of
 the kind ``console``, and puts what it prints in place of the lines below; a test says when that is due.  A command may
 take its input from a file (``< FILE``) and have its output cut to some lines (``| head -N``); ``$ echo $?`` shows the status of
 the one before.  Commands run in the folder of the project, 100 columns wide, without a terminal.
@@ -20,6 +20,8 @@ from ingress.ctl.main import commands
 
 PROJECT = Path(__file__).parent.parent
 PAGE = PROJECT / "docs" / "ingressctl.md"
+PAGES = (PAGE, PROJECT / "README.md")
+"""The pages that show output."""
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROMPT = "$ "
 _ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1"}
@@ -68,4 +70,4 @@ def _run(command: str) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(ingressctl_page(PAGE.read_text("utf-8")))
+    sys.stdout.write(ingressctl_page(Path(sys.argv[1]).read_text("utf-8")))

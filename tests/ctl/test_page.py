@@ -1,17 +1,18 @@
 """The page of ``ingressctl``."""
 
 from ingress.ctl.main import COMMANDS
-from scripts.ingressctl_page import PAGE, ingressctl_page
+from scripts.ingressctl_page import PAGE, PAGES, ingressctl_page
 from tests.ctl.ctl_case import CtlCase
 
 
 class PageTests(CtlCase):
-    """``docs/ingressctl.md``."""
+    """``docs/ingressctl.md``, and whatever else shows output."""
 
     def test_in_step(self) -> None:
-        """What the page shows as output is what the commands print now; ``make docs`` pastes it."""
-        text = PAGE.read_text("utf-8")
-        self.assertEqual(ingressctl_page(text), text)
+        """What a page shows as output is what the commands print now; ``make docs`` pastes it."""
+        for page in PAGES:
+            text = page.read_text("utf-8")
+            self.assertEqual(ingressctl_page(text), text, page.name)
 
     def test_every_command(self) -> None:
         """Each command has a row in the page's table."""
