@@ -95,6 +95,26 @@ class OutputTests(LintCase):
         self.assertEqual((written.exit_code, written.stdout), (1, ""))
         self.assertEqual((self.folder / "x.sarif").read_text("utf-8"), printed.stdout)
 
+    def test_a_dash_is_standard_output(self) -> None:
+        """As it is standard input among paths."""
+        self.warned()
+        printed = self.lint("objects.yaml", "--output", "json").stdout
+        self.assertEqual(self.lint("objects.yaml", "--output", "json=-").stdout, printed)
+        self.assertEqual(self.lint("objects.yaml", "--output", "json", "--output-file", "-").stdout, printed)
+
+    def test_output_that_nobody_takes_is_no_traceback(self) -> None:
+        """A full disk is a mistake; a reader who has enough is none."""
+        self.failing()
+        for script, status in (
+            ('"$0" -c "$1" lint objects.yaml > /dev/full', 2),
+            ('set -o pipefail; "$0" -c "$1" lint objects.yaml | true', 1),
+        ):
+            done = subprocess.run(
+                ["bash", "-c", script, sys.executable, RUN], cwd=self.folder, capture_output=True, text=True
+            )
+            self.assertNotIn("Traceback", done.stderr)
+            self.assertEqual(done.returncode, status, done.stderr)
+
     def test_the_same_input_has_the_same_bytes(self) -> None:
         """In each format, also where hashes of texts are others."""
         self.failing()

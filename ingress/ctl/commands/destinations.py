@@ -14,7 +14,7 @@ from ingress.ctl.terminal import FILE_WIDTH, has_colour, print_lines, printable,
 
 @frozen
 class Destination:
-    """Where a report goes, in which format; *file* is empty for standard output."""
+    """Where a report goes, in which format; *file* is empty for standard output, which ``-`` is, too."""
 
     format: str
     file: str = ""
@@ -36,7 +36,7 @@ class DestinationType(click.ParamType[Destination]):
             self.fail(f"{name!r} is none of {', '.join(FORMATS)}{meant(name, FORMATS)}", param, ctx)
         if has_file and not file:
             self.fail(f"{value} names no file", param, ctx)
-        return Destination(name, file)
+        return Destination(name, "" if file == "-" else file)
 
 
 def chosen_destinations(
@@ -47,7 +47,7 @@ def chosen_destinations(
     printed = [destination for destination in destinations if not destination.file]
     if len(printed) > 1:
         raise Mistake("only one --output can go to standard output; name a file for the others, FORMAT=FILE")
-    if output_file is None:
+    if output_file in (None, "-"):
         return destinations
     if not printed:
         raise Mistake("each --output names a file already, so there is nothing for --output-file")
@@ -58,17 +58,19 @@ def chosen_destinations(
 
 
 def print_to(results: Results, destination: Destination, detail: Detail, color: str) -> None:
-    """Print *results* to *destination*; raises ``Mistake`` where a file cannot be written."""
+    """Print *results* to *destination*; raises ``Mistake`` where it cannot be written."""
     paints = destination.format == TABLE and not destination.file and has_colour(color)
     if destination.format == TABLE:
         lines = table(results, Look(FILE_WIDTH if destination.file else width(), paints, detail))
     else:
         lines = machine_lines(destination.format, results)
-    if not destination.file:
-        print_lines(lines, paints)
-        return
     try:
+        if not destination.file:
+            print_lines(lines, paints)
+            return
         with open(destination.file, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(f"{line}\n" for line in lines)
+    except BrokenPipeError:
+        raise  # whoever reads has enough, as in | head: click ends the command in silence
     except OSError as error:
-        raise Mistake(f"{printable(destination.file)}: {error.strerror}") from None
+        raise Mistake(f"{printable(destination.file or 'standard output')}: {error.strerror}") from None

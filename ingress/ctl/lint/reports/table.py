@@ -97,8 +97,7 @@ class _Table:
         yield from self._beside(printable(_name(one.object_id)), printable(str(one.place)), bold=True)
         for remark, spots in one.remarks:
             if self.look.detail is not Detail.LITTLE or self._fails(remark.weight):
-                yield from self._remark(remark)
-                yield from self._spots(spots, one.place)
+                yield from self._remark(remark, self._where(spots, one.place))
         if self.look.detail is not Detail.LITTLE:
             yield from self._standings(one.annotations)
 
@@ -137,29 +136,26 @@ class _Table:
         if not is_empty:
             yield ""
 
-    def _remark(self, remark: Remark) -> Iterator[str]:
-        lines = wrapped(printable(_bounded(remark.text)), self._text_width)
-        if remark.rule:
-            if columns(lines[-1]) + len(remark.rule) + 2 > self._text_width:
-                lines.append("")
-            lines[-1] += f"{'  ' * bool(lines[-1])}{self.look.paint(remark.rule, dim=True)}"
+    def _remark(self, remark: Remark, where: str = "") -> Iterator[str]:
+        first, *others = wrapped(printable(_bounded(remark.text)), self._text_width)
         mark = self.look.paint(remark.mark.ljust(_MARK_WIDTH - 2), _COLOURS[remark.mark], bold=True)
-        yield f"  {mark}  {lines[0]}"
-        yield from (f"{self._indent}{line}" for line in lines[1:])
+        yield f"  {mark}  {first}"
+        yield from (f"{self._indent}{line}" for line in others)
         if remark.advice:
             for at, line in enumerate(wrapped(printable(_bounded(remark.advice)), self._text_width - 2)):
                 yield f"{self._indent}{'  ' if at else self.look.paint('→ ', 'green')}{line}"
+        if where or remark.rule:
+            yield from self._dim("  ".join(filter(None, (where, remark.rule))))
 
-    def _spots(self, spots: Iterable[Spot], known: Place) -> Iterator[str]:
-        """Yield where in an object something is: lines where they are known, else fields; both where much is asked for."""
+    def _where(self, spots: Iterable[Spot], known: Place) -> str:
+        """Return where in an object something is: lines where they are known, else fields; both where much is asked for."""
         named: dict[str, None] = {}
         for spot in spots:
             is_exact = spot.place.line and spot.place != known
             field = "" if is_exact and self.look.detail is not Detail.MUCH else spot.field
             named[" ".join(filter(None, (str(spot.place) if is_exact else "", field)))] = None
         named.pop("", None)
-        if named:
-            yield from self._dim(f"at {self._listed(list(named))}")
+        return self._listed(list(named))
 
     def _dim(self, text: str) -> Iterator[str]:
         for line in wrapped(printable(text), self._text_width):
