@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
@@ -50,11 +50,21 @@ class AboutObject:
 
 
 @frozen
+class OneOfMany:
+    """One of the objects that something is said of, and what is its own about that."""
+
+    object_id: ObjectId
+    place: Place
+    advice: str = ""
+
+
+@frozen
 class AboutMany:
-    """A remark on several objects, with the place of each; on one alone where it is no finding."""
+    """A remark on several objects; on one alone where it is no finding."""
 
     remark: Remark
-    objects: tuple[tuple[ObjectId, Place], ...]
+    """Without advice where that differs from object to object."""
+    objects: tuple[OneOfMany, ...]
 
     @property
     def weight(self) -> int:
@@ -71,26 +81,37 @@ def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | Abo
     about += _about_others(report.others)
     many: list[AboutMany | AboutObject] = []
     if sums_up:
-        objects_of: dict[Remark, list[tuple[ObjectId, Place]]] = {}
+        objects_of: dict[Remark, list[OneOfMany]] = {}
         for one in about:
             for remark, spots in one.remarks:
-                objects_of.setdefault(remark, []).append((one.object_id, spots[0].place))
+                of_many = OneOfMany(one.object_id, spots[0].place, remark.advice)
+                objects_of.setdefault(_without_advice(remark), []).append(of_many)
         summed = {
             remark for remark, objects in objects_of.items() if len(objects) >= MANY or not remark.weight
         }
-        many += (AboutMany(remark, tuple(objects_of[remark])) for remark in objects_of if remark in summed)
+        many += (_about_many(remark, objects_of[remark]) for remark in objects_of if remark in summed)
         about = [one for one in (_without(one, summed) for one in about) if one.remarks]
     # Python's sort keeps the order of equals: what is said of many comes first, objects by namespace and name.
     return sorted([*many, *about], key=lambda one: -one.weight)
 
 
+def _without_advice(remark: Remark) -> Remark:
+    return evolve(remark, advice="") if remark.advice else remark
+
+
+def _about_many(remark: Remark, objects: list[OneOfMany]) -> AboutMany:
+    advices = {one.advice for one in objects}
+    if len(advices) > 1:
+        return AboutMany(remark, tuple(objects))
+    return AboutMany(evolve(remark, advice=advices.pop()), tuple(evolve(one, advice="") for one in objects))
+
+
 def _about(one: ObjectReport) -> AboutObject:
-    said = {finding.message for finding in one.findings}
-    names = {annotation_of(finding.field) for finding in one.findings}
+    said = "\n".join(message(finding) for finding in one.findings)
     remarks = list(_joined(one.findings))
     for annotation in one.annotations:
-        tells = annotation.why and annotation.why not in said and annotation.standing is not Standing.HONORED
-        if tells and annotation.name not in names:
+        tells = annotation.why and annotation.standing is not Standing.HONORED
+        if tells and annotation.name not in said and annotation.why not in said:
             remark = Remark(0, _MARKS[annotation.standing], f"{annotation.name}: {annotation.why}")
             remarks.append((remark, (Spot(one.place),)))
     return AboutObject(one.object_id, one.place, tuple(remarks), one.annotations)
@@ -125,7 +146,7 @@ def _joined(findings: Iterable[Finding]) -> Iterator[tuple[Remark, tuple[Spot, .
 
 
 def _without(one: AboutObject, summed: set[Remark]) -> AboutObject:
-    left = tuple((remark, spots) for remark, spots in one.remarks if remark not in summed)
+    left = tuple((remark, spots) for remark, spots in one.remarks if _without_advice(remark) not in summed)
     if len(left) == len(one.remarks):
         return one
     return AboutObject(one.object_id, one.place, left, one.annotations)

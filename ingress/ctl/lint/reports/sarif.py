@@ -50,19 +50,16 @@ def _version() -> dict[str, str]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
+    help_text = f"{rule.means} What helps: {rule.advice}." if rule.advice else rule.means
     return {
         "id": rule.name,
         "name": rule.name,
         "shortDescription": {"text": rule.means},
         "fullDescription": {"text": rule.means},
-        "help": {"text": f"{rule.means}. What to do is said with each finding.", "markdown": _markdown(rule)},
+        "help": {"text": help_text, "markdown": f"**{rule.name}** {help_text}"},
         "defaultConfiguration": {"level": _LEVELS[rule.level]},
         "properties": {"tags": ["kubernetes", "ingress"]},
     }
-
-
-def _markdown(rule: Rule) -> str:
-    return f"**{rule.name}**: {rule.means}. What to do is said with each finding."
 
 
 def _invocation(results: Results) -> dict[str, Any]:

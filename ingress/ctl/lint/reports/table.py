@@ -114,13 +114,14 @@ class _Table:
             yield f"{painted}  {self.look.paint(place, dim=True)}"
 
     def _many(self, one: AboutMany) -> Iterator[str]:
-        kind = _common_kind(object_id for object_id, _ in one.objects)
+        kind = _common_kind(each.object_id for each in one.objects)
         yield self.look.paint(_number(len(one.objects), kind or "object"), bold=True)
         yield from self._remark(one.remark)
         named = one.objects if self._names_all(len(one.objects)) else one.objects[:_NAMED]
-        for object_id, place in named:
-            name = _name(object_id, kind)
-            yield from self._beside(printable(name), printable(str(place)), self._indent)
+        for each in named:
+            name = _name(each.object_id, kind)
+            yield from self._beside(printable(name), printable(str(each.place)), self._indent)
+            yield from self._advice(each.advice, "  ")
         if len(named) < len(one.objects):
             yield f"{self._indent}{self.look.paint(f'and {len(one.objects) - len(named)} more', dim=True)}"
 
@@ -132,7 +133,7 @@ class _Table:
                 yield self.look.paint("Annotations that are not honored to the letter", bold=True)
                 is_empty = False
             yield from self._remark(one.remark)
-            yield from self._dim(self._named([object_id for object_id, _ in one.objects]))
+            yield from self._dim(self._named([each.object_id for each in one.objects]))
         if not is_empty:
             yield ""
 
@@ -141,11 +142,16 @@ class _Table:
         mark = self.look.paint(remark.mark.ljust(_MARK_WIDTH - 2), _COLOURS[remark.mark], bold=True)
         yield f"  {mark}  {first}"
         yield from (f"{self._indent}{line}" for line in others)
-        if remark.advice:
-            for at, line in enumerate(wrapped(printable(_bounded(remark.advice)), self._text_width - 2)):
-                yield f"{self._indent}{'  ' if at else self.look.paint('→ ', 'green')}{line}"
+        yield from self._advice(remark.advice)
         if where or remark.rule:
             yield from self._dim("  ".join(filter(None, (where, remark.rule))))
+
+    def _advice(self, advice: str, deeper: str = "") -> Iterator[str]:
+        if advice:
+            width = self._text_width - 2 - len(deeper)
+            for at, line in enumerate(wrapped(printable(_bounded(advice)), width)):
+                arrow = "  " if at else self.look.paint("→ ", "green")
+                yield f"{self._indent}{deeper}{arrow}{line}"
 
     def _where(self, spots: Iterable[Spot], known: Place) -> str:
         """Return where in an object something is: lines where they are known, else fields; both where much is asked for."""
@@ -191,7 +197,8 @@ class _Table:
         report = self.results.report
         others: dict[str, list[ObjectId]] = {}
         for one in report.objects:
-            if not one.is_ours:
+            is_said = any(one.why_not in finding.message for finding in one.findings)
+            if not one.is_ours and not is_said:
                 others.setdefault(one.why_not, []).append(one.object_id)
         yield from self._section(
             "Not served here", (self._named(some, f" ({why})") for why, some in others.items())

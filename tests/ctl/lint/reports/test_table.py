@@ -137,10 +137,12 @@ class AnnotationTests(SynchronousTestCase):
             annotations=[
                 annotation("rate-limit", Standing.NEVER_EXISTED, "in other words"),
                 annotation("other", Standing.NEVER_EXISTED, "rate-limit: never"),
+                annotation("rate-limit", Standing.NEVER_EXISTED, "named in the text of another"),
             ],
         )
         self.assertEqual(printed(results(said)).count("rate-limit: never"), 1)
         self.assertNotIn("in other words", printed(results(said)))
+        self.assertNotIn("named in the text", printed(results(said)))
 
 
 class SummedTests(SynchronousTestCase):
@@ -155,6 +157,16 @@ class SummedTests(SynchronousTestCase):
         self.assertTrue(text.startswith("3 Ingresses\n  error    there is no Service"))
         for number in range(3):
             self.assertIn(f"           shop/web-{number}  deploy/shop.yaml:12\n", text)
+
+    def test_advice_that_differs_stands_with_each_object(self) -> None:
+        """What is the same for all of them is still said once."""
+        said = [
+            reported(f"shop/web-{n}", [finding(of=object_id(f"shop/web-{n}"), advice=f"write {n}")])
+            for n in range(3)
+        ]
+        text = printed(results(*said))
+        self.assertEqual(text.count("there is no Service"), 1)
+        self.assertIn("           shop/web-1  deploy/shop.yaml:12\n             → write 1\n", text)
 
     def test_of_forty_objects_the_first_are_named(self) -> None:
         """The rest is a number, unless everything is asked for."""
@@ -189,6 +201,14 @@ class SumTests(SynchronousTestCase):
         )
         self.assertIn("Not served here\n  - Ingress a/other (it is of another class)\n", text)
         self.assertIn("Not checked\n  - whether Secrets exist in a\n", text)
+
+    def test_why_an_object_is_not_served_is_said_once(self) -> None:
+        """By a finding, where there is one."""
+        why = 'it is of class "own"'
+        said = reported(findings=[finding(Level.NOTE, f"{why}; judged is nginx")], why_not=why)
+        text = printed(results(said))
+        self.assertNotIn("Not served here", text)
+        self.assertIn("1 Ingress, 1 of them not served here", text)
 
     def test_nothing_to_say_is_a_line(self) -> None:
         """All is fine, or there is nothing at all."""
