@@ -46,12 +46,9 @@ def _changes(migration: Migration) -> Iterator[Line]:
     count = migration.count
     where = Reference("one by one", "objects")
     if count.closed:
-        some = number(count.closed, "Ingress", "Ingresses")
-        yield (
-            f"Look at the {some} that would answer 503, ",
-            where,
-            ": what would keep somebody out there is not honored here.",
-        )
+        some = "Ingress" if count.closed == 1 else f"{count.closed:,} Ingresses"
+        why = ": what would keep somebody out is not honored here, or a path is not run."
+        yield (f"Look at the {some} that would answer 503, ", where, why)
     patched = sum(bool(entry.changes) for entry in migration.entries)
     by_hand = sum(entry.outcome >= Outcome.NEEDS_CHANGE and not entry.changes for entry in migration.entries)
     if patched:

@@ -128,7 +128,7 @@ class _Page:
         for row in migration.rows[:MOST_ROWS]:
             cells: list[Line] = [(Code(row.namespace),)]
             if migration.label:
-                cells.append((Code(row.owner),) if row.owner else ("nobody",))
+                cells.append((Code(row.owner),) if row.owner else ("none",))
             rows.append((*cells, *_cells(row.count)))
         first = len(columns) - 5
         yield Table("The worst first", tuple(columns), tuple(rows), frozenset(range(first, first + 5)))
@@ -170,7 +170,9 @@ class _Page:
     def _object(self, entry: Entry) -> Iterator[Block]:
         kind, key = entry.object_id
         yield Heading(3, (f"{kind} ", Code(str(key))))
-        about: list[Part] = [Strong(entry.outcome.words)]
+        is_wrong = any(self._migration.matters[place].is_mistake for place in entry.matters)
+        unchanged = entry.outcome is Outcome.WORKS and is_wrong
+        about: list[Part] = [Strong("nothing changes by moving" if unchanged else entry.outcome.words)]
         if entry.owner:
             about += ["; owner ", Code(entry.owner)]
         if entry.place.file:
