@@ -127,7 +127,7 @@ def _write_patches(migration: Migration, directory: Path) -> None:
     patches = patches_of(migration.entries, _read_text)
     files = patch_files(patches)
     for name, text in files.items():
-        _write(directory / name, text)
+        _write(directory / name, text, makes_directory=True)
     edited = sum(bool(one.edits) for one in patches.objects)
     tell(
         printable(
@@ -145,9 +145,10 @@ def _read_text(path: str) -> str | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, makes_directory: bool = False) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if makes_directory:
+            path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror or error}") from None

@@ -141,11 +141,10 @@ class _Page:
         yield Heading(2, ("What several have in common",), "common")
         yield Paragraph(("Each is said once, the worst first, with the Ingresses that have it.",))
         for place, matter in shared[:MOST_ROWS]:
-            yield Heading(3, (_title(matter),), self._shared[place])
+            how_many = number(len(matter.objects), "Ingress", "Ingresses")
+            yield Heading(3, (f"{_title(matter)} ({how_many})",), self._shared[place])
             yield Paragraph(_sentence(matter, whole=False))
-            yield Paragraph(
-                (f"{number(len(matter.objects), 'Ingress', 'Ingresses')}: ", *_names(matter.objects))
-            )
+            yield Paragraph(tuple(_names(matter.objects)))
         yield from self._more(len(shared) - MOST_ROWS, "more of these", "--output json")
 
     def _objects(self) -> Iterator[Block]:

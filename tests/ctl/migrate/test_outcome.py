@@ -159,5 +159,11 @@ class VerdictTests(SynchronousTestCase):
             "Of 10,003 Ingresses, 10,001 work as they are, 1 differs in something, 1 needs a change before the switch.",
         )
         self.assertEqual(verdict(Count(2, 2)), "All 2 Ingresses work as they are.")
-        self.assertEqual(verdict(Count(1, 1)), "The only Ingress works as it is.")
+        for count, words in (
+            (Count(1, 1), "works as it is"),
+            (Count(1, 0, 1), "differs in something"),
+            (Count(1, 0, 0, 1), "needs a change before the switch"),
+            (Count(1, 0, 0, 1, 1), "needs a change before the switch: it would answer 503"),
+        ):
+            self.assertEqual(verdict(count), f"The only Ingress {words}.")
         self.assertEqual(verdict(Count()), "There is no Ingress here that this controller would serve.")
