@@ -7,10 +7,12 @@ from typing import Final
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.migrate.config_map import config_map_report
-from ingress.ctl.migrate.matters import Located, Matters, all_changes
+from ingress.ctl.migrate.matters import Located, Matters
+from ingress.ctl.migrate.mending import mended, put_together
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
-from ingress.ctl.migrate.outcome import Outcome, outcome_of
+from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
 from ingress.ctl.migrate.owners import owner_label, owner_of
+from ingress.translate.readers.ingress.objects import Ingress
 
 _WORST: Final = tuple(reversed(Standing))
 
@@ -23,7 +25,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     for one in ours:
         matters.add(one)
     sorted_matters = list(matters.sorted())
-    entries = sorted(_entries(ours, sorted_matters, label), key=_order)
+    entries = sorted(_entries(given, ours, sorted_matters, label), key=_order)
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for entry in entries:
         groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
@@ -60,13 +62,24 @@ def count(outcomes: Iterable[Outcome]) -> Count:
 
 
 def _entries(
-    reports: Iterable[ObjectReport], matters: Sequence[tuple[Matter, Mapping[Located, str]]], label: str
+    given: Input,
+    reports: Iterable[ObjectReport],
+    matters: Sequence[tuple[Matter, Mapping[Located, str]]],
+    label: str,
 ) -> Iterable[Entry]:
     having: dict[Located, list[tuple[int, str]]] = {}
     for number, (_, fields) in enumerate(matters):
         for located, field in fields.items():
             having.setdefault(located, []).append((number, field))
     for report in reports:
+        mending = tuple(mended(report.findings))
+        kind, key = report.object_id
+        layer = next((one for one in given.layers if one.place(report.object_id) == report.place), given)
+        value = layer.state.of(kind).get(key)
+        changes = put_together(
+            (change for one in mending for change in one.changes),
+            value if isinstance(value, Ingress) else None,
+        )
         own = having.get((report.object_id, report.place), ())
         yield Entry(
             report.object_id,
@@ -75,7 +88,11 @@ def _entries(
             outcome_of(report),
             tuple(number for number, _ in own),
             tuple(field for _, field in own),
-            tuple(dict.fromkeys(change for one in all_changes(report.findings) for change in one.changes)),
+            changes,
+            any(
+                outcome_of_finding(one) >= Outcome.NEEDS_CHANGE and one not in mending
+                for one in report.findings
+            ),
         )
 
 

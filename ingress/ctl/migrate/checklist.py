@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from ingress.ctl.migrate.config_map import NOT_HONORED
 from ingress.ctl.migrate.document import Code, Line, Reference
 from ingress.ctl.migrate.migration import Asked, Migration
-from ingress.ctl.migrate.outcome import Outcome
 from ingress.ctl.migrate.verdict import number
 
 
@@ -50,17 +49,17 @@ def _changes(migration: Migration) -> Iterator[Line]:
         why = ": what would keep somebody out is not honored here, or a path is not run."
         yield (f"Look at the {some} that would answer 503, ", where, why)
     patched = sum(bool(entry.changes) for entry in migration.entries)
-    by_hand = sum(entry.outcome >= Outcome.NEEDS_CHANGE and not entry.changes for entry in migration.entries)
+    by_hand = sum(entry.by_hand for entry in migration.entries)
     if patched:
         yield (
-            f"Read and apply the patches of {number(patched, 'Ingress', 'Ingresses')}, which ",
+            f"Read the patches of {number(patched, 'Ingress', 'Ingresses')}, which ",
             Code("--patches DIRECTORY"),
-            " writes; they mean the same to ingress-nginx, so they can be applied before anything moves. What never existed begins"
-            " to work by them.",
+            " writes, and apply those that say what is meant. ingress-nginx understands them, too, so this can be done before"
+            " anything moves; what never had an effect begins to have one by them.",
         )
     if by_hand:
         yield (
-            f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand; what each of them needs is said ",
+            f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand; what each needs is said ",
             where,
             ".",
         )

@@ -5,15 +5,15 @@ of these an object has.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import define, evolve, field
 
 from ingress.ctl.inputs.input import Place
-from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport, Standing
+from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport
 from ingress.ctl.migrate.migration import Matter
-from ingress.ctl.migrate.outcome import is_mistake, outcome_of_finding, outcome_of_standing
+from ingress.ctl.migrate.outcome import Outcome, differing, is_mistake, outcome_of_finding
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 
@@ -32,16 +32,19 @@ class _Group:
     names: set[str] = field(factory=set)
     was: str = ""
     has: str = ""
+    advice: set[str] = field(factory=set)
     fields: dict[Located, str] = field(factory=dict)
     """The field that it is about in each object that has it."""
 
     def finished(self) -> Matter:
         objects = tuple(sorted(object_id for object_id, _ in self.fields))
+        # What is advised may have a value of the object in it, and holds for that alone then.
+        advice = next(iter(self.advice)) if len(self.advice) == 1 else ""
         if not self.names:
-            return evolve(self.matter, objects=objects)
+            return evolve(self.matter, advice=advice, objects=objects)
         names = ", ".join(sorted(self.names))
         message = f"{names}: {self.was} {'them' if len(self.names) > 1 else 'it'}; {self.has}"
-        return evolve(self.matter, message=message, objects=objects)
+        return evolve(self.matter, message=message, advice=advice, objects=objects)
 
 
 class Matters:
@@ -52,15 +55,13 @@ class Matters:
 
     def add(self, report: ObjectReport) -> None:
         """Take in what there is to say of one object."""
-        told = set()
         located = (report.object_id, report.place)
         for finding in report.findings:
-            told.add(finding.message)
             group = self._of_finding(finding)
+            group.advice.add(finding.advice)
             group.fields.setdefault(located, finding.field)
-        for one in report.annotations:
-            if one.standing is not Standing.HONORED and one.why not in told:
-                self._of_annotation(one).fields.setdefault(located, "")
+        for one in differing(report):
+            self._of_annotation(one).fields.setdefault(located, "")
 
     def sorted(self) -> Iterator[tuple[Matter, dict[Located, str]]]:
         """Yield each matter, the worst first, with the field that it is about in each object that has it."""
@@ -70,34 +71,19 @@ class Matters:
     def _of_finding(self, finding: Finding) -> _Group:
         found = _NAMES.fullmatch(finding.message) if finding.rule == Reason.UNKNOWN_ANNOTATION else None
         matter = Matter(
-            finding.message, outcome_of_finding(finding), finding.rule, finding.advice, is_mistake(finding)
+            finding.message, outcome_of_finding(finding), finding.rule, is_mistake=is_mistake(finding)
         )
         if found is None:
-            return self._groups.setdefault((finding.rule, finding.message, finding.advice), _Group(matter))
-        key = (finding.rule, found["was"], found["has"], finding.advice)
+            return self._groups.setdefault((finding.rule, finding.message), _Group(matter))
+        key = (finding.rule, found["was"], found["has"])
         group = self._groups.setdefault(key, _Group(matter, was=found["was"], has=found["has"]))
         group.names.update(found["names"].split(", "))
         return group
 
     def _of_annotation(self, one: AnnotationReport) -> _Group:
-        outcome = outcome_of_standing(one.standing)
-        message = f"{one.name}: {one.why or one.standing.value}"
-        is_wrong = one.standing in (Standing.NEVER_EXISTED, Standing.UNSAFE)
-        matter = Matter(message, outcome, is_mistake=is_wrong)
-        return self._groups.setdefault(("", message), _Group(matter))
+        matter = Matter(f"{one.name}: {one.why}", Outcome.DIFFERS)
+        return self._groups.setdefault(("", matter.message), _Group(matter))
 
 
 def _order(matter: Matter) -> tuple[object, ...]:
     return -matter.outcome, not matter.is_mistake, -len(matter.objects), matter.message, matter.advice
-
-
-def all_changes(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield those of *findings* that say what to write instead, without any that contradicts one before it."""
-    said: dict[str, object] = {}
-    for finding in findings:
-        if not finding.changes or any(
-            said.get(change.field, change.value) != change.value for change in finding.changes
-        ):
-            continue
-        said.update((change.field, change.value) for change in finding.changes)
-        yield finding

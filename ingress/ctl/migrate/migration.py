@@ -39,6 +39,8 @@ class Entry:
     """The field that each of these is about, empty for all of the object."""
     changes: tuple[Change, ...] = ()
     """What would do away with findings, as far as that can be said."""
+    by_hand: bool = False
+    """Whether something has to be changed that these do not."""
 
 
 @frozen

@@ -5,11 +5,12 @@ exist is missing in either controller, and so moving changes nothing about it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum, IntEnum
 from typing import Final
 
-from ingress.ctl.lint.finding import Finding, Level, ObjectReport, Standing
+from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, ObjectReport, Standing
+from ingress.ctl.lint.rules import CLOSED_PATHS
 from ingress.model.problems import Reason
 
 
@@ -105,15 +106,8 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
 }
 """What the reasons of problems have to do with the move, all of them."""
 
-_STANDINGS: Final = {
-    Standing.DIFFERS: Outcome.DIFFERS,
-    Standing.IGNORED: Outcome.NEEDS_CHANGE,
-    Standing.CLOSED: Outcome.CLOSED,
-}
-_CLOSED_PATHS: Final = "ClosedPaths"
-"""The rule of lint's own that is about this controller, and not about what is written."""
 _CLOSING: Final = frozenset(
-    {Reason.UNSUPPORTED_PATH.value, Reason.EXTERNAL_NAME_FORBIDDEN.value, _CLOSED_PATHS}
+    {Reason.UNSUPPORTED_PATH.value, Reason.EXTERNAL_NAME_FORBIDDEN.value, CLOSED_PATHS.name}
 )
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _EITHER: Final = re.compile(r"\bingress-nginx does not .* either\b")
@@ -123,11 +117,12 @@ _CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
 def bearing_of(finding: Finding) -> Bearing:
     """Return what *finding* has to do with the move.
 
-    The rules that lint has beside the reasons of problems are about what is written, whoever serves it.
+    The rules that lint has beside the reasons of problems are about what is written, whoever serves it; but for the one
+    that tells what is closed.
     """
     if _EITHER.search(_QUOTED.sub("", finding.message)):
         return Bearing.SAME
-    if finding.rule == _CLOSED_PATHS:
+    if finding.rule == CLOSED_PATHS.name:
         return Bearing.CHANGES
     try:
         return BEARINGS[Reason(finding.rule)]
@@ -152,14 +147,19 @@ def outcome_of_finding(finding: Finding) -> Outcome:
 def outcome_of(report: ObjectReport) -> Outcome:
     """Return what becomes of an object that is ours."""
     found = [outcome_of_finding(finding) for finding in report.findings]
-    told = {finding.message for finding in report.findings}
-    found += [outcome_of_standing(one.standing) for one in report.annotations if one.why not in told]
+    found += [Outcome.DIFFERS for _ in differing(report)]
     return max(found, default=Outcome.WORKS)
 
 
-def outcome_of_standing(standing: Standing) -> Outcome:
-    """Return what an annotation of this standing alone makes of its object."""
-    return _STANDINGS.get(standing, Outcome.WORKS)
+def differing(report: ObjectReport) -> Iterator[AnnotationReport]:
+    """Yield the annotations that are honored with a difference of which no finding tells.
+
+    Of all that is not honored one does, but for what is as ineffective in ingress-nginx.
+    """
+    told = {finding.message for finding in report.findings}
+    for one in report.annotations:
+        if one.standing is Standing.DIFFERS and one.why not in told:
+            yield one
 
 
 def is_mistake(finding: Finding) -> bool:

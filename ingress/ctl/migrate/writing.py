@@ -1,5 +1,6 @@
 """The report of a migration as a document: what to read first stands first, and details have bounds."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -30,12 +31,16 @@ from ingress.ctl.migrate.verdict import number, verdict
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 
+_NAMES: Final = re.compile(r"([\w./-]{1,253}(?:, [\w./-]{1,253}){0,20}): ")
+_CLAUSE: Final = re.compile(r"[;:,] ")
 NO_PLACES: Final[Mapping[FieldOf, Place]] = MappingProxyType({})
 TITLE: Final = "Moving from ingress-nginx to txingress"
 MOST_ROWS: Final = 200
 """Of a table or a list."""
 MOST_NAMES: Final = 40
 """Objects that are named where a matter has many."""
+MOST_CLASSES: Final = 10
+"""Why objects are not served."""
 MOST_OBJECTS: Final = 200
 """Objects that are written about each."""
 MOST_POINTS: Final = 20
@@ -103,9 +108,14 @@ class _Page:
                     f"{some} something that is as wrong in ingress-nginx: moving neither makes it nor mends it.",
                 )
             )
-        for why, how_many in migration.not_ours.items():
-            one = number(how_many, "more is", "more are")
-            yield Paragraph((f"{one} not counted, since this controller does not serve them: {why}.",))
+        if migration.not_ours:
+            one = number(sum(migration.not_ours.values()), "more is", "more are")
+            yield Paragraph((f"{one} not counted, since this controller does not serve them:",))
+            whys = sorted(migration.not_ours.items(), key=lambda one: (-one[1], one[0]))
+            yield Points(
+                tuple((f"{how_many:,}: {_clipped(why, 200)}",) for why, how_many in whys[:MOST_CLASSES])
+            )
+            yield from self._more(len(whys) - MOST_CLASSES, "more reasons", "--output json")
 
     def _by_owner(self) -> Iterator[Block]:
         migration = self._migration
@@ -292,20 +302,23 @@ def _cells(count: Count) -> Iterator[Line]:
 
 
 def _title(matter: Matter) -> str:
-    about, _ = _about(matter)
-    return f"{_clipped(about or matter.rule or matter.message, 120)}: {_words(matter)}"
+    return f"{_clipped(_about(matter)[0], 120)}: {_words(matter)}"
 
 
 def _words(matter: Matter) -> str:
     if matter.rule == Reason.UNKNOWN_ANNOTATION:
         return "never existed"
-    return "as wrong in ingress-nginx" if matter.is_mistake else matter.outcome.words
+    if matter.is_mistake:
+        return "as in ingress-nginx"
+    return "worth knowing" if matter.outcome is Outcome.WORKS else matter.outcome.words
 
 
 def _about(matter: Matter) -> tuple[str, str]:
-    """Return what a matter begins with, annotations as a rule, and the rest; the former is empty where it is a whole sentence."""
-    about, colon, rest = matter.message.partition(": ")
-    return (about, rest) if colon and len(about) <= 120 and '"' not in about else ("", matter.message)
+    """Return how a matter is called, and what its call does not say: annotations and the rest, or else a clause and all of it."""
+    names = _NAMES.match(matter.message)
+    if names is not None:
+        return names[1], matter.message[names.end() :]
+    return _CLAUSE.split(matter.message, maxsplit=1)[0], matter.message
 
 
 def _sentence(matter: Matter, spot: str = "", *, whole: bool = True) -> Line:

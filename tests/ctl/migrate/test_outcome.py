@@ -1,16 +1,19 @@
 """What becomes of an object by the move, whose it is, and what several have in common."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Change, Finding, Level, ObjectReport, Standing
-from ingress.ctl.migrate.matters import Matters, all_changes
+from ingress.ctl.migrate.matters import Matters
+from ingress.ctl.migrate.mending import mended, put_together
 from ingress.ctl.migrate.migration import Count, Matter
 from ingress.ctl.migrate.outcome import BEARINGS, Outcome, is_mistake, outcome_of
 from ingress.ctl.migrate.owners import owner_label, owner_of
 from ingress.ctl.migrate.verdict import verdict
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Reason
+from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressRule
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))
 API = (Kind.INGRESS, ObjectKey("shop", "api"))
@@ -56,8 +59,7 @@ class OutcomeTests(SynchronousTestCase):
             (Standing.NEVER_EXISTED, Outcome.WORKS),
             (Standing.UNSAFE, Outcome.WORKS),
             (Standing.DIFFERS, Outcome.DIFFERS),
-            (Standing.IGNORED, Outcome.NEEDS_CHANGE),
-            (Standing.CLOSED, Outcome.CLOSED),
+            (Standing.IGNORED, Outcome.WORKS),
         ):
             one = AnnotationReport("x", "y", standing, "why")
             self.assertEqual(outcome_of(report(annotations=(one,))), outcome)
@@ -138,12 +140,34 @@ class MatterTests(SynchronousTestCase):
         [matter] = matters_of(report(one, place=Place("a.yaml", 1)), report(one, place=Place("b.yaml", 1)))
         self.assertEqual(len(matter.objects), 2)
 
+
+class MendingTests(SynchronousTestCase):
     def test_changes_that_contradict_each_other_are_not_both_made(self) -> None:
-        """The first finding counts with all of its changes, and the other one with none."""
+        """The first finding counts with all of its changes, and the other one with none; notes ask for none."""
         first = finding("A", "a", WEB, Change("spec.x", "1"), Change("spec.y", None))
         same = finding("B", "b", WEB, Change("spec.y", None))
+        self.assertEqual(list(mended([evolve(first, level=Level.NOTE)])), [])
         other = finding("C", "c", WEB, Change("spec.z", "1"), Change("spec.x", "2"))
-        self.assertEqual(list(all_changes([first, finding("D"), same, other])), [first, same])
+        self.assertEqual(list(mended([first, finding("D"), same, other])), [first, same])
+
+    def test_a_rule_whose_paths_all_go_goes_as_a_whole(self) -> None:
+        """And what would be changed within it is not."""
+        value = Ingress(
+            ObjectKey("shop", "web"),
+            rules=(
+                IngressRule("a", (IngressPath("/", "Prefix", None),)),
+                IngressRule("b", (IngressPath("/", "Prefix", None), IngressPath("/x", "Prefix", None))),
+            ),
+        )
+        within = Change("spec.rules[0].host", "c")
+        first, second, third = (
+            Change(f"spec.rules[{rule}].http.paths[{path}]", None) for rule, path in ((0, 0), (1, 0), (1, 1))
+        )
+        self.assertEqual(put_together([within, first], value), (Change("spec.rules[0]", None),))
+        self.assertEqual(put_together([second, second], value), (second,))
+        kept = Change("spec.ingressClassName", "nginx")
+        self.assertEqual(put_together([first, second, third, kept], value), (kept,))
+        self.assertEqual(put_together([Change("spec.rules[0]", None), second, third], value), ())
 
 
 class VerdictTests(SynchronousTestCase):
