@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "diff": "Say what is served otherwise: by other objects, in a cluster, by other options.",
     "migrate": "Write the report of a move from ingress-nginx: what works, what differs, what has to change.",
     "explain": "Say what becomes of a request, and why.",
-    "render": "Print what is served in another form.",
+    "render": "Print what is served in another form, such as objects of the Gateway API.",
     "completion": "Print what a shell reads to complete commands, options and paths.",
     "man": "Write manual pages.",
     "version": "Print the version.",

@@ -53,6 +53,11 @@ class AnswerPlan:
         first, *others = self._fixed.values()
         return first if all(other == first for other in others) else None
 
+    @property
+    def usual(self) -> FieldChanges | None:
+        """What is done to answers of endpoints that have one of ``LISTED_STATUSES``, where that is always the same."""
+        return None if self._fixed is None else self._fixed[False, True]
+
     def apply(
         self,
         edit: AnswerEdit,

@@ -28,6 +28,11 @@ class RequestPlan:
         )
         self._changes: FieldChanges | None = _changes(self._fields)
 
+    @property
+    def fixed(self) -> FieldChanges | None:
+        """What is done to each request, where that is the same for all of them."""
+        return self._changes
+
     def apply(self, edit: RequestEdit, facts: Facts, values: Mapping[str, bytes] = NO_VALUES) -> None:
         """Do it to *edit*."""
         if self._changes is not None:

@@ -1,16 +1,32 @@
 """``ingressctl render``."""
 
 from enum import Enum
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.terminal import printable, say, tell
+from ingress.model.objects import ObjectKey
 
 
 class _Form(Enum):
     SERVED = "served"
+    GATEWAY = "gateway"
+
+
+_OF_FORM = {
+    "endpoints": _Form.SERVED,
+    "full": _Form.SERVED,
+    "gateway": _Form.GATEWAY,
+    "gateway_class": _Form.GATEWAY,
+    "experimental": _Form.GATEWAY,
+    "unguarded": _Form.GATEWAY,
+}
+"""The parameters that one form has, and the others have not."""
 
 
 @click.command("render")
@@ -22,32 +38,62 @@ class _Form(Enum):
     "form",
     type=click.Choice([one.value for one in _Form]),
     required=True,
-    help="served: the normal form of what is served, which is the same where the same is served.",
+    help="served: the normal form of what is served, which is the same where the same is served."
+    " gateway: objects of the Gateway API, for all that can be said in them.",
 )
 @click.option(
     "--output",
     type=click.Choice(["yaml", "json"]),
     default="yaml",
     show_default=True,
-    help="How it is written.",
+    help="How it is written; with --as gateway, what cannot be said is comments and on standard error, or in the JSON.",
 )
 @click.option("--endpoints", is_flag=True, help="With --as served: endpoints, too.")
 @click.option("--full", is_flag=True, help="With --as served: also what is empty or as usual.")
+@click.option(
+    "--gateway",
+    metavar="NAMESPACE/NAME",
+    default="default/ingress",
+    show_default=True,
+    help="With --as gateway: what the Gateway is called.",
+)
+@click.option(
+    "--gateway-class",
+    metavar="NAME",
+    default="example",
+    show_default=True,
+    help="With --as gateway: its class.",
+)
+@click.option(
+    "--experimental", is_flag=True, help="With --as gateway: use fields of the experimental channel, too."
+)
+@click.option(
+    "--unguarded",
+    is_flag=True,
+    help="With --as gateway: leave rules open whose passwords, address ranges or other guards cannot be said.",
+)
+@click.pass_context
 def command(
+    context: click.Context,
     paths: tuple[str, ...],
     options: tuple[str, ...],
     source: Source,
     form: str,
     output: str,
-    *,
-    endpoints: bool,
-    full: bool,
+    **particulars: Any,
 ) -> None:
     """Print what is served in another form."""
+    for name, its_form in _OF_FORM.items():
+        if form != its_form.value and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise Mistake(f"--{name.replace('_', '-')} is for --as {its_form.value}")
     given = read_input(paths, options, source)
     for unread in given.unread:
         tell(printable(f"not read: {unread.what}: {unread.why}"))
-    _print_served(given, output, endpoints=endpoints, full=full)
+    chosen = {name: value for name, value in particulars.items() if _OF_FORM[name].value == form}
+    if form == _Form.SERVED.value:
+        _print_served(given, output, **chosen)
+    else:
+        _print_gateway(given, output, **chosen)
 
 
 def _print_served(given: Input, output: str, *, endpoints: bool, full: bool) -> None:
@@ -55,3 +101,33 @@ def _print_served(given: Input, output: str, *, endpoints: bool, full: bool) -> 
 
     found = rendered(given, endpoints=endpoints, full=full)
     say(as_json(found) if output == "json" else as_yaml(found))
+
+
+def _print_gateway(
+    given: Input, output: str, *, gateway: str, gateway_class: str, experimental: bool, unguarded: bool
+) -> None:
+    from ingress.ctl.gateway.rendering import render_gateway
+    from ingress.ctl.gateway.saying import GatewayOptions
+    from ingress.ctl.gateway.text import json_of, line_of, summary_of, yaml_of
+
+    if given.others:
+        raise Mistake(
+            f"there are {len(given.layers)} sets of objects that cannot be applied together, such as overlays;"
+            " name one of them"
+        )
+    options = GatewayOptions(_key(gateway), gateway_class, experimental, unguarded)
+    rendering = render_gateway(given, options)
+    if output == "json":
+        say(json_of(rendering))
+    else:
+        say(yaml_of(rendering).rstrip("\n"))
+    for one in rendering.unsaid:
+        tell(line_of(one))
+    tell(summary_of(rendering))
+
+
+def _key(text: str) -> ObjectKey:
+    namespace, slash, name = text.partition("/")
+    if not (namespace and slash and name) or "/" in name:
+        raise Mistake(f"--gateway {text!r} is not of the form NAMESPACE/NAME")
+    return ObjectKey(namespace, name)

@@ -89,8 +89,13 @@ class _Reading:
             if read not in REFERRED_TO:
                 self._read_kind(kind, read)
         self._expect_namespaces()
+        own = self._settings.config_map
         referred = read_referred_to(
-            self._server, self._objects, self._settings.translate, self._asked.secrets
+            self._server,
+            self._objects,
+            self._settings.translate,
+            self._asked.secrets,
+            always=() if own is None else (own,),
         )
         self._objects.update(referred.objects)
         store = Store()

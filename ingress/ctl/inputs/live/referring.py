@@ -5,7 +5,7 @@ content leaves the API server, or what stands below the keys that are needed.  F
 that nothing of any other is sent; many by one list, where that is allowed, of certificates alone if it is for content.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from attrs import frozen
@@ -43,11 +43,12 @@ def read_referred_to(
     objects: Mapping[ObjectId, Projection],
     options: TranslateOptions,
     secrets: SecretReading,
+    always: Collection[ObjectKey] = (),
 ) -> Referred:
-    """Read what *objects* and *options* refer to."""
+    """Read what *objects* and *options* refer to, and the ConfigMaps *always*."""
     found: dict[ObjectId, Projection] = {}
     refused: dict[ObjectKey, str] = {}
-    for key in sorted(_needs(objects, options, Kind.CONFIG_MAP)):
+    for key in sorted({*_needs(objects, options, Kind.CONFIG_MAP), *always}):
         _keep(server, CONFIG_MAPS, key, frozenset(), found, refused)
     unread = _told(CONFIG_MAPS, refused)
     needs = _needs(objects, options, Kind.SECRET)

@@ -1,0 +1,46 @@
+"""``ingressctl render --as gateway``."""
+
+import json
+
+import yaml
+
+from tests.ctl.ctl_case import CtlCase, ingress
+
+
+class RenderTests(CtlCase):
+    def test_standard_output_has_objects_alone_and_standard_error_what_they_do_not_say(self) -> None:
+        """The former goes to ``kubectl apply``; nothing is lost that an Ingress asks for."""
+        path = self.manifest(ingress(whitelist_source_range="10.0.0.0/8"))
+        result = self.run_command("render", "--as", "gateway", path)
+        self.assertEqual(result.exit_code, 0)
+        kinds = [one["kind"] for one in yaml.safe_load_all(result.stdout)]
+        self.assertEqual(kinds, ["Gateway", "HTTPRoute"])
+        self.assertIn(
+            "Ingress shop/shop: closed: address-ranges: ", result.stderr.replace("shop/web", "shop/shop")
+        )
+        self.assertIn("2 objects; not said as it is: 1 closed", result.stderr)
+
+    def test_json_has_what_is_unsaid(self) -> None:
+        """One document, for programs."""
+        path = self.manifest(ingress(whitelist_source_range="10.0.0.0/8"))
+        told = json.loads(self.run_command("render", "--as", "gateway", "--output", "json", path).stdout)
+        self.assertEqual([one["effect"] for one in told["unsaid"]], ["closed"])
+
+    def test_names_are_those_that_were_given(self) -> None:
+        """The Gateway, its namespace and its class."""
+        arguments = ("render", "--as", "gateway", "--gateway", "edge/main", "--gateway-class", "envoy")
+        gateway = next(yaml.safe_load_all(self.run_command(*arguments, self.manifest(ingress())).stdout))
+        self.assertEqual(gateway["metadata"], {"name": "main", "namespace": "edge"})
+        self.assertEqual(gateway["spec"]["gatewayClassName"], "envoy")
+
+    def test_what_is_no_name_of_a_gateway_is_a_mistake(self) -> None:
+        """It is told with the form."""
+        result = self.run_command("render", "--as", "gateway", "--gateway", "main", self.manifest(ingress()))
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("--gateway 'main' is not of the form NAMESPACE/NAME", result.stderr)
+
+    def test_an_escape_sequence_of_a_tenant_reaches_no_terminal(self) -> None:
+        """Neither by what is printed nor beside it."""
+        path = self.manifest(ingress(auth_url="https://a.example.com/\\e[31m"))
+        result = self.run_command("render", "--as", "gateway", path)
+        self.assertNotIn("\x1b", result.output)
