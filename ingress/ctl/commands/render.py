@@ -75,6 +75,7 @@ _OF_FORM = {
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     paths: tuple[str, ...],
     options: tuple[str, ...],
     source: Source,

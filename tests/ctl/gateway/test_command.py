@@ -44,3 +44,11 @@ class RenderTests(CtlCase):
         path = self.manifest(ingress(auth_url="https://a.example.com/\\e[31m"))
         result = self.run_command("render", "--as", "gateway", path)
         self.assertNotIn("\x1b", result.output)
+
+    def test_an_option_of_another_form_is_a_mistake(self) -> None:
+        """It would do nothing."""
+        path = self.manifest(ingress())
+        for arguments in (("gateway", "--full"), ("served", "--gateway", "a/b")):
+            result = self.run_command("render", "--as", *arguments, path)
+            self.assertEqual(result.exit_code, 2)
+            self.assertIn("is for --as ", result.stderr)
