@@ -72,7 +72,7 @@ _RATE: Final = ("rate-limit", "limit-requests", "rate-limit-requests")
 _WINDOW: Final = ("rate-limit-window", "rate-limit-period", "rate-limit-interval", "limit-window")
 _SPAN: Final = re.compile(r"(\d{1,9}) ?(s|sec|second|seconds|m|min|minute|minutes|h|hour|hours)?")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
-_SIZE: Final = re.compile(r"(?i)(\d+) ?([kmg])(?:i?b)?|(\d+) ?b(?:ytes)?")
+_SIZE: Final = re.compile(r"(?i)(\d+) ?([kmg])i?b?|(\d+) ?b(?:ytes)?")
 _YES: Final = {
     "yes": "true",
     "on": "true",

@@ -91,7 +91,7 @@ def _finding(
         written = str(changes[0].value) if changes else ""
         # Many a message has it already.
         advice = f"write {name}: {written!r}" if changes and f'"{written}"' not in problem.message else ""
-        if _CLOSES.search(problem.message):
+        if subject.is_closed and _CLOSES.search(problem.message):
             return subject.found(CLOSED_PATHS, problem.message, problem.field, advice, changes)
         return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
     regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex

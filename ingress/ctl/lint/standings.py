@@ -152,7 +152,7 @@ def _standing(
     for reason, standing in _OF_REASONS.items():
         if reason.value in by_rule:
             found = by_rule[reason.value]
-            is_part = standing is Standing.IGNORED and _is_partly_honored(name, value)
+            is_part = standing is Standing.IGNORED and _is_partly_honored(name, value, reason)
             return Standing.DIFFERS if is_part else standing, found.message
     row = ROWS.get(name)
     if row is None:
@@ -165,10 +165,12 @@ def _standing(
     return Standing.HONORED, ""
 
 
-def _is_partly_honored(name: str, value: str) -> bool:
+def _is_partly_honored(name: str, value: str, reason: Reason) -> bool:
     """Whether what is told of is a part of the value, such as one directive of a snippet, and the rest of it is honored."""
     row = ROWS.get(name)
     if row is None or row.unhonored:
+        return False
+    if reason is Reason.UNSUPPORTED_ANNOTATION and not name.endswith("-snippet"):
         return False
     try:
         row.parse(value)

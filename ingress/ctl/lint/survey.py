@@ -7,13 +7,15 @@ from typing import Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from ingress.annotations.regexes import REGEXES
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.regexes import REGEXES, RewriteMissing
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
 from ingress.model.objects import ClusterObject, ObjectId, Owner
 from ingress.model.problems import Problem
+from ingress.model.upstream_tls import ProtocolRefused
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -60,6 +62,15 @@ class Subject:
             for name, value in self.value.annotations.items()
             if name.startswith(self.prefix)
         }
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether any of its routes answers 503 for what it asks for."""
+        return any(
+            isinstance(route.backend.protocol, ProtocolRefused)
+            or any(isinstance(spec, GuardMissing | RewriteMissing) for spec in route.filters)
+            for route in self.routes
+        )
 
     def says(self, name: str) -> bool:
         """Whether it says anything by the annotation *name*."""

@@ -1,5 +1,6 @@
 """The rules, and their page."""
 
+import re
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -24,3 +25,9 @@ class RulesTests(SynchronousTestCase):
             self.assertRegex(name, r"\A([A-Z][a-z]+)+\Z")
             self.assertTrue(rule.means.endswith("."), name)
             self.assertFalse(rule.advice.endswith("."), name)
+
+    def test_each_rule_is_tried(self) -> None:
+        """Each rule that lint has of its own stands in a test of this room."""
+        texts = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+        own = RULES.keys() - {reason.value for reason in Reason}
+        self.assertEqual({name for name in own if not re.search(rf'"{name}"', texts)}, set())

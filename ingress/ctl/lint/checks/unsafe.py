@@ -43,7 +43,7 @@ _EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))
 _CRITICAL: Final = frozenset(
     name for family in FAMILIES for name, row in family.annotations.items() if row.risk is Risk.CRITICAL
 )
-_URL = re.compile(r"(?i)http://(?:[^/@?#]*@)?(?P<host>\[[^\]]*\]|[^/:?#]*)").match
+_URL = re.compile(r"(?i)http://(?:[^/@?#]*@)?(?P<host>\[[^\]]*\]|[^/:?#$]*)").match
 _NEAR: Final = (".svc", ".svc.cluster.local", ".cluster.local", ".local", ".internal", ".localhost", ".test")
 _PUBLIC: Final = frozenset({"app", "ch", "cloud", "com", "de", "dev", "eu", "fr", "io", "net", "org", "uk"})
 _TELLING_APART: Final = frozenset(
@@ -245,7 +245,7 @@ def _far_host(text: str) -> str:
     """Return the host of a URL of plain HTTP that leads out of the cluster, as far as its name tells; empty for others."""
     found = _URL(text.strip()[:4096])
     host = "" if found is None else found["host"].lower().rstrip(".")
-    if not host or "$" in host or host.endswith(_NEAR):
+    if host.endswith(_NEAR):
         return ""
     try:
         return "" if ip_address(host.strip("[]")).is_private else host

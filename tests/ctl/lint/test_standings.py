@@ -1,0 +1,184 @@
+"""What becomes of each annotation."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.guards import GuardMissing
+from ingress.annotations.regexes import RewriteMissing
+from ingress.annotations.unknown_names import OF_INGRESS_NGINX
+from ingress.ctl.inputs.coverage import Coverage
+from ingress.ctl.lint.checks.effects import NEEDS
+from ingress.ctl.lint.finding import Standing
+from ingress.ctl.lint.mending import MEANT, ROWS
+from ingress.ctl.lint.standings import DIFFERENCES
+from ingress.model.objects import Kind
+from ingress.model.upstream_tls import ProtocolRefused
+from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
+
+VALUES = [
+    "", " ", "true", "false", "on", "off", "yes", "0", "-1", "5", "1.5", "60s", "10m", "10Mi", "/", "/$1", "$",
+    "${host}", "{{ .V }}", "https://b.test/", "http://b.test", "a/b/c", "users", "*", "GET, POST", "cookie", "basic",
+    "10.0.0.0/8", "0.0.0.0/0", "10.0.0.0/33", "404,503", "deny all;", "return 200 ok;", "location / { deny all; }",
+    "FCGI", "HTTPS", "(", "é\u202e", "a" * 300,
+]  # fmt: skip
+NAMES = sorted({name for family in FAMILIES for name in family.annotations} | OF_INGRESS_NGINX)
+
+
+class TableTests(LintCase):
+    def test_each_remark_of_the_tables_says_when_it_matters(self) -> None:
+        """Whoever adds a difference to a family says for which values it is one; nothing is said of what has none."""
+        self.assertEqual(
+            set(DIFFERENCES) - {name for name, row in ROWS.items() if row.differs},
+            {"enable-modsecurity", "enable-owasp-core-rules"},
+        )
+        self.assertEqual({name for name, row in ROWS.items() if row.differs} - set(DIFFERENCES), set())
+
+    def test_names_that_others_are_told_of_exist(self) -> None:
+        """What is meant, and what is needed, are names of the tables; what they stand for is none."""
+        self.assertEqual(set(MEANT.values()) - ROWS.keys(), set())
+        self.assertEqual(MEANT.keys() & (ROWS.keys() | OF_INGRESS_NGINX), set())
+        self.assertEqual(set(NEEDS) - ROWS.keys(), set())
+        self.assertEqual({one for others, _ in NEEDS.values() for one in others} - ROWS.keys(), set())
+
+
+class StandingTests(LintCase):
+    def test_honored(self) -> None:
+        """What works as in ingress-nginx is honored without a word, whatever the table remarks of other values."""
+        for name, value in (
+            ("enable-cors", "true"),
+            ("rewrite-target", "/$1"),
+            ("limit-rps", "5"),
+            ("proxy-buffering", "off"),
+        ):
+            one = self.standing(
+                name, ingress(("/a(.*)", "ImplementationSpecific"), **{name.replace("-", "_"): value})
+            )
+            self.assertEqual((one.standing, one.why), (Standing.HONORED, ""), name)
+
+    def test_honored_with_a_difference(self) -> None:
+        """Where the value makes one, it says which."""
+        for name, value in (
+            ("proxy-buffering", "on"),
+            ("auth-realm", "off"),
+            ("connection-proxy-header", "close"),
+        ):
+            asked = {name.replace("-", "_"): value, "auth_type": "basic", "auth_secret": "users"}
+            one = self.standing(name, ingress(**asked))
+            self.assertIs(one.standing, Standing.DIFFERS, name)
+            self.assertTrue(one.why)
+
+    def test_ignored(self) -> None:
+        """A value that is refused, what is not honored at all, and what has no effect alone; each says why."""
+        for name, value in (
+            ("proxy-read-timeout", "soon"),
+            ("enable-opentelemetry", "true"),
+            ("fastcgi-index", "index.php"),
+            ("cors-max-age", "5"),
+            ("ssl-passthrough", "true"),
+        ):
+            one = self.standing(name, ingress(**{name.replace("-", "_"): value}))
+            self.assertIs(one.standing, Standing.IGNORED, name)
+            self.assertTrue(one.why, name)
+
+    def test_what_a_canary_says_beside(self) -> None:
+        """Its primary decides, so it is ignored."""
+        value = ingress(name="next", canary="true", canary_weight="5", proxy_body_size="5m")
+        (_, report) = sorted(self.lint(ingress(name="a"), value).objects, key=lambda one: one.object_id[1])
+        found = {one.name: one.standing for one in report.annotations}
+        self.assertEqual(found["canary-weight"], Standing.HONORED)
+        self.assertEqual(found["proxy-body-size"], Standing.IGNORED)
+
+    def test_never_existed(self) -> None:
+        """Each of several names that mean one thing says so, and what there is for it."""
+        value = ingress(rate_limit="100", rate_limit_window="1m")
+        for name in ("rate-limit", "rate-limit-window"):
+            one = self.standing(name, value)
+            self.assertIs(one.standing, Standing.NEVER_EXISTED)
+            self.assertIn("limit-rpm", one.why)
+
+    def test_closes(self) -> None:
+        """What would keep somebody out and is not honored is an error, and the others of the Ingress keep their standing."""
+        value = ingress(enable_modsecurity="true", proxy_body_size="5m")
+        self.found("ClosedPaths", value)
+        self.assertIs(self.standing("enable-modsecurity", value).standing, Standing.CLOSED)
+        self.assertIs(self.standing("proxy-body-size", value).standing, Standing.HONORED)
+
+    def test_a_secret_that_is_not_known_closes_nothing(self) -> None:
+        """Passwords of which no Secret was read are honored, and that they were not looked for is said; where Secrets are known, it is missing."""
+        value = ingress(auth_type="basic", auth_secret="users", tls=[HOST])
+        self.assertIs(self.standing("auth-secret", value).standing, Standing.HONORED)
+        self.assertEqual(len(self.lint(value).not_checked), 2)
+        known = Coverage(whole=frozenset({Kind.SECRET}))
+        self.found("SecretNotFound", ingress(auth_type="basic", auth_secret="users"), coverage=known)
+
+    @settings(max_examples=400, deadline=None)
+    @given(st.sampled_from(NAMES), st.sampled_from(VALUES))
+    def test_closes_is_what_answers_503(self, name: str, value: str) -> None:
+        """One annotation closes exactly if the routes of its Ingress answer 503 by a guard or a rewrite that is missing; no value raises."""
+        one = ingress(**{name.replace("-", "_"): value})
+        given_input = input_of(one)
+        report = self.standing(name, one)
+        filters = [spec for route in given_input.snapshot.routes() for spec in route.filters]
+        # A Secret or ConfigMap that was not read closes for that alone, of which nothing is said.
+        unread = {"SecretNotFound", "ConfigMapNotFound"} & {
+            problem.reason.value for problem in given_input.snapshot.problems
+        }
+        refused = any(
+            isinstance(route.backend.protocol, ProtocolRefused) for route in given_input.snapshot.routes()
+        )
+        is_closed = refused or any(isinstance(spec, GuardMissing | RewriteMissing) for spec in filters)
+        if not unread:
+            self.assertEqual(report.standing is Standing.CLOSED, is_closed, report)
+
+
+class MendingTests(LintCase):
+    def test_a_name_that_is_meant_takes_the_place_of_one_that_never_was(self) -> None:
+        """The changes remove what means nothing and write what is meant; then nothing is found any more."""
+        for asked, wanted in (
+            ({"rate_limit": "100", "rate_limit_window": "1m"}, {"limit-rpm": "100"}),
+            ({"rate_limit": "10", "rate_limit_window": "1s"}, {"limit-rps": "10"}),
+            ({"rate_limit": "600", "rate_limit_window": "1h"}, {"limit-rpm": "10"}),
+            ({"rate_limit": "100"}, {}),
+            ({"client_max_body_size": "10MB"}, {"proxy-body-size": "10m"}),
+            ({"read_timeout": "60s"}, {"proxy-read-timeout": "60"}),
+            ({"force_https": "yes"}, {"force-ssl-redirect": "true"}),
+            ({"proxy_body_sizes": "10m"}, {"proxy-body-size": "10m"}),
+            ({"proxy_body_sizes": "10m", "proxy_body_size": "1m"}, {"proxy-body-size": "1m"}),
+            ({"websocket_services": "web"}, {}),
+        ):
+            value = ingress(tls=[HOST], **asked)
+            finding = self.found("UnknownAnnotation", value)
+            mended = changed(value, finding.changes)
+            self.assertEqual(
+                {name.partition("/")[2]: text for name, text in mended.annotations.items()}, wanted
+            )
+            self.assertEqual(self.lint(mended).findings, ())
+
+    def test_a_value_in_another_spelling(self) -> None:
+        """A refused value whose meaning is plain is written as it is accepted; another one is left to its author."""
+        for name, value, wanted in (
+            ("proxy-read-timeout", "60s", "60"),
+            ("proxy-read-timeout", "1m", "60"),
+            ("proxy-body-size", "10Mi", "10m"),
+            ("proxy-body-size", "10MB", "10m"),
+            ("enable-cors", "yes", "true"),
+            ("use-regex", "'true'", "true"),
+            ("proxy-request-buffering", "ON", "on"),
+            ("proxy-read-timeout", "soon", None),
+        ):
+            one = ingress(**{name.replace("-", "_"): value})
+            some = [change.value for finding in self.lint(one).findings for change in finding.changes]
+            self.assertEqual(some, [wanted] if wanted else [], (name, value))
+
+    def test_what_has_no_effect_alone(self) -> None:
+        """What needs the same is told together, and not again as a note."""
+        finding = self.found("WithoutEffect", ingress(cors_allow_origin="*", cors_max_age="5"))
+        self.assertIn(
+            'cors-allow-origin, cors-max-age have no effect without enable-cors: "true"', finding.message
+        )
+        for name in NEEDS:
+            value = ingress(**{name.replace("-", "_"): "true"})
+            self.assertIs(self.standing(name, value).standing, Standing.IGNORED, name)
+        self.assert_not_found("WithoutEffect", ingress(enable_cors="true", cors_max_age="5"))
+        self.found("WithoutEffect", ingress(enable_cors="false", cors_max_age="5"))
