@@ -51,7 +51,13 @@ LEVELS = tuple(level.word for level in sorted(Level, reverse=True))
 @click.option(
     "-v", "--verbose", is_flag=True, help="Every object and annotation, and nothing taken together."
 )
-@click.option("--color", type=click.Choice(COLOR_CHOICES), default=COLOR_CHOICES[0], show_default=True)
+@click.option(
+    "--color",
+    type=click.Choice(COLOR_CHOICES),
+    default=COLOR_CHOICES[0],
+    show_default=True,
+    help="Colours in the table; auto is for a terminal, unless NO_COLOR is set.",
+)
 def command(
     paths: tuple[str, ...],
     options: tuple[str, ...],

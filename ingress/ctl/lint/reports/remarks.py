@@ -72,12 +72,18 @@ class AboutMany:
         return self.remark.weight
 
 
-def remarks_of(report: LintReport, sums_up: bool = True) -> list[AboutMany | AboutObject]:
+def remarks_of(
+    report: LintReport, accepted: Iterable[Finding] = (), sums_up: bool = True
+) -> list[AboutMany | AboutObject]:
     """Return what there is to say of *report*, the worst first; without *sums_up* nothing is taken together.
 
-    Objects with nothing to say of are left out where it is taken together.
+    What *accepted* say of annotations is not said otherwise, either.  Objects with nothing to say of are left out where it
+    is taken together.
     """
-    about = [_about(one) for one in report.objects]
+    accepted_of: dict[tuple[ObjectId, str], list[Finding]] = {}
+    for finding in accepted:
+        accepted_of.setdefault((finding.object_id, finding.place.file), []).append(finding)
+    about = [_about(one, accepted_of.get((one.object_id, one.place.file), ())) for one in report.objects]
     about += _about_others(report.others)
     many: list[AboutMany | AboutObject] = []
     if sums_up:
@@ -106,8 +112,8 @@ def _about_many(remark: Remark, objects: list[OneOfMany]) -> AboutMany:
     return AboutMany(evolve(remark, advice=advices.pop()), tuple(evolve(one, advice="") for one in objects))
 
 
-def _about(one: ObjectReport) -> AboutObject:
-    said = "\n".join(message(finding) for finding in one.findings)
+def _about(one: ObjectReport, accepted: Iterable[Finding]) -> AboutObject:
+    said = "\n".join(message(finding) for finding in (*one.findings, *accepted))
     remarks = list(_joined(one.findings))
     for annotation in one.annotations:
         tells = annotation.why and annotation.standing is not Standing.HONORED

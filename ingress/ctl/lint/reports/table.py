@@ -8,7 +8,7 @@ import click
 from attrs import frozen
 
 from ingress.ctl.columns import columns, shortened, wrapped
-from ingress.ctl.inputs.input import Place
+from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Standing
 from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, Spot, remarks_of
 from ingress.ctl.lint.reports.results import Results, Summary, summary
@@ -76,7 +76,8 @@ class _Table:
 
     def lines(self) -> Iterator[str]:
         detail = self.look.detail
-        told = remarks_of(self.results.report, sums_up=detail is not Detail.MUCH)
+        accepted = [one.finding for one in self.results.accepted]
+        told = remarks_of(self.results.report, accepted, sums_up=detail is not Detail.MUCH)
         differences = [one for one in told if isinstance(one, AboutMany) and not one.weight]
         differences.sort(key=lambda one: (-len(one.objects), one.remark.text))
         for one in told[: len(told) - len(differences)]:
@@ -156,10 +157,14 @@ class _Table:
     def _where(self, spots: Iterable[Spot], known: Place) -> str:
         """Return where in an object something is: lines where they are known, else fields; both where much is asked for."""
         named: dict[str, None] = {}
+        file = ""
         for spot in spots:
-            is_exact = spot.place.line and spot.place != known
-            field = "" if is_exact and self.look.detail is not Detail.MUCH else spot.field
-            named[" ".join(filter(None, (str(spot.place) if is_exact else "", field)))] = None
+            place = spot.place if spot.place.line and spot.place != known else NOWHERE
+            field = "" if place.line and self.look.detail is not Detail.MUCH else spot.field
+            # Of several lines of a file, the file is named with the first.
+            where = f":{place.line}" if place.line and place.file == file else str(place)
+            named[" ".join(filter(None, (where, field)))] = None
+            file = place.file
         named.pop("", None)
         return self._listed(list(named))
 

@@ -2,6 +2,7 @@
 
 import re
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.columns import columns
@@ -71,7 +72,7 @@ class FindingTests(SynchronousTestCase):
         some = [finding(place=Place("deploy/shop.yaml", line)) for line in (12, 31)]
         text = printed(results(reported(findings=some)))
         self.assertEqual(text.count("there is no Service"), 1)
-        self.assertIn("  deploy/shop.yaml:12, deploy/shop.yaml:31  ServiceNotFound\n", text)
+        self.assertIn("  deploy/shop.yaml:12, :31  ServiceNotFound\n", text)
 
     def test_long_texts_are_wrapped_to_the_width(self) -> None:
         """No line is longer than the terminal, and what belongs to a finding is indented."""
@@ -143,6 +144,15 @@ class AnnotationTests(SynchronousTestCase):
         self.assertEqual(printed(results(said)).count("rate-limit: never"), 1)
         self.assertNotIn("in other words", printed(results(said)))
         self.assertNotIn("named in the text", printed(results(said)))
+
+    def test_what_is_accepted_of_an_annotation_is_not_said_otherwise(self) -> None:
+        """The difference that its finding told is known."""
+        said = reported(annotations=[annotation("rate-limit", Standing.NEVER_EXISTED, "a typo")])
+        known = AcceptedFinding(
+            finding(Level.WARNING, "never", field=RATE_LIMIT, place=FIRST_LINE), "so it is"
+        )
+        self.assertIn("a typo", printed(results(said)))
+        self.assertNotIn("a typo", printed(evolve(results(said), accepted=(known,))))
 
 
 class SummedTests(SynchronousTestCase):
