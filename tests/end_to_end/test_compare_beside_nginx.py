@@ -267,7 +267,7 @@ class CompareBesideNginxTests(EndToEndCase):
         await self.begin(PLAIN + PLANTED, *ALIKE, self.secured(), *UNLIKE)
         report, status, _ = await self.compare("--backend-header=X-Pod")
         found = {
-            (one["object"].removeprefix("Ingress shop/"), one["title"])
+            (one["objects"][0]["object"].removeprefix("Ingress shop/"), one["title"])
             for one in report["causes"]
             if not one["known"]
         }
@@ -277,7 +277,7 @@ class CompareBesideNginxTests(EndToEndCase):
                 ("code", "status 302 there, 301 here"),
                 ("path", "status 404 there, 200 here; backend (none) there, cart here"),
                 ("backend", "backend shop there, cart here"),
-                ("field", "x-team differs"),
+                ("field", "x-team shop there, (none) here"),
             },
             yaml.dump(report["causes"]),
         )

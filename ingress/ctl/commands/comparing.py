@@ -1,12 +1,13 @@
 """``ingressctl migrate --compare``: what is asked, and what is printed."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
 from time import monotonic
 from typing import Final, TextIO
+
+import click
 
 from ingress.ctl.commands.compare_parameters import Comparison
 from ingress.ctl.comparing.accepted import read_accepted
@@ -18,7 +19,7 @@ from ingress.ctl.comparing.client import Client, client_context
 from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials
 from ingress.ctl.comparing.differences import Comparing
 from ingress.ctl.comparing.generating import generate
-from ingress.ctl.comparing.given_requests import Hosts, read_requests
+from ingress.ctl.comparing.given_requests import Hosts, lines_of, read_requests
 from ingress.ctl.comparing.pace import Pace
 from ingress.ctl.comparing.report import Report, as_data, as_document, summary
 from ingress.ctl.comparing.samples import METHOD, Chooser, Chosen, only_schemes
@@ -147,15 +148,15 @@ def _chosen(asked: Comparison, given: Input | None, methods: list[str]) -> Chose
             raise Mistake("name manifests or --live, of whose rules requests are made, or --requests FILE")
         return generate(given, methods, asked.limit)
     name = f"--requests {asked.requests_file}"
-    with _opened(asked.requests_file) as lines:
-        return read_requests(lines, Hosts(asked.hosts, given), Chooser(asked.limit, methods), name)
+    with _opened(asked.requests_file) as file:
+        return read_requests(lines_of(file), Hosts(asked.hosts, given), Chooser(asked.limit, methods), name)
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[TextIO]:
     """Open *path*, ``-`` for standard input; what is no UTF-8 is read as something that is never sent."""
     if path == "-":
-        yield sys.stdin
+        yield click.get_text_stream("stdin", encoding="utf-8", errors="replace")
         return
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -32,7 +32,7 @@ ALLOWANCES: Final = (
     Allowance("other status", "Where the status differs, Location, the backend and the certificate are compared, and no other field."),
     Allowance("pods", "In the field of --backend-header the endings that Kubernetes gives to pods are left out: shop-7d4b9c6f5-x2x9k and shop-0 are shop."),
     Allowance("bodies", "Bodies are compared where both sides answer 200, as far as 256 KiB, and only as a hint."),
-    Allowance("unsteady", "What differs is asked for once more; where one side then says what the other one said, it is no difference but unsteady."),
+    Allowance("unsteady", "What differs is asked for once more; where one side then says what the other one said, or both say something new, it is no difference but unsteady."),
 )  # fmt: skip
 """All of them."""
 

@@ -39,6 +39,10 @@ _WORDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("www-authenticate", ("auth",)),
 )
 """What differs, and what annotations about it have in their names."""
+_TELLING: Final = frozenset((STATUS, ANSWER, BACKEND, ANSWERED_BY))
+"""Aspects of which each pair of values is a sort of its own."""
+_MAX_TITLE: Final = 80
+MAX_OBJECTS: Final = 4
 _ANY_FIELD: Final = ("header", "snippet", "cors")
 
 
@@ -63,11 +67,12 @@ class Cause:
 
     weight: Weight
     title: str
-    taken: Taken
+    taken: tuple[Taken, ...]
+    """What takes the requests here, sorted; empty where that has nothing to do with it."""
     known: str
     """What is known of everybody; empty for nothing."""
     suspects: tuple[str, ...]
-    """What of the object may have to do with it, a sentence each."""
+    """What of each of these objects may have to do with it, a sentence each."""
     compared: tuple[Compared, ...] = field(repr=False)
 
 
@@ -149,34 +154,50 @@ _KNOWN: Final = (
 
 
 def causes(found: Iterable[Compared], attribution: Attribution) -> tuple[Cause, ...]:
-    """Return the causes of those in *found* that differ, the worst first, and of equally bad ones that of most samples."""
-    groups: dict[tuple[str, str], list[Compared]] = {}
-    known_by: dict[tuple[str, str], _Known | None] = {}
-    taken_by: dict[tuple[str, str], Taken] = {}
+    """Return the causes of those in *found* that differ, the worst first, and of equally bad ones that of most samples.
+
+    What is so for more than ``MAX_OBJECTS`` objects has nothing to do with any of them, and is told once.
+    """
+    by_known: dict[_Known, list[Compared]] = {}
+    by_sort: dict[str, dict[str, list[tuple[Taken, Compared]]]] = {}
     for one in _parts(found):
-        taken = attribution.taken(one.sample)
         known = next((some for some in _KNOWN if some.holds(one.sample, one.differences)), None)
-        # What is so for everybody is told once, and not for each object.
-        key = ("", known.title) if known else (str(taken), _title(one.differences))
-        groups.setdefault(key, []).append(one)
-        known_by.setdefault(key, known)
-        taken_by.setdefault(key, taken)
-    made = []
-    for key, some in groups.items():
-        known, taken = known_by[key], taken_by[key]
-        weight = max(difference.weight for one in some for difference in one.differences)
-        suspects = () if known else attribution.suspects(taken, some[0].differences)
-        made.append(
-            Cause(
-                weight,
-                key[1],
-                Taken() if known else taken,
-                known.means if known else "",
-                suspects,
-                tuple(some),
-            )
-        )
-    return tuple(sorted(made, key=lambda one: (-one.weight, -len(one.compared), one.title, str(one.taken))))
+        if known is not None:
+            by_known.setdefault(known, []).append(one)
+        else:
+            taken = attribution.taken(one.sample)
+            by_sort.setdefault(_sort(one.differences), {}).setdefault(str(taken), []).append((taken, one))
+    made = [_cause(known.title, (), known.means, (), some) for known, some in by_known.items()]
+    for by_object in by_sort.values():
+        if len(by_object) > MAX_OBJECTS:
+            everything = [pair for some in by_object.values() for pair in some]
+            made.append(_cause("", _objects(everything), "", (), [one for _, one in everything]))
+            continue
+        for some in by_object.values():
+            taken, first = some[0]
+            suspects = attribution.suspects(taken, first.differences)
+            made.append(_cause("", _objects(some), "", suspects, [one for _, one in some]))
+    return tuple(
+        sorted(made, key=lambda one: (-one.weight, -len(one.compared), one.title, list(map(str, one.taken))))
+    )
+
+
+def _cause(
+    title: str, taken: tuple[Taken, ...], known: str, suspects: tuple[str, ...], some: list[Compared]
+) -> Cause:
+    weight = max(difference.weight for one in some for difference in one.differences)
+    return Cause(weight, title or _title(some), taken, known, suspects, tuple(some))
+
+
+def _objects(some: list[tuple[Taken, Compared]]) -> tuple[Taken, ...]:
+    """Return what takes *some*, each object once; with path and backend where these are the same for all."""
+    by_object: dict[str, set[Taken]] = {}
+    for taken, _ in some:
+        by_object.setdefault(str(taken), set()).add(taken)
+    found = [
+        one.pop() if len(one) == 1 else Taken(min(one, key=repr).object_id) for one in by_object.values()
+    ]
+    return tuple(sorted(found, key=str))
 
 
 def _parts(found: Iterable[Compared]) -> Iterator[Compared]:
@@ -187,11 +208,21 @@ def _parts(found: Iterable[Compared]) -> Iterator[Compared]:
         yield from (evolve(one, differences=some) for some in (shown, answered) if some)
 
 
-def _title(differences: tuple[Difference, ...]) -> str:
+def _sort(differences: tuple[Difference, ...]) -> str:
+    """Return what is the same for all differences of one sort."""
+    return "; ".join(
+        f"{one.aspect} {one.theirs} {one.ours}" if one.aspect in _TELLING else one.aspect
+        for one in differences
+    )
+
+
+def _title(some: list[Compared]) -> str:
+    """Say what differs in *some*, which are of one sort; with the values, where these are short and the same in all."""
+    first, *others = (one.differences for one in some)
     parts = []
-    for one in differences:
-        if one.aspect in (STATUS, ANSWER, BACKEND, ANSWERED_BY):
-            parts.append(f"{one.aspect} {one.theirs} there, {one.ours} here")
-        else:
-            parts.append(f"{one.aspect} differs")
+    for number, one in enumerate(first):
+        is_same = all(other[number] == one for other in others)
+        is_short = len(one.theirs) + len(one.ours) <= _MAX_TITLE
+        values = f"{one.theirs} there, {one.ours} here" if is_same and is_short else "differs"
+        parts.append(f"{one.aspect} {values}")
     return "; ".join(parts)

@@ -83,8 +83,7 @@ class Comparing:
         if pair.again is not None:
             second = {one.aspect: one for one in self.differences(pair.sample, *pair.again)}
             for one in found:
-                other = second.get(one.aspect)
-                is_steady = other is not None and one.theirs != other.ours and one.ours != other.theirs
+                is_steady = _is_shown_again(one, second.get(one.aspect))
                 (steady if is_steady else unsteady).append(one)
         else:
             steady = list(found)
@@ -146,6 +145,13 @@ class Comparing:
         if theirs.body.size == ours.body.size:
             sizes = f"{theirs.body.size} bytes each, and not the same"
         return sizes if theirs.body.is_whole and ours.body.is_whole else f"{sizes}, as far as they were read"
+
+
+def _is_shown_again(one: Difference, other: Difference | None) -> bool:
+    """Whether *other*, what a second asking showed of the same aspect, is not what changes by itself."""
+    if other is None or one.theirs == other.ours or one.ours == other.theirs:
+        return False
+    return one.theirs == other.theirs or one.ours == other.ours
 
 
 def _is_same(one: ShownCertificate, other: ShownCertificate) -> bool:

@@ -13,10 +13,10 @@ found whose rules lead there; else they are those of ``--host``.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from ingress.ctl.comparing.generating import encrypted_hosts, sample_host, scheme_of
 from ingress.ctl.comparing.samples import METHOD, OURS_ALONE, Chooser, Chosen, Sample, host_name
@@ -82,8 +82,14 @@ def _upstream_name(route: Route) -> str:
     return f"{route.backend.namespace}-{route.backend.name}-{route.backend.port}"
 
 
+def lines_of(file: TextIO) -> Iterator[str]:
+    """Yield the lines of *file*; one that is too long comes in pieces, none of which is a request."""
+    while line := file.readline(MAX_LINE + 1):
+        yield line
+
+
 def read_requests(lines: Iterable[str], hosts: Hosts, chooser: Chooser, name: str = "--requests") -> Chosen:
-    """Have *chooser* take the samples in *lines*; raises ``Mistake`` where there is none in the file, which is called *name*."""
+    """Have *chooser* take the samples in *lines*, each with its line end; raises ``Mistake`` where there is none in the file *name*."""
     some = iter(lines)
     first = next(some, "").removeprefix("\ufeff")
     if first.lstrip().startswith("{") and not _is_json_line(first):
@@ -199,7 +205,7 @@ def _read_har(lines: Iterable[str], chooser: Chooser, name: str) -> None:
             raise Mistake(f"{name}: it is larger than {MAX_HAR // 1024 // 1024} MiB and no list of lines")
         parts.append(line)
     try:
-        entries = json.loads("\n".join(parts))["log"]["entries"]
+        entries = json.loads("".join(parts))["log"]["entries"]
         requests = [entry["request"] for entry in entries]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Mistake(

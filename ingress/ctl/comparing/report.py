@@ -29,6 +29,7 @@ from ingress.ctl.migrate.document import (
 EXAMPLES: Final = 5
 """Samples of each cause that a page shows; JSON has all."""
 _MAX_SHOWN: Final = 300
+_MAX_OBJECTS: Final = 10
 _SECRET: Final = re.compile(
     r"(?<=[?&])([^=&]*(?:token|secret|password|passwd|signature|credential|session|jwt|api[-_]?key|auth|code)[^=&]*)=[^&]*",
     re.IGNORECASE,
@@ -115,23 +116,32 @@ def _blocks(report: Report) -> Iterator[Block]:
 
 def _cause(cause: Cause) -> Iterator[Block]:
     count = len(cause.compared)
-    yield Heading(3, (f"{_WORDS[cause.weight].capitalize()}: {_cut(cause.title)}",))
+    requests = f"{count} {'request' if count == 1 else 'requests'}"
+    yield Heading(3, (f"{_WORDS[cause.weight].capitalize()}: {_cut(_without_secrets(cause.title))}",))
     if cause.known:
-        yield Paragraph((f"{count} requests. {cause.known}.",))
+        yield Paragraph((f"{requests}. {cause.known}.",))
     else:
-        line: Line = (
-            f"{count} {'request' if count == 1 else 'requests'}, taken here by ",
-            Code(str(cause.taken)),
-        )
-        if cause.taken.backend:
-            line += (" (path ", Code(cause.taken.path), ", to ", Code(cause.taken.backend), ")")
-        yield Paragraph((*line, "."))
+        yield Paragraph((f"{requests}, taken here by ", *_objects(cause), "."))
     if cause.suspects:
         yield Paragraph(("It may be because of:",))
         yield Points(tuple((words,) for words in cause.suspects))
     yield _table("Requests", cause.compared[:EXAMPLES], False)
     if count > EXAMPLES:
         yield Paragraph((f"And {count - EXAMPLES} more.",))
+
+
+def _objects(cause: Cause) -> Line:
+    """Name what takes the requests."""
+    if len(cause.taken) == 1:
+        (taken,) = cause.taken
+        if not taken.path:
+            return (Code(str(taken)),)
+        return (Code(str(taken)), " (path ", Code(taken.path), ", to ", Code(taken.backend), ")")
+    line: Line = ()
+    for number, taken in enumerate(cause.taken[:_MAX_OBJECTS]):
+        line += (", " if number else "", Code(str(taken)))
+    more = len(cause.taken) - _MAX_OBJECTS
+    return (*line, f" and {more} more") if more > 0 else line
 
 
 def _table(caption: str, some: Iterable[Compared], is_unsteady: bool) -> Table:
@@ -214,10 +224,8 @@ def as_data(report: Report) -> dict[str, Any]:
 def _cause_data(cause: Cause) -> dict[str, Any]:
     return {
         "weight": cause.weight.name.lower(),
-        "title": cause.title,
-        "object": str(cause.taken),
-        "path": cause.taken.path,
-        "backend": cause.taken.backend,
+        "title": _without_secrets(cause.title),
+        "objects": [{"object": str(one), "path": one.path, "backend": one.backend} for one in cause.taken],
         "known": cause.known,
         "suspects": list(cause.suspects),
         "count": len(cause.compared),

@@ -86,14 +86,16 @@ class DifferenceTests(CtlCase):
         )
 
     def test_unsteady(self) -> None:
-        """What a second asking does not show, or shows the other way round, is unsteady; what it shows again is not."""
+        """What a second asking does not show, shows the other way round, or with other values on both sides, is unsteady."""
         one, other = (Answer(200, (("X-Served-By", name),)) for name in ("a", "b"))
-        third = Answer(200, (("X-Served-By", "c"),))
+        third, fourth = (Answer(200, (("X-Served-By", name),)) for name in ("c", "d"))
         for again, is_steady in (
             ((one, one), False),
             ((other, one), False),
             ((one, other), True),
             ((one, third), True),
+            ((third, other), True),
+            ((third, fourth), False),
         ):
             compared = Comparing().compare(Pair(SAMPLE, one, other, again))
             self.assertEqual(

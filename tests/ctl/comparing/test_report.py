@@ -66,7 +66,10 @@ class CauseTests(ReportCase):
             Compared(sample("/c"), (STATUS,)),
         ]
         self.assertEqual(
-            [(str(one.taken), one.title, len(one.compared)) for one in causes(found, self.attribution(text))],
+            [
+                (*map(str, one.taken), one.title, len(one.compared))
+                for one in causes(found, self.attribution(text))
+            ],
             [
                 ("Ingress shop/b", "status 200 there, 503 here", 1),
                 ("Ingress shop/a", "status 301 there, 308 here", 3),
@@ -75,11 +78,36 @@ class CauseTests(ReportCase):
             ],
         )
 
+    def test_many_objects(self) -> None:
+        """What is so for many objects has nothing to do with each of them, and is told once, with all of them."""
+        text = "".join(manifest(f"/{name}", name=name) for name in "abcde")
+        field = Difference("x-a", "1", "2", Weight.FIELD)
+        found = [Compared(sample(f"/{name}"), (field,)) for name in "edcba"]
+        (cause,) = causes(found, self.attribution(text))
+        self.assertEqual([str(one) for one in cause.taken], [f"Ingress shop/{name}" for name in "abcde"])
+        self.assertEqual(len(causes(found[:4], self.attribution(text))), 4)
+
+    def test_titles(self) -> None:
+        """Values stand in a title where they are the same in all requests, and short."""
+        for values, title in (
+            ([("1", "2"), ("1", "2")], "x-a 1 there, 2 here"),
+            ([("1", "2"), ("1", "3")], "x-a differs"),
+            ([("1", "2" * 80)], "x-a differs"),
+        ):
+            found = [
+                Compared(sample(f"/{theirs}{ours}"), (Difference("x-a", theirs, ours, Weight.FIELD),))
+                for theirs, ours in values
+            ]
+            (cause,) = causes(found, Attribution(None, None))
+            self.assertEqual(cause.title, title)
+
     def test_certificates_apart(self) -> None:
         """Another certificate is told by itself, for it is the host's and not the request's."""
         shown = Difference("certificate", "a", "b", Weight.CERTIFICATE)
         found = causes([Compared(sample("/a"), (STATUS, shown))], Attribution(None, None))
-        self.assertEqual([one.title for one in found], ["status 301 there, 308 here", "certificate differs"])
+        self.assertEqual(
+            [one.title for one in found], ["status 301 there, 308 here", "certificate a there, b here"]
+        )
 
     def test_suspects(self) -> None:
         """What of the object's annotations is not done, and may have to do with what differs, is told; nothing else is."""
