@@ -12,9 +12,12 @@ from tempfile import mkdtemp
 from typing import Any
 
 import yaml
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.utils import getProcessOutputAndValue
+from twisted.python.failure import Failure
 
-from tests.end_to_end.end_to_end_case import EndToEndCase
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, key_as_pem, make_authority
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
@@ -132,6 +135,32 @@ def play(name: bytes) -> Any:
     return answer
 
 
+class Command(ProcessProtocol):
+    """One run of the command."""
+
+    transport: Any
+
+    def __init__(self, reactor: Any, arguments: list[str]) -> None:
+        self.output = self.errors = b""
+        self.ended: Deferred[int] = Deferred()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        reactor.spawnProcess(self, sys.executable, [sys.executable, *arguments], env=environment)
+
+    def outReceived(self, data: bytes) -> None:
+        self.output += data
+
+    def errReceived(self, data: bytes) -> None:
+        self.errors += data
+
+    def processEnded(self, reason: Failure) -> None:
+        value: Any = reason.value
+        self.ended.callback(value.exitCode)
+
+    def signal(self, name: str) -> None:
+        """Send the signal SIG*name*."""
+        self.transport.signalProcess(name)
+
+
 class CompareBesideNginxTests(EndToEndCase):
     """Both stand before the same backends, and the command asks them."""
 
@@ -177,9 +206,9 @@ class CompareBesideNginxTests(EndToEndCase):
         await self.until_ready(ours)
         self.theirs = f"http=127.0.0.1:{plain},https=127.0.0.1:{secure}"
 
-    async def compare(self, *more: str) -> tuple[dict[str, Any], int, str]:
-        """Run the command; return its report, its status, and what it said beside it."""
-        arguments = [
+    def arguments(self, *more: str) -> list[str]:
+        """Return the command as Python runs it."""
+        return [
             "-c",
             "from ingress.ctl.main import main; main()",
             "migrate",
@@ -187,13 +216,15 @@ class CompareBesideNginxTests(EndToEndCase):
             str(self.manifests),
             f"--theirs={self.theirs}",
             f"--ours=http=127.0.0.1:{self.http},https=127.0.0.1:{self.https}",
-            f"--rate={RATE}",
             "--output=json",
             *more,
         ]
+
+    async def compare(self, *more: str) -> tuple[dict[str, Any], int, str]:
+        """Run the command; return its report, its status, and what it said beside it."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "HTTP_PROXY": "http://127.0.0.1:9"}
         out, beside, status = await getProcessOutputAndValue(
-            sys.executable, arguments, environment, reactor=self.reactor
+            sys.executable, self.arguments(f"--rate={RATE}", *more), environment, reactor=self.reactor
         )
         return json.loads(out), status, beside.decode()
 
@@ -234,15 +265,17 @@ class CompareBesideNginxTests(EndToEndCase):
         self.assertEqual(report["asked"], report["samples"])
         self.assertGreater(report["asked"], 70)
         self.assertIn("answered alike", beside)
-        self.check_bounds(report)
+        await self.check_bounds(report)
         for secret in SECRETS:
             self.assertIn(secret.encode(), b"".join(self.heads))
             self.assertNotIn(secret, json.dumps(report) + beside)
 
-    def check_bounds(self, report: dict[str, Any]) -> None:
+    async def check_bounds(self, report: dict[str, Any]) -> None:
         """Check what both were asked by their access logs; those that differ were asked for twice."""
-        theirs, ours = self.asked()
         count = report["asked"] + len(report["causes"][0]["requests"])
+        # A line is written once its answer is sent.
+        await self.until(lambda: all(len(lines) >= count for lines in self.asked()))
+        theirs, ours = self.asked()
         self.assertEqual((len(theirs), len(ours)), (count, count))
         self.assertEqual({line[0] for line in theirs} | {line[2] for line in ours}, {"GET", "HEAD"})
         hosts = {
@@ -282,3 +315,15 @@ class CompareBesideNginxTests(EndToEndCase):
             yaml.dump(report["causes"]),
         )
         self.assertEqual(status, 1)
+
+    async def test_interrupted(self) -> None:
+        """Ctrl-C ends it in good order: what was asked until then is reported, and the status says that it is not all."""
+        await self.begin(PLAIN, *ALIKE)
+        command = Command(self.reactor, self.arguments("--rate=20"))
+        await self.until(lambda: len(self.heads) > 10)
+        command.signal("INT")
+        status = await command.ended.addTimeout(PATIENCE, self.reactor)
+        report = json.loads(command.output)
+        self.assertEqual((status, report["ended"], report["causes"]), (2, "interrupted", []))
+        self.assertTrue(3 < report["asked"] < report["samples"], report["summary"])
+        self.assertNotIn(b"Traceback", command.errors)

@@ -1,13 +1,13 @@
 """``ingressctl migrate --compare``: what is asked, and what is printed."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from threading import Event
 from time import monotonic
 from typing import Final, TextIO
-
-import click
 
 from ingress.ctl.commands.compare_parameters import Comparison
 from ingress.ctl.comparing.accepted import read_accepted
@@ -142,7 +142,6 @@ def _checked_methods(asked: Comparison) -> list[str]:
 
 
 def _chosen(asked: Comparison, given: Input | None, methods: list[str]) -> Chosen:
-
     if asked.requests_file is None:
         if given is None:
             raise Mistake("name manifests or --live, of whose rules requests are made, or --requests FILE")
@@ -156,7 +155,7 @@ def _chosen(asked: Comparison, given: Input | None, methods: list[str]) -> Chose
 def _opened(path: str) -> Iterator[TextIO]:
     """Open *path*, ``-`` for standard input; what is no UTF-8 is read as something that is never sent."""
     if path == "-":
-        yield click.get_text_stream("stdin", encoding="utf-8", errors="replace")
+        yield TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
         return
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -20,6 +20,7 @@ from ingress.ctl.comparing.differences import (
     Difference,
     Weight,
 )
+from ingress.ctl.comparing.expected import Expected
 from ingress.ctl.comparing.given_requests import route_of
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.inputs.input import Input
@@ -73,6 +74,8 @@ class Cause:
     """What is known of everybody; empty for nothing."""
     suspects: tuple[str, ...]
     """What of each of these objects may have to do with it, a sentence each."""
+    expected: str
+    """What becomes of the first of the requests here by the objects that are given; empty where none are."""
     compared: tuple[Compared, ...] = field(repr=False)
 
 
@@ -81,6 +84,7 @@ class Attribution:
 
     def __init__(self, given: Input | None, lint: LintReport | None) -> None:
         self._layers = () if given is None else given.layers
+        self.expected: Final = Expected(given)
         self._reports: Mapping[ObjectId, ObjectReport] = {
             one.object_id: one for one in (() if lint is None else lint.objects)
         }
@@ -167,26 +171,36 @@ def causes(found: Iterable[Compared], attribution: Attribution) -> tuple[Cause, 
         else:
             taken = attribution.taken(one.sample)
             by_sort.setdefault(_sort(one.differences), {}).setdefault(str(taken), []).append((taken, one))
-    made = [_cause(known.title, (), known.means, (), some) for known, some in by_known.items()]
+    made = [_cause(known.title, (), known.means, (), "", some) for known, some in by_known.items()]
+    expect = attribution.expected.of
     for by_object in by_sort.values():
         if len(by_object) > MAX_OBJECTS:
             everything = [pair for some in by_object.values() for pair in some]
-            made.append(_cause("", _objects(everything), "", (), [one for _, one in everything]))
+            made.append(
+                _cause(
+                    "", _objects(everything), "", (), expect(everything[0][1]), [one for _, one in everything]
+                )
+            )
             continue
         for some in by_object.values():
             taken, first = some[0]
             suspects = attribution.suspects(taken, first.differences)
-            made.append(_cause("", _objects(some), "", suspects, [one for _, one in some]))
+            made.append(_cause("", _objects(some), "", suspects, expect(first), [one for _, one in some]))
     return tuple(
         sorted(made, key=lambda one: (-one.weight, -len(one.compared), one.title, list(map(str, one.taken))))
     )
 
 
 def _cause(
-    title: str, taken: tuple[Taken, ...], known: str, suspects: tuple[str, ...], some: list[Compared]
+    title: str,
+    taken: tuple[Taken, ...],
+    known: str,
+    suspects: tuple[str, ...],
+    expected: str,
+    some: list[Compared],
 ) -> Cause:
     weight = max(difference.weight for one in some for difference in one.differences)
-    return Cause(weight, title or _title(some), taken, known, suspects, tuple(some))
+    return Cause(weight, title or _title(some), taken, known, suspects, expected, tuple(some))
 
 
 def _objects(some: list[tuple[Taken, Compared]]) -> tuple[Taken, ...]:

@@ -101,6 +101,11 @@ def _section(path: str, pattern: str, fields: object) -> _Section:
     return _Section(scheme, host.lower(), tuple(fields.items()))
 
 
+def tells_of_secrets(name: str) -> bool:
+    """Whether a field of that name is taken to hold a secret."""
+    return _SECRET_FIELDS.search(name) is not None
+
+
 class Hidden:
     """Takes secrets out of texts: the values of *credentials*, and of the fields of *samples* whose names tell of secrets."""
 
@@ -110,7 +115,7 @@ class Hidden:
             secrets.update(_parts(value))
         for sample in samples:
             for name, value in sample.fields:
-                if _SECRET_FIELDS.search(name):
+                if tells_of_secrets(name):
                     secrets.update(_parts(value))
         # The longest first, so that no end of one is left behind.
         self._secrets = sorted(secrets, key=lambda one: (-len(one), one))

@@ -62,6 +62,8 @@ class Compared:
     """How the bodies differ, where nothing else does."""
     is_unanswered: bool = False
     """Whether neither side gave an answer."""
+    our_status: int = 0
+    """What we answered; 0 for nothing."""
 
 
 class Comparing:
@@ -89,7 +91,7 @@ class Comparing:
             steady = list(found)
         hint = "" if found else self._hint(pair)
         unanswered = not pair.theirs.status and not pair.ours.status
-        return Compared(pair.sample, tuple(steady), tuple(unsteady), hint, unanswered)
+        return Compared(pair.sample, tuple(steady), tuple(unsteady), hint, unanswered, pair.ours.status)
 
     def differences(self, sample: Sample, theirs: Answer, ours: Answer) -> tuple[Difference, ...]:
         """Return all differences, the worst first."""
@@ -105,7 +107,7 @@ class Comparing:
                 weight = Weight.LOST if theirs.status else Weight.STATUS
                 yield Difference(ANSWER, _said(theirs), _said(ours), weight)
             return
-        yield from self._about_backend(sample, theirs, ours)
+        yield from self._about_backend(theirs, ours)
         host = sample.name
         places = [normal_location(answer, host, self._ports) for answer in (theirs, ours)]
         if places[0] != places[1]:
@@ -121,7 +123,9 @@ class Comparing:
             if name != self._backend_field and left.get(name) != right.get(name):
                 yield Difference(name, _shown(left.get(name)), _shown(right.get(name)), Weight.FIELD)
 
-    def _about_backend(self, sample: Sample, theirs: Answer, ours: Answer) -> Iterator[Difference]:
+    def _about_backend(self, theirs: Answer, ours: Answer) -> Iterator[Difference]:
+        # Without a body nothing shows who wrote it.
+        has_bodies = theirs.body.size and ours.body.size
         if self._backend_field:
             left, right = (
                 ", ".join(map(normal_backend, answer.values(self._backend_field)))
@@ -129,7 +133,7 @@ class Comparing:
             )
             if left != right:
                 yield Difference(BACKEND, left or _NOTHING, right or _NOTHING, Weight.BACKEND)
-        elif theirs.is_own != ours.is_own and theirs.status == ours.status and sample.method != "HEAD":
+        elif theirs.is_own != ours.is_own and theirs.status == ours.status >= 400 and has_bodies:
             words = [
                 "the controller itself" if answer.is_own else "a backend, it seems"
                 for answer in (theirs, ours)

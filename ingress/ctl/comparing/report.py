@@ -122,6 +122,10 @@ def _cause(cause: Cause) -> Iterator[Block]:
         yield Paragraph((f"{requests}. {cause.known}.",))
     else:
         yield Paragraph((f"{requests}, taken here by ", *_objects(cause), "."))
+    if cause.expected:
+        yield Paragraph(
+            (f"By the objects that are given, the first of them: {_without_secrets(cause.expected)}.",)
+        )
     if cause.suspects:
         yield Paragraph(("It may be because of:",))
         yield Points(tuple((words,) for words in cause.suspects))
@@ -227,6 +231,7 @@ def _cause_data(cause: Cause) -> dict[str, Any]:
         "title": _without_secrets(cause.title),
         "objects": [{"object": str(one), "path": one.path, "backend": one.backend} for one in cause.taken],
         "known": cause.known,
+        "expected": _without_secrets(cause.expected),
         "suspects": list(cause.suspects),
         "count": len(cause.compared),
         "requests": [_compared_data(one) for one in cause.compared],

@@ -104,6 +104,20 @@ class CompareCommandTests(CtlCase):
         again = self.run_command("migrate", "--compare", "--dry-run", "--requests=-", given=result.stdout)
         self.assertEqual(again.stdout, result.stdout)
 
+    def test_any_bytes(self) -> None:
+        """What is no UTF-8, and a line without end, are left out, whether of a file or of standard input."""
+        octets = (
+            b"http://shop.test/\n\xff\xfe\nhttp://shop.test/\xe4\n"
+            + b"x" * 500_000
+            + b"\nhttp://shop.test/b\n"
+        )
+        path = self.folder / "requests"
+        path.write_bytes(octets)
+        for name, piped in ((str(path), None), ("-", octets)):
+            result = self.run_command("migrate", "--compare", "--dry-run", f"--requests={name}", given=piped)
+            self.assertEqual(result.stdout, "http://shop.test/\nhttp://shop.test/b\n")
+            self.assertIn("left out: 1 the target", result.stderr)
+
     def test_output_file(self) -> None:
         """The page goes to the file that is named, in the format of its name."""
         path = self.folder / "page.html"

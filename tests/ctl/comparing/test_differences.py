@@ -57,8 +57,11 @@ class DifferenceTests(CtlCase):
 
     def test_answered_by(self) -> None:
         """Without such a field it is seen whether a page is a controller's own."""
-        self.assertEqual(weights(Answer(404, is_own=True), Answer(404)), [("answered by", Weight.BACKEND)])
-        self.assertEqual(weights(Answer(404, is_own=True), Answer(404, is_own=True)), [])
+        own, backends = (Answer(404, body=Body(1, "a"), is_own=is_own) for is_own in (True, False))
+        self.assertEqual(weights(own, backends), [("answered by", Weight.BACKEND)])
+        self.assertEqual(weights(own, own), [])
+        self.assertEqual(weights(own, Answer(404)), [])
+        self.assertEqual(weights(evolve(own, status=308), evolve(backends, status=308)), [])
 
     def test_certificate(self) -> None:
         """Another certificate is a difference, unless both are what controllers make for themselves."""

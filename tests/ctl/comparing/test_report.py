@@ -127,6 +127,29 @@ class CauseTests(ReportCase):
             self.assertIn(named, told)
             self.assertNotIn(unnamed, told)
 
+    def test_expected(self) -> None:
+        """It is said what becomes of a request by the objects that are given, and where the one that runs must have others."""
+        text = manifest(tls="{secretName: x}")
+        for status, words in (
+            (308, "by https-redirect"),
+            (404, "answered 404: it has other objects or options"),
+        ):
+            found = [
+                Compared(
+                    sample("/cart"),
+                    (Difference("status", "200", str(status), Weight.LOST),),
+                    our_status=status,
+                )
+            ]
+            (cause,) = causes(found, self.attribution(text))
+            self.assertTrue(
+                cause.expected.startswith("answered 308 Permanent Redirect to https://shop.test/cart")
+            )
+            self.assertIn(words, cause.expected)
+            self.assertEqual("other objects" in cause.expected, status == 404)
+        (cause,) = causes(found, Attribution(None, None))
+        self.assertEqual(cause.expected, "")
+
     def test_known(self) -> None:
         """A path that is refused here for being read in two ways is known to be, for whatever object."""
         refused = Difference("status", "200", "400", Weight.LOST)
