@@ -11,6 +11,7 @@ from ingress.ctl.explained.expected import read_expected
 from ingress.ctl.explained.text import text_of
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.meant import Meant
 from ingress.ctl.terminal import print_lines, printable, say, tell, width
 from ingress.explain.asked import USUAL_CLIENT, Asked, read_asked
 from ingress.explain.explaining import explain
@@ -100,7 +101,10 @@ def command(
     else:
         if not files and not isinstance(source, LiveCluster):
             raise Mistake("name manifests to explain it by (--manifests PATH), or --live, or --admin URL")
-        data = plain(_explained(asked, read_input(files, options, source)))
+        given = read_input(files, options, source)
+        data = plain(_explained(asked, given))
+        if not data["outcome"]["isTaken"]:
+            _tell_meant_host(asked, given)
     _show(data, output, admin)
     differences = [] if expected is None else list(expected.differences(data))
     for difference in differences:
@@ -123,6 +127,15 @@ def _explained(asked: Asked, given: Input) -> Explanation:
         first = first or found
     assert first is not None
     return first
+
+
+def _tell_meant_host(asked: Asked, given: Input) -> None:
+    """Say which host may be meant, where no rule names the one that is asked for."""
+    for layer in given.layers:
+        sentence = Meant(layer.state).host(asked.url.host)
+        if sentence:
+            tell(printable(f"no rule names {asked.url.host}; {sentence}"))
+            return
 
 
 def _served(layer: Input) -> Served:

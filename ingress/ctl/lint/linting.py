@@ -23,6 +23,7 @@ from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.problems import findings_of, problem_findings
 from ingress.ctl.lint.standings import standings
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.ctl.meant import Meant
 from ingress.model.objects import Kind, ObjectId
 from ingress.model.problems import Problem, Reason
 
@@ -99,6 +100,7 @@ def _shown(namespaces: Iterable[str]) -> str:
 
 
 def _reports(survey: Survey) -> Iterator[ObjectReport]:
+    meant = Meant(survey.given.state)
     for object_id, subject in survey.subjects.items():
         found = list(check_classes(survey, subject))
         unsafe: list[Finding] = []
@@ -109,7 +111,7 @@ def _reports(survey: Survey) -> Iterator[ObjectReport]:
         told = {one.field for one in (*found, *unsafe)}
         found += [
             one
-            for one in problem_findings(subject)
+            for one in problem_findings(subject, meant)
             if not (one.rule == Reason.ANNOTATION_NOTE.value and one.field in told)
         ]
         found += unsafe

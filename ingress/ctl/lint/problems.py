@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from attrs import evolve
+
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.ctl.inputs.input import Input, object_of
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.mending import mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
 from ingress.ctl.lint.survey import Subject
+from ingress.ctl.meant import Meant
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress
@@ -35,8 +38,8 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
         )
 
 
-def problem_findings(subject: Subject) -> Iterator[Finding]:
-    """Yield the problems of *subject*."""
+def problem_findings(subject: Subject, meant: Meant) -> Iterator[Finding]:
+    """Yield the problems of *subject*; *meant* says what may be meant by names that there are not."""
     by_field = {claim.field: claim for some in subject.claims_by_host.values() for claim in some}
     shadowed = dict(_shadowed(subject))
     unknown = unknown_names(subject)
@@ -47,7 +50,9 @@ def problem_findings(subject: Subject) -> Iterator[Finding]:
         if _is_told_otherwise(subject, problem):
             continue
         claim = by_field.get(problem.field.removesuffix(".path").removesuffix(".pathType"))
-        yield _finding(subject, problem, claim, unknown)
+        found = _finding(subject, problem, claim, unknown)
+        advice = "" if found.advice else meant.advice(problem)
+        yield evolve(found, advice=advice) if advice else found
     for number, some in shadowed.items():
         others = "; ".join(dict.fromkeys(problem.message for problem in some[:2]))
         more = f"; and {len(some) - 2} more" if len(some) > 2 else ""

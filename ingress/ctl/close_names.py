@@ -1,0 +1,87 @@
+"""Which of many names one may be meant by a name that there is not.  Pure.
+
+A search is bounded, however many names there are: few are compared as ``difflib`` does, of many it is asked whether one is
+there that is written with a single mistake, or with a word more or less.
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Final
+
+_FEW: Final = 128
+"""So many names are compared with each one."""
+_MOST: Final = 3
+"""Names that are suggested."""
+_MOST_CHARACTERS: Final = 80
+"""What is longer is looked for by words alone."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-."
+_LEAST_CLOSE: Final = 0.7
+
+
+class CloseNames:
+    """Names, and what may be meant by others; *between* stands between the words of one."""
+
+    def __init__(self, names: Iterable[str], between: str = "-") -> None:
+        self._names = frozenset(names)
+        self._between = between
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def close_to(self, name: str) -> tuple[str, ...]:
+        """Return the names that may be meant by *name*, the closest first; at most three."""
+        found = dict.fromkeys(self._once_mistaken(name))
+        found.update(dict.fromkeys(self._by_words(name)))
+        if len(self._names) <= _FEW and len(name) <= _MOST_CHARACTERS:
+            found.update(dict.fromkeys(get_close_matches(name, sorted(self._names), _MOST, _LEAST_CLOSE)))
+        found.pop(name, None)
+        return tuple(found)[:_MOST]
+
+    def _once_mistaken(self, name: str) -> Iterator[str]:
+        """Yield those with a character too many, too few, wrong, or in its neighbour's place."""
+        if not 1 < len(name) <= _MOST_CHARACTERS:
+            return
+        lowered = name.lower()
+        if lowered in self._names:
+            yield lowered
+        halves = [(lowered[:at], lowered[at:]) for at in range(len(lowered) + 1)]
+        for before, after in halves:
+            if after:
+                yield from self._there(before + after[1:])
+            if len(after) > 1:
+                yield from self._there(before + after[1] + after[0] + after[2:])
+        for letter in _LETTERS:
+            for before, after in halves:
+                yield from self._there(before + letter + after)
+                if after:
+                    yield from self._there(before + letter + after[1:])
+
+    def _there(self, name: str) -> tuple[str, ...]:
+        return (name,) if name in self._names else ()
+
+    def _by_words(self, name: str) -> Iterator[str]:
+        """Yield those with one word more or less at either end."""
+        for shorter in _ends(name, self._between):
+            yield from self._there(shorter)
+        yield from self._longer.get(name, ())
+
+    @cached_property
+    def _longer(self) -> dict[str, list[str]]:
+        """By what is left of them without a word at an end: some names."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self._names):
+            for shorter in _ends(name, self._between):
+                some = found.setdefault(shorter, [])
+                if len(some) < _MOST:
+                    some.append(name)
+        return found
+
+
+def _ends(name: str, between: str) -> Iterator[str]:
+    before, is_there, _ = name.rpartition(between)
+    if is_there and before:
+        yield before
+    _, is_there, after = name.partition(between)
+    if is_there and after:
+        yield after

@@ -1,0 +1,155 @@
+"""What may be meant by names that there are not."""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.ctl.close_names import CloseNames
+from ingress.ctl.meant import Meant
+from ingress.model.objects import Kind, ObjectKey, Service
+from ingress.model.state import ClusterState
+from tests.ctl.ctl_case import CtlCase
+from tests.ctl.served.inputs import SERVICES, ingress, manifests
+
+
+def calls(of: Callable[[], object]) -> int:
+    """Return how many functions of Python and C are called."""
+    count = 0
+
+    def profile(frame: Any, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        of()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+class CloseNamesTests(SynchronousTestCase):
+    """Names that are close."""
+
+    def test_one_mistake(self) -> None:
+        """A character too many, too few, wrong, in its neighbour's place, or in upper case, among few and among many."""
+        for names in (["cart", "shop"], ["cart", *(f"n{number}x" for number in range(1000))]):
+            for name in ("carrt", "crt", "cbrt", "crat", "Cart", "cart-", "acrt"):
+                self.assertEqual(CloseNames(names).close_to(name)[:1], ("cart",), name)
+
+    def test_a_word_more_or_less(self) -> None:
+        """At either end."""
+        names = ["cart-service", "shop-cart", "web", *(f"n{number}x" for number in range(1000))]
+        self.assertEqual(set(CloseNames(names).close_to("cart")), {"cart-service", "shop-cart"})
+        for name in ("web-svc", "my-web"):
+            self.assertEqual(CloseNames(names).close_to(name), ("web",))
+
+    def test_nothing_is_close(self) -> None:
+        """Nothing is made up, and a name is not close to itself."""
+        for names in ([], ["cart"], [f"n{number}x" for number in range(1000)]):
+            for name in ("", "a", "something-else", "cart", "x" * 100_000):
+                self.assertEqual(CloseNames(names).close_to(name), (), name[:20])
+
+    def test_three_at_most(self) -> None:
+        """And the same ones each time."""
+        names = [f"cart-{number}" for number in range(500)]
+        self.assertEqual(CloseNames(names).close_to("cart"), CloseNames(reversed(names)).close_to("cart"))
+        self.assertEqual(len(CloseNames(names).close_to("cart")), 3)
+
+    def test_the_work_is_bounded(self) -> None:
+        """A search among ten thousand names takes what one among a thousand takes, and a few thousand steps."""
+        counts = []
+        for many in (1_000, 10_000):
+            close = CloseNames(f"service-number-{number}" for number in range(many))
+            close.close_to("first")
+            counts.append(calls(lambda close=close: close.close_to("service-nubmer-77")))  # type: ignore[misc]
+        self.assertEqual(counts[0], counts[1])
+        self.assertLess(counts[1], 10_000)
+
+
+class MeantTests(SynchronousTestCase):
+    """Objects, ports and hosts."""
+
+    def advice(self, *texts: str) -> list[str]:
+        """Return what is advised about the problems of manifests."""
+        given = manifests(SERVICES, *texts)
+        meant = Meant(given.state)
+        return [found for one in given.snapshot.problems if (found := meant.advice(one))]
+
+    def test_a_service(self) -> None:
+        """A close one of the namespace, by a path or as default backend."""
+        self.assertEqual(self.advice(ingress(service="wbe")), ["did you mean web?"])
+        default = "defaultBackend: {service: {name: aip, port: {number: 8080}}}"
+        self.assertEqual(self.advice(ingress(spec=default)), ["did you mean api?"])
+        self.assertEqual(self.advice(ingress(default_backend="wbe")), ["did you mean web?"])
+
+    def test_a_service_of_another_namespace(self) -> None:
+        """An Ingress cannot lead there, which is what its owner has to know."""
+        other = SERVICES.replace("namespace: shop", "namespace: other").replace("name: web", "name: ledger")
+        self.assertEqual(
+            self.advice(ingress(service="ledger"), other),
+            ["there is a Service ledger in namespace other, and none in shop"],
+        )
+
+    def test_a_port(self) -> None:
+        """By a close name, by the targetPort that it is not, or by the only one there is."""
+        self.assertEqual(self.advice(ingress(port="name: htttp")), ["did you mean http?"])
+        target = SERVICES.replace("port: 80}", "port: 80, targetPort: 8000}")
+        given = manifests(target, ingress(port="number: 8000"))
+        (problem,) = given.snapshot.problems
+        self.assertEqual(
+            Meant(given.state).advice(problem),
+            "8000 is the targetPort, where its pods listen; did you mean 80 (http)?",
+        )
+        self.assertEqual(self.advice(ingress(port="number: 9")), ["did you mean 80 (http), its only port?"])
+        self.assertEqual(
+            self.advice(ingress(port="name: '80'")),
+            ["did you mean number: 80? A name in quotes is no number"],
+        )
+
+    def test_a_secret(self) -> None:
+        """Of tls, and of annotations."""
+        secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: shop-tls, namespace: shop}\ntype: Opaque\nstringData: {auth: x}"
+        asking = ingress(spec="tls: [{hosts: [shop.example.com], secretName: shop-tsl}]")
+        self.assertEqual(self.advice(secret, asking), ["did you mean shop-tls?"])
+        self.assertEqual(
+            self.advice(secret, ingress(auth_type="basic", auth_secret="shop-tl")), ["did you mean shop-tls?"]
+        )
+
+    def test_a_host(self) -> None:
+        """One mistake, or a label more or less."""
+        meant = Meant(manifests(SERVICES, ingress()).state)
+        for host in ("shop.exmaple.com", "www.shop.example.com", "example.com", "SHOP.example.co."):
+            self.assertEqual(meant.host(host), "did you mean shop.example.com?", host)
+        self.assertEqual(meant.host("unlike.test"), "")
+
+    def test_one_thousand_findings_among_ten_thousand_services_are_looked_for_in_bounds(self) -> None:
+        """The namespace is looked through once, and each name takes a few thousand steps."""
+        keys = [ObjectKey("shop", f"service-number-{number}") for number in range(10_000)]
+        meant = Meant(ClusterState(services={key: Service(key) for key in keys}))
+        first = calls(partial(meant.object, Kind.SERVICE, ObjectKey("shop", "service-nubmer-0")))
+        more = [
+            calls(partial(meant.object, Kind.SERVICE, ObjectKey("shop", f"service-nubmer-{number}")))
+            for number in range(10, 20)
+        ]
+        self.assertLess(max(more), 5_000)
+        self.assertLess(first, 20 * len(keys))
+
+
+class CommandTests(CtlCase):
+    """Where it is said."""
+
+    def test_lint(self) -> None:
+        """The advice of a finding says what is meant."""
+        path = self.manifest(SERVICES + ingress(service="wbe"))
+        self.assertIn("did you mean web?", self.run_command("lint", path).stdout)
+
+    def test_explain(self) -> None:
+        """A host that no rule names is asked about, beside the answer."""
+        path = self.manifest(SERVICES + ingress())
+        found = self.run_command("explain", "http://shop.exmaple.com/", path)
+        self.assertIn("did you mean shop.example.com?", found.stderr)
+        self.assertEqual(self.run_command("explain", "http://shop.example.com/", path).stderr, "")
