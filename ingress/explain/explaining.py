@@ -5,6 +5,7 @@ in which they are asked, as in ``ingress.proxy.dispatch.resource``, and the word
 running proxy can explain without making others wait.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -17,11 +18,13 @@ from ingress.explain.explanation import (
     BackendSeen,
     End,
     Explanation,
+    Handshake,
     Outcome,
     RouteSeen,
     UpstreamRequest,
 )
 from ingress.explain.handshakes import SecuredConnection, handshake_for, passing, server_name_of
+from ingress.explain.left_open import certificate_not_checked, without_closed
 from ingress.explain.outcomes import NOT_KNOWN, answered, closed, sent
 from ingress.explain.routes import (
     MOST_PROBLEMS,
@@ -41,6 +44,8 @@ from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upst
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.objects import ObjectId
+from ingress.model.problems import Problem
 from ingress.model.reply import Reply
 from ingress.model.serving import ServingSettings
 from ingress.model.stepwise import Stepwise, finished
@@ -170,7 +175,8 @@ class _Explaining:
             shown = shown_backend(backend)
             outcome = closed(f"{shown}, to which TLS passes through, has no endpoints: {backend.reason}")
         start = evolve(start, outcome=outcome, route=seen, backends=(backend,))
-        return (yield from self._with_problems(start, route, (route.passthrough,)))
+        problems = yield from problems_by_object(self._snapshot)
+        return self._with_problems(start, route, (route.passthrough,), problems)
 
     # Without a route
 
@@ -193,6 +199,8 @@ class _Explaining:
 
     def _by_route(self, start: Explanation, route: Route, facts: RequestFacts, read: ReadRequest) -> Steps:
         seen = yield from self._route_steps(route)
+        problems = yield from problems_by_object(self._snapshot)
+        own = () if route.owner is None else tuple(problems.get(route.owner.id, ()))
         chosen = chances(route, facts)
         leads = [self._backends.lead_of(route, one.choice) for one in chosen.choices]
         backends = tuple(
@@ -201,9 +209,9 @@ class _Explaining:
         )
         # Where chance decides, the filters are told of that which most requests get.
         most = max(range(len(leads)), key=lambda number: chosen.choices[number].share)
-        filters = yield from self._filter_steps(
-            chosen.choices[most].choice.filters, leads[most].filters, facts, read
-        )
+        left_open = without_closed(chosen.choices[most].choice.filters, own, self._served.objects)
+        filters = yield from self._filter_steps(left_open.specs, leads[most].filters, facts, read)
+        filters.conditions += left_open.conditions
         start = evolve(start, route=seen, variants=variants_seen(route, chosen, facts), backends=backends)
         stopped = filters.ask()
         if stopped is None:
@@ -211,8 +219,8 @@ class _Explaining:
         else:
             answer = filters.answered(stopped[1], stopped[0])
             found = evolve(start, outcome=answered(answer, "", filters.conditions))
-        found = evolve(found, filters=filters.seen())
-        return (yield from self._with_problems(found, route, tuple(lead.backend for lead in leads)))
+        found = evolve(found, filters=filters.seen(), handshake=self._with_unknown(found.handshake, own))
+        return self._with_problems(found, route, tuple(lead.backend for lead in leads), problems)
 
     def _let_pass(
         self,
@@ -267,9 +275,19 @@ class _Explaining:
             yield
         return AskedFilters(tuple(made), facts, read.head, self._replies)
 
+    def _with_unknown(self, handshake: Handshake | None, problems: Sequence[Problem]) -> Handshake | None:
+        """Return *handshake*, and whether another certificate might be shown than that of nobody in particular."""
+        if handshake is None or any(not one.is_default for one in handshake.certificates):
+            return handshake
+        return evolve(handshake, not_checked=certificate_not_checked(problems, self._served.objects))
+
     def _with_problems(
-        self, found: Explanation, route: Route, backends: tuple[BackendReference, ...]
-    ) -> Steps:
-        problems = yield from problems_by_object(self._snapshot)
-        seen = tuple(problems_seen(concerned(found, route, backends), problems))
+        self,
+        found: Explanation,
+        route: Route,
+        backends: tuple[BackendReference, ...],
+        problems: Mapping[ObjectId, set[Problem]],
+    ) -> Explanation:
+        field = "" if found.route is None else found.route.field
+        seen = tuple(problems_seen(concerned(found, route, backends), problems, field, self._served.objects))
         return evolve(found, problems=seen[:MOST_PROBLEMS], more_problems=max(0, len(seen) - MOST_PROBLEMS))

@@ -80,6 +80,8 @@ class Handshake:
     """What is asked of clients, in a sentence; empty for nothing."""
     passthrough: str = ""
     """The backend that the connection goes to as it is; empty where TLS ends here."""
+    not_checked: str = ""
+    """Why it is not known whether another certificate is shown; empty where it is."""
     is_refused: bool = False
     """Whether the handshake ends without a certificate (``--strict-sni``)."""
 
@@ -197,6 +199,8 @@ class ProblemSeen:
     field: str
     reason: str
     message: str
+    not_checked: str = ""
+    """Why it is not known to be one; empty where it is."""
 
 
 @frozen

@@ -15,7 +15,7 @@ from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import ProtocolRefused
+from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
@@ -35,6 +35,9 @@ class KnownKinds(Protocol):
     def knows(self, kind: Kind, namespace: str) -> bool:
         """Whether an object of *kind* in *namespace* that there is not does not exist."""
 
+    def unknown(self, problem: Problem) -> Kind | None:
+        """Return the kind for want of which *problem* cannot be told; None where it can be."""
+
 
 class Everything:
     """All objects of all kinds are known, as they are to a controller."""
@@ -42,6 +45,10 @@ class Everything:
     def knows(self, kind: Kind, namespace: str) -> bool:
         """Return that it is so."""
         return True
+
+    def unknown(self, problem: Problem) -> Kind | None:
+        """Return None: all can be told."""
+        return None
 
 
 ALL_KINDS: Final = Everything()
@@ -52,6 +59,9 @@ class Objects(Protocol):
 
     def why_unknown(self, backend: BackendReference) -> str:
         """Say why it is not known whether *backend*, for which no endpoint was found, has any; empty where it has none."""
+
+    def not_checked(self, problem: Problem) -> str:
+        """Say why *problem* is not known to be one; empty where it is."""
 
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it; empty where that is not known."""
@@ -66,6 +76,10 @@ class NoObjects:
     """Nothing is known of objects but what is served."""
 
     def why_unknown(self, backend: BackendReference) -> str:
+        """Return nothing."""
+        return ""
+
+    def not_checked(self, problem: Problem) -> str:
         """Return nothing."""
         return ""
 
@@ -96,17 +110,26 @@ class KnownObjects:
         key = ObjectKey(backend.namespace, backend.name)
         if backend.kind != SERVICE_KIND or isinstance(backend.protocol, ProtocolRefused):
             return ""
+        tls = backend.protocol.tls if isinstance(backend.protocol, ProtocolAsked) else None
+        secret = None if tls is None else tls.secret
+        is_given = secret is None or secret in self.state.secrets
+        if not is_given and secret is not None and not self.known.knows(Kind.SECRET, secret.namespace):
+            return f"{_not_given(Kind.SECRET, secret.namespace)}, so it is not known how they are spoken to"
         service = self.state.services.get(key)
         if service is None:
-            is_known = self.known.knows(Kind.SERVICE, key.namespace)
-            return (
-                "" if is_known else f"no Service of namespace {key.namespace} is given, so this one may exist"
-            )
+            if self.known.knows(Kind.SERVICE, key.namespace):
+                return ""
+            return f"{_not_given(Kind.SERVICE, key.namespace)}, so this one may exist"
         if service.type == "ExternalName" or self.state.slices.get(key):
             return ""
         if self.known.knows(Kind.ENDPOINT_SLICE, key.namespace):
             return ""
-        return f"no EndpointSlice of namespace {key.namespace} is given, so it may have some"
+        return f"{_not_given(Kind.ENDPOINT_SLICE, key.namespace)}, so it may have some"
+
+    def not_checked(self, problem: Problem) -> str:
+        """Say why *problem* is not known to be one."""
+        kind = self.known.unknown(problem)
+        return "" if kind is None else _not_given(kind, problem.namespace)
 
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it."""
@@ -176,6 +199,10 @@ class KnownObjects:
         if not name:
             return f"it has no class, and {served}, and none without class (--watch-without-class)"
         return f"its class is {quoted(name)}, and {served}"
+
+
+def _not_given(kind: Kind, namespace: str) -> str:
+    return f"no {kind} of namespace {namespace} is given"
 
 
 def _field_in_ingress(ingress: Ingress, route: Route) -> Stepwise[str]:

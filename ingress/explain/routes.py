@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from ingress.explain.explanation import Explanation, HostSeen, LostRoute, ProblemSeen, RouteSeen, VariantSeen
+from ingress.explain.objects import Objects
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
@@ -94,10 +95,26 @@ def concerned(found: Explanation, route: Route, backends: tuple[BackendReference
 
 
 def problems_seen(
-    objects: Iterator[ObjectId], problems: Mapping[ObjectId, set[Problem]]
+    concerned: Iterator[ObjectId],
+    problems: Mapping[ObjectId, set[Problem]],
+    field: str,
+    objects: Objects,
 ) -> Iterator[ProblemSeen]:
-    """Yield the *problems* of *objects*, sorted for each, notes left out."""
-    for kind, key in objects:
+    """Yield the *problems* of those *concerned*, sorted for each; notes are left out, and what is about another path than *field*."""
+    for kind, key in concerned:
         for problem in sorted(problems.get((kind, key), ())):
-            if not problem.is_note:
-                yield ProblemSeen(f"{kind} {key}", problem.field, problem.reason.value, problem.message)
+            if not problem.is_note and _is_about(problem.field, field):
+                yield ProblemSeen(
+                    f"{kind} {key}",
+                    problem.field,
+                    problem.reason.value,
+                    problem.message,
+                    objects.not_checked(problem),
+                )
+
+
+def _is_about(problem: str, field: str) -> bool:
+    """Whether a problem of the field *problem* has to do with what the same object says in *field*."""
+    if not field or not problem.startswith("spec.rules"):
+        return True
+    return problem.startswith(field) or field.startswith(problem)

@@ -79,6 +79,43 @@ class ExplainTests(CtlCase):
         data = self.explained(only_service, "http://shop.example.com/")
         self.assertIn("no EndpointSlice of namespace shop is given", data["backends"][0]["unknown"])
 
+    def test_a_guard_whose_secret_is_not_given_is_a_condition(self) -> None:
+        """Without a Secret of the namespace nobody knows whether it exists; with another one there, it does not."""
+        manifests = ingress(auth_type="basic", auth_secret="users") + SERVICE
+        data = self.explained(manifests, "http://shop.example.com/")
+        self.assertEqual(data["outcome"]["end"], "sent")
+        self.assertEqual(
+            data["outcome"]["conditions"],
+            ["auth-secret: no Secret of namespace shop is given; without it its paths answer 503"],
+        )
+        other = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: shop}\ntype: Opaque\n"
+        data = self.explained(manifests + other, "http://shop.example.com/", status=1)
+        self.assertEqual((data["outcome"]["status"], data["outcome"]["by"]), (503, "guard-missing"))
+
+    def test_a_guard_that_is_closed_for_another_reason_stays_closed(self) -> None:
+        """Though a Secret besides is not given."""
+        manifests = ingress(auth_type="digest", auth_secret="users", auth_url="not a URL") + SERVICE
+        data = self.explained(manifests, "http://shop.example.com/", status=1)
+        self.assertEqual(data["outcome"]["status"], 503)
+
+    def test_a_certificate_whose_secret_is_not_given_is_not_checked(self) -> None:
+        """It is not said that clients get another one."""
+        manifests = ingress().replace(
+            "  rules:", "  tls: [{hosts: [shop.example.com], secretName: web}]\n  rules:"
+        )
+        path = self.manifest(manifests)
+        result = self.run_command("explain", "https://shop.example.com/", path)
+        said = " ".join(result.stdout.split())
+        self.assertIn("the certificate is not checked: no Secret of namespace shop is given", said)
+
+    def test_a_project_file_does_not_keep_from_asking_a_controller(self) -> None:
+        """Its options are for objects that are read; those of the command line contradict --admin."""
+        self.manifest('[options]\ningress-class = "own"\n', ".ingressctl.toml")
+        config = str(self.folder / ".ingressctl.toml")
+        asked = ("explain", "http://a.test/", "--admin", "127.0.0.1:1", "--config", config)
+        self.assertIn("no connection is made", self.run_command(*asked).stderr)
+        self.assertIn("leave out", self.run_command(*asked, "-o", "ingress-class=x").stderr)
+
     def test_an_ingress_that_is_not_served_says_why(self) -> None:
         """Of another class, of none, or refused: where nothing takes the request, it explains itself."""
         for manifests, word in (

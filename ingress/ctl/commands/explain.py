@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input
 from ingress.ctl.errors import FINE, FOUND, Mistake
@@ -91,7 +92,11 @@ def command(
         raise Mistake(printable(str(refused))) from None
     files = (*paths, *manifests)
     if admin is not None:
-        if files or isinstance(source, LiveCluster) or options:
+        # Options of the project file are for objects that are read here.
+        has_options = (
+            click.get_current_context().get_parameter_source("options") is ParameterSource.COMMANDLINE
+        )
+        if files or isinstance(source, LiveCluster) or has_options:
             raise Mistake(
                 "--admin asks a controller about its own objects: leave out manifests, --live and -o"
             )

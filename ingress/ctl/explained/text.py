@@ -37,6 +37,7 @@ def text_of(data: Data, width: int) -> Iterator[str]:
         ("lost", _lost(data)),
         ("near", _near(data)),
         ("not served", _unserved(data)),
+        ("not checked", _not_checked(data)),
         ("problems", _problems(data)),
     ):
         yield from _block(name, lines, width)
@@ -73,6 +74,9 @@ def _handshake(handshake: Data | None) -> Iterator[str]:
         return
     if handshake["isRefused"]:
         yield f"{name}: refused"
+        return
+    if handshake["notChecked"]:
+        yield f"{name}: the certificate is not checked: {handshake['notChecked']}"
         return
     if not handshake["certificates"]:
         yield f"{name}: the certificate that the controller makes for itself, which no client trusts"
@@ -164,8 +168,16 @@ def _unserved(data: Data) -> Iterator[str]:
         yield f"{one['object']}{field}: {one['why']}"
 
 
+def _not_checked(data: Data) -> Iterator[str]:
+    for one in data.get("problems", ()):
+        if one["notChecked"]:
+            yield f"{one['object']} {one['field']}: {one['notChecked']}"
+
+
 def _problems(data: Data) -> Iterator[str]:
     for one in data.get("problems", ()):
+        if one["notChecked"]:
+            continue
         field = f" {one['field']}" if one["field"] else ""
         yield f"{one['object']}{field}: {one['message']} ({one['reason']})"
     if data.get("moreProblems"):
