@@ -1,13 +1,13 @@
 """The project file ``.ingressctl.toml``: what a team says once for all who run ``ingressctl`` on its objects."""
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attrs import field, frozen
 
 from ingress.ctl.errors import Mistake, meant
+from ingress.ctl.terminal import printable
 
 NAME: Final = ".ingressctl.toml"
 KEYS: Final = ("fail-on", "options", "accept")
@@ -71,7 +71,10 @@ def find_project_file(folder: str, asked: str | None = None) -> ProjectFile:
             return ProjectFile()
 
 
-def _read(name: str, path: str) -> ProjectFile:
+def _read(asked: str, path: str) -> ProjectFile:
+    import tomllib  # most runs have no such file, and need not wait for its reader
+
+    name = printable(asked)
     try:
         with open(path, "rb") as file:
             content = file.read(_LARGEST + 1)

@@ -301,6 +301,7 @@ class ImportTests(CtlCase):
         for name in (
             "xml.sax.saxutils",
             "ingress.ctl.lint.reports.sarif",
+            "tomllib",
             "twisted.internet.reactor",
             "kubernetes",
         ):

@@ -14,6 +14,7 @@ from ingress.ctl.commands.asking import (
 )
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
+from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.lint.accepted import accept, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
@@ -82,7 +83,9 @@ def command(
     level = _level(fail_on, project)
     given = read_input(paths, options, source)
     report = placed(lint(given), given)
-    accepting = accept(report, acceptances, given.now.date(), _relative_to(project.folder, folder))
+    relative = _relative_to(project.folder, folder)
+    is_whole = _is_whole(paths, source, relative)
+    accepting = accept(report, acceptances, given.now.date(), relative, is_whole)
     results = Results(accepting.report, accepting.accepted, show_accepted, level, folder)
     for destination in destinations:
         print_to(results, destination, detail, color)
@@ -104,6 +107,15 @@ def _level(fail_on: str | None, project: ProjectFile) -> Level | None:
     if asked not in LEVELS:
         raise Mistake(f"{project.prefix}fail-on is one of {', '.join([*LEVELS, NEVER])}")
     return Level[asked.upper()]
+
+
+def _is_whole(paths: tuple[str, ...], source: Source, relative: Callable[[str], str]) -> bool:
+    """Whether all is read that a project file may be about: its folder, or a cluster."""
+    if source.namespaces:
+        return False
+    return isinstance(source, LiveCluster) or any(
+        set(relative(path).split(os.sep)) <= {".", ".."} for path in paths
+    )
 
 
 def _relative_to(folder: str, current: str) -> Callable[[str], str]:

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from ingress.ctl.errors import Mistake, meant
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
+from ingress.model.objects import ObjectId
 
 _PATTERNS: Final = ("rules", "namespaces", "names", "annotations", "files")
 _KEYS: Final = (*_PATTERNS, "reason", "until")
@@ -50,14 +51,16 @@ class Acceptance:
     files: Patterns = Patterns()
     """Relative to the folder of the list."""
 
+    def is_about(self, object_id: ObjectId, file: str) -> bool:
+        """Whether findings of that object, in *file*, may be accepted."""
+        key = object_id[1]
+        return self.namespaces.match(key.namespace) and self.names.match(key.name) and self.files.match(file)
+
     def takes(self, finding: Finding, file: str) -> bool:
         """Whether it accepts *finding*, which stands in *file*."""
-        key = finding.object_id[1]
         return (
             self.rules.match(finding.rule)
-            and self.namespaces.match(key.namespace)
-            and self.names.match(key.name)
-            and self.files.match(file)
+            and self.is_about(finding.object_id, file)
             and (not self.annotations.texts or self._takes_annotation(finding.field))
         )
 
@@ -119,22 +122,28 @@ class Accepting:
 
 
 def accept(
-    report: LintReport, acceptances: Sequence[Acceptance], today: date, relative: Callable[[str], str]
+    report: LintReport,
+    acceptances: Sequence[Acceptance],
+    today: date,
+    relative: Callable[[str], str],
+    is_whole: bool = True,
 ) -> Accepting:
-    """Take from *report* what is accepted *today*; *relative* makes of a file what patterns of files are about."""
+    """Take from *report* what is accepted *today*; *relative* makes of a file what patterns of files are about.
+
+    An acceptance that takes nothing is told where that says something: if *report* is of all that the list is for, as
+    *is_whole* says, or of an object that the acceptance is about.
+    """
     if not acceptances:
         return Accepting(report)
     holding = [one for one in acceptances if one.until is None or one.until >= today]
     taken: list[AcceptedFinding] = []
     used: set[int] = set()
-    relatives: dict[str, str] = {}
+    relatives = {file: relative(file) for file in _files(report)}
 
     def is_left(finding: Finding) -> bool:
-        file = finding.place.file
-        if file not in relatives:
-            relatives[file] = relative(file)
+        file = relatives[finding.place.file]
         for one in holding:
-            if one.takes(finding, relatives[file]):
+            if one.takes(finding, file):
                 used.add(one.number)
                 taken.append(AcceptedFinding(finding, one.reason))
                 return False
@@ -145,20 +154,30 @@ def accept(
         objects=tuple(_without(one, is_left) for one in report.objects),
         others=tuple(filter(is_left, report.others)),
     )
-    files = {relatives[file] for file in relatives} | {
-        relative(file) for file in {one.place.file for one in report.objects} - set(relatives)
-    }
     told = [
         f"[[accept]] number {one.number} held until {one.until}, and what it accepted counts again"
         for one in acceptances
         if one not in holding
     ]
-    told += [
-        f"[[accept]] number {one.number} ({one.reason}) matches no finding any more"
-        for one in holding
-        if one.number not in used and (not one.files.texts or any(map(one.files.match, files)))
-    ]
+    for one in holding:
+        if one.number not in used and (is_whole or _is_about(one, report, relatives)):
+            told.append(f"[[accept]] number {one.number} ({one.reason}) matches no finding any more")
     return Accepting(left, tuple(taken), tuple(told))
+
+
+def _files(report: LintReport) -> set[str]:
+    return {one.place.file for one in report.objects} | {one.place.file for one in report.findings}
+
+
+def _is_about(acceptance: Acceptance, report: LintReport, relatives: Mapping[str, str]) -> bool:
+    """Whether *report* has an object that *acceptance* is about, whatever there is to say of it."""
+    return any(
+        acceptance.is_about(object_id, relatives[place.file])
+        for object_id, place in (
+            *((one.object_id, one.place) for one in report.objects),
+            *((one.object_id, one.place) for one in report.others),
+        )
+    )
 
 
 def _without(one: ObjectReport, is_left: Callable[[Finding], bool]) -> ObjectReport:

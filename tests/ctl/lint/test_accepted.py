@@ -81,11 +81,19 @@ class ToldTests(SynchronousTestCase):
         found = accepting(finding(), entries=[{"names": "web"}, {"names": "gone"}])
         self.assertEqual(found.told, ("[[accept]] number 2 (so it is) matches no finding any more",))
 
-    def test_an_entry_about_files_that_were_not_read_is_not_told(self) -> None:
-        """Who lints one folder hears nothing of others."""
-        found = accepting(finding(), entries=[{"files": "else/*"}, {"files": "deploy/*", "names": "gone"}])
-        self.assertEqual(len(found.told), 1)
-        self.assertIn("number 2", found.told[0])
+    def test_of_a_part_only_entries_about_what_was_read_are_told(self) -> None:
+        """Who lints one file hears nothing of what is accepted elsewhere."""
+        entries = [
+            {"files": "else/*"},
+            {"names": "gone"},
+            {"namespaces": "other", "rules": "PathConflict"},
+            {"names": "w*", "rules": "PathConflict"},
+        ]
+        read = read_acceptances([{"reason": "so it is", **entry} for entry in entries], "")
+        report = results(reported(findings=[finding()])).report
+        (told,) = accept(report, read, TODAY, str, is_whole=False).told
+        self.assertIn("number 4", told)
+        self.assertEqual(len(accept(report, read, TODAY, str).told), 4)
 
     def test_files_are_what_the_list_is_relative_to(self) -> None:
         """A path is made relative before patterns are asked."""
