@@ -16,13 +16,13 @@ from ingress.ctl.comparing.answers import SideDownError
 from ingress.ctl.comparing.asking_both import AskingBoth
 from ingress.ctl.comparing.causes import Attribution
 from ingress.ctl.comparing.client import Client, client_context
-from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials
+from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials, tells_of_secrets
 from ingress.ctl.comparing.differences import Comparing
 from ingress.ctl.comparing.generating import generate
 from ingress.ctl.comparing.given_requests import Hosts, lines_of, read_requests
 from ingress.ctl.comparing.pace import Pace
 from ingress.ctl.comparing.report import Report, as_data, as_document, summary
-from ingress.ctl.comparing.samples import METHOD, Chooser, Chosen, only_schemes
+from ingress.ctl.comparing.samples import METHOD, Chooser, Chosen, Sample, only_schemes
 from ingress.ctl.comparing.tally import Result, Tally
 from ingress.ctl.errors import FINE, FOUND, MISTAKEN, Mistake
 from ingress.ctl.inputs.input import Input
@@ -168,9 +168,15 @@ def _listed(chosen: Chosen) -> str:
     """Return the requests, a line each, and tell what is left out."""
     for why, count in chosen.left_out:
         tell(printable(f"left out: {count} {why}"))
-    return "\n".join(
-        printable(one.url if one.method == "GET" else f"{one.method} {one.url}") for one in chosen.samples
-    )
+    return "\n".join(map(_line, chosen.samples))
+
+
+def _line(sample: Sample) -> str:
+    """Return *sample* as ``--requests`` reads it; but for values of fields that are secret."""
+    if sample.fields:
+        fields = {name: "(hidden)" if tells_of_secrets(name) else value for name, value in sample.fields}
+        return json.dumps({"method": sample.method, "url": sample.url, "headers": fields})
+    return printable(sample.url if sample.method == "GET" else f"{sample.method} {sample.url}")
 
 
 def _text(report: Report, output: str) -> str:

@@ -20,7 +20,7 @@ class Allowance:
 
 ALLOWANCES: Final = (
     Allowance("order", "Fields of different names may come in any order; those of one name count in theirs. Names are compared without case."),
-    Allowance("connection", "Connection, Keep-Alive, Transfer-Encoding, Content-Length, Date, Server, Via, X-Powered-By-Proxy, Alt-Svc and Age are about the connection, the moment, or the program that answers."),
+    Allowance("connection", "Connection, Keep-Alive, Transfer-Encoding, Content-Length, Date, Server, Via, Alt-Svc and Age are about the connection, the moment, or the program that answers."),
     Allowance("ids", "X-Request-ID, X-Correlation-ID, X-Trace-ID, traceparent and the like count as present or absent; UUIDs and hexadecimal numbers of 16 digits or more count as (id) in any field."),
     Allowance("dates", "Dates count as (date) in any field."),
     Allowance("cookies", "Of Set-Cookie the name and the attributes count; the value and Expires do not."),
@@ -28,10 +28,10 @@ ALLOWANCES: Final = (
     Allowance("ports", "In Location, and wherever else a field is a URL of the host that was asked, the ports of the two sides, 80 and 443 are left out."),
     Allowance("sign-in", "In URLs of fields, the parameters state, nonce, code_challenge and csrf do not count."),
     Allowance("lists", "Spaces around commas and semicolons do not count; Vary and Allow are sets, without case; Content-Type and Strict-Transport-Security are compared without case."),
-    Allowance("own pages", "Of redirects, and of pages that both controllers make themselves, Content-Type, ETag, Last-Modified, Accept-Ranges and Vary do not count."),
+    Allowance("own pages", "Of redirects, of pages that a controller makes itself, and of errors in answer to HEAD, Content-Type, ETag, Last-Modified, Accept-Ranges and Vary do not count."),
     Allowance("other status", "Where the status differs, Location, the backend and the certificate are compared, and no other field."),
     Allowance("pods", "In the field of --backend-header the endings that Kubernetes gives to pods are left out: shop-7d4b9c6f5-x2x9k and shop-0 are shop."),
-    Allowance("bodies", "Bodies are compared where both sides answer 200, as far as 256 KiB, and only as a hint."),
+    Allowance("bodies", "Bodies are compared where both sides answer 200, as far as 256 KiB, uncompressed, and only as a hint."),
     Allowance("unsteady", "What differs is asked for once more; where one side then says what the other one said, or both say something new, it is no difference but unsteady."),
 )  # fmt: skip
 """All of them."""
@@ -45,7 +45,6 @@ _UNCOMPARED: Final = frozenset(
         "date",
         "server",
         "via",
-        "x-powered-by-proxy",
         "alt-svc",
         "age",
         "proxy-connection",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import IntEnum
+from hashlib import sha256
 from typing import Final
 
 from attrs import field, frozen
@@ -37,6 +38,8 @@ BACKEND: Final = "backend"
 ANSWERED_BY: Final = "answered by"
 CERTIFICATE: Final = "certificate"
 _NOTHING: Final = "(none)"
+_MAX_VALUE: Final = 1000
+"""Characters of what one side says; very many differences are kept."""
 _REFUSALS: Final = frozenset((401, 403, 407))
 
 
@@ -111,17 +114,20 @@ class Comparing:
         host = sample.name
         places = [normal_location(answer, host, self._ports) for answer in (theirs, ours)]
         if places[0] != places[1]:
-            yield Difference(LOCATION, places[0] or _NOTHING, places[1] or _NOTHING, Weight.LOCATION)
+            yield Difference(
+                LOCATION, _bounded(places[0]) or _NOTHING, _bounded(places[1]) or _NOTHING, Weight.LOCATION
+            )
         if theirs.status != ours.status:
             yield Difference(
                 STATUS, str(theirs.status), str(ours.status), _weight(theirs.status, ours.status)
             )
             return
-        about_page = not (300 <= theirs.status < 400 or theirs.is_own or ours.is_own)
+        is_own = theirs.is_own or ours.is_own or sample.method == "HEAD"
+        about_page = theirs.status < 300 or (theirs.status >= 400 and not is_own)
         left, right = (normal_fields(one, host, self._ports, about_page) for one in (theirs, ours))
         for name in sorted(left.keys() | right.keys()):
             if name != self._backend_field and left.get(name) != right.get(name):
-                yield Difference(name, _shown(left.get(name)), _shown(right.get(name)), Weight.FIELD)
+                yield Difference(name, _joined(left.get(name)), _joined(right.get(name)), Weight.FIELD)
 
     def _about_backend(self, theirs: Answer, ours: Answer) -> Iterator[Difference]:
         # Without a body nothing shows who wrote it.
@@ -132,7 +138,9 @@ class Comparing:
                 for answer in (theirs, ours)
             )
             if left != right:
-                yield Difference(BACKEND, left or _NOTHING, right or _NOTHING, Weight.BACKEND)
+                yield Difference(
+                    BACKEND, _bounded(left) or _NOTHING, _bounded(right) or _NOTHING, Weight.BACKEND
+                )
         elif theirs.is_own != ours.is_own and theirs.status == ours.status >= 400 and has_bodies:
             words = [
                 "the controller itself" if answer.is_own else "a backend, it seems"
@@ -144,6 +152,8 @@ class Comparing:
         """Say how bodies differ that should be the same."""
         theirs, ours = pair.theirs, pair.ours
         if theirs.status != 200 or ours.status != 200 or theirs.body == ours.body:
+            return ""
+        if theirs.values("content-encoding") or ours.values("content-encoding"):
             return ""
         sizes = f"{theirs.body.size} and {ours.body.size} bytes"
         if theirs.body.size == ours.body.size:
@@ -175,5 +185,13 @@ def _said(answer: Answer) -> str:
     return str(answer.status) if answer.status else answer.failure
 
 
-def _shown(values: tuple[str, ...] | None) -> str:
-    return _NOTHING if values is None else " | ".join(values)
+def _joined(values: tuple[str, ...] | None) -> str:
+    return _NOTHING if values is None else _bounded(" | ".join(values))
+
+
+def _bounded(text: str) -> str:
+    """Return *text*, or the beginning of a long one with what tells it from others that begin like it."""
+    if len(text) <= _MAX_VALUE:
+        return text
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[:_MAX_VALUE]}… ({len(text)} characters, SHA-256 {digest[:12]}…)"

@@ -20,6 +20,7 @@ UNKNOWN_HOST: Final = "unknown.ingressctl.invalid"
 """Nobody has it: names below ``invalid`` do not exist (RFC 6761 section 6.4)."""
 UNKNOWN_PATH: Final = "/ingressctl-unknown-path"
 ORIGIN: Final = "https://page.ingressctl.invalid"
+_BROWSER: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _LABEL: Final = "ingressctl"
 _SAFE: Final = "/!$&'()*+,;=:@-._~%"
 _OTHER: Final = {"http": "https", "https": "http"}
@@ -135,6 +136,7 @@ def _of_rule(rule: _Rule, scheme: str, wanted: frozenset[str]) -> Iterator[tuple
             )
         else:
             yield 4, sample(base, f"method {method}", method)
+    yield 4, sample(base, "as a browser", Accept=_BROWSER, Accept_Encoding="gzip, br, zstd")
     if rule.asks_for_cors:
         yield 4, sample(base, "of a page of another origin", Origin=ORIGIN)
 

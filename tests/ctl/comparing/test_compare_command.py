@@ -104,6 +104,14 @@ class CompareCommandTests(CtlCase):
         again = self.run_command("migrate", "--compare", "--dry-run", "--requests=-", given=result.stdout)
         self.assertEqual(again.stdout, result.stdout)
 
+    def test_dry_run_without_secrets(self) -> None:
+        """A dry run shows fields, and of those that are secret the name alone."""
+        request = json.dumps(
+            {"url": "http://a.test/", "headers": {"Cookie": "s3cret", "Accept": "text/html"}}
+        )
+        result = self.compare("--dry-run", requests=request)
+        self.assertEqual(json.loads(result.stdout)["headers"], {"Cookie": "(hidden)", "Accept": "text/html"})
+
     def test_any_bytes(self) -> None:
         """What is no UTF-8, and a line without end, are left out, whether of a file or of standard input."""
         octets = (

@@ -48,6 +48,20 @@ class DifferenceTests(CtlCase):
         self.assertEqual(weights(none, evolve(none, failure="no TLS: …")), [("answer", Weight.STATUS)])
         self.assertEqual(weights(none, none), [])
 
+    def test_long_values(self) -> None:
+        """Of a long value the beginning is kept, and two that begin alike are told apart."""
+        there, here = (Answer(200, (("X-Long", "x" * 30_000 + end),)) for end in "ab")
+        (found,) = Comparing().differences(SAMPLE, there, here)
+        self.assertLess(len(found.theirs), 1100)
+        self.assertNotEqual(found.theirs, found.ours)
+
+    def test_pages_of_heads(self) -> None:
+        """In answer to HEAD nothing shows who wrote an error, so what its page is written in does not count."""
+        html, text = (Answer(503, (("Content-Type", kind),)) for kind in ("text/html", "text/plain"))
+        for method, count in (("GET", 1), ("HEAD", 0)):
+            found = Comparing().differences(evolve(SAMPLE, method=method), html, text)
+            self.assertEqual(len(found), count)
+
     def test_backend(self) -> None:
         """Which backend answered is known by the field that is named, and no such field is a difference of its own."""
         shop, cart = (Answer(200, (("x-POD", f"{name}-0"),)) for name in ("shop", "cart"))
