@@ -21,13 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 
-from ingress.identity.certificates import (
-    CHAIN_KEY,
-    PRIVATE_KEY_KEY,
-    TLS_SECRET_TYPE,
-    CertificateTable,
-    load_certificate,
-)
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, CertificateTable
+from ingress.identity.key_pairs import load_certificate
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import ObjectKey, Secret
 from ingress.model.shared_map import SharedMap

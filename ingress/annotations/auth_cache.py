@@ -8,7 +8,6 @@ an answer that sets a cookie, or that is for one visitor alone, is not remembere
 import re
 from collections import OrderedDict
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, Generic, TypeVar
@@ -105,6 +104,9 @@ def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float
         return min(LONGEST_SECONDS, float(age[1]))
     expires = answer.field(b"expires")
     if expires:
+        # Only who meets such an answer pays for what reads dates.
+        from email.utils import parsedate_to_datetime
+
         try:
             until = parsedate_to_datetime(expires.decode("latin-1"))
             return min(LONGEST_SECONDS, max(0.0, (until - now).total_seconds()))

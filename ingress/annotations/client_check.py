@@ -11,11 +11,8 @@ from typing import ClassVar, Final
 from urllib.parse import quote
 
 from attrs import field, frozen
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress.annotations.common_names import CommonNames
-from ingress.annotations.distinguished_names import common_names, line_of
 from ingress.annotations.judging import Judging
 from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.client_authentication import (
@@ -58,6 +55,12 @@ def read_certificate(der: bytes) -> ShownCertificate | None:
     """Read the certificate *der*; None for one that is too long, or that cannot be read."""
     if len(der) > MAX_CERTIFICATE_BYTES:
         return None
+    # Nobody shows a certificate to a command, and this takes long to import.
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    from ingress.annotations.distinguished_names import common_names, line_of
+
     try:
         certificate = x509.load_der_x509_certificate(der)
         return ShownCertificate(

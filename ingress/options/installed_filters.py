@@ -3,7 +3,7 @@
 Only what the operator names is imported: a package that is merely installed runs nothing here.
 """
 
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 from ingress.annotations.operator_filters import (
     InstalledFilter,
@@ -13,7 +13,19 @@ from ingress.annotations.operator_filters import (
 )
 from ingress.annotations.values import ValueRefused
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
 GROUP = "txingress.filters"
+
+
+def entry_points(group: str, name: str = "") -> "EntryPoints":
+    """Return the entry points of *group* that installed packages have, those called *name* if that is given."""
+    # Where no filter is named, nobody waits for what looks through packages.
+    from importlib import metadata
+
+    found = metadata.entry_points(group=group)
+    return found.select(name=name) if name else found
 
 
 def installed_filter(name: str) -> InstalledFilter:

@@ -11,13 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ingress.identity.certificates import (
-    CHAIN_KEY,
-    PRIVATE_KEY_KEY,
-    TLS_SECRET_TYPE,
-    Certificate,
-    load_certificate,
-)
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, Certificate
+from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
 
 GENERATED_NAME = "ingress.local"

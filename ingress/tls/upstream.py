@@ -35,7 +35,7 @@ from service_identity.pyopenssl import extract_patterns
 from twisted.internet.error import ConnectionClosed
 
 from ingress.annotations.values import quoted
-from ingress.identity.certificates import DAMAGED
+from ingress.identity.key_pairs import DAMAGED
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
 from ingress.model.upstream_tls import TlsSettings, TlsVersion, UpstreamTls

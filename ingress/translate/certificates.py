@@ -21,7 +21,7 @@ from datetime import datetime
 from attrs import frozen
 
 from ingress.annotations.values import placeholder_hint, quoted
-from ingress.identity.certificates import Certificate, CertificateError, load_certificate
+from ingress.identity.certificates import Certificate, CertificateError
 from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name
@@ -64,6 +64,9 @@ def load(secret: Secret | None) -> Certificate | CertificateError | None:
     """Return the certificate in *secret*, or why there is none, or None where there is no Secret."""
     if secret is None:
         return None
+    # Most starts of a command meet no Secret, and this takes long to import.
+    from ingress.identity.key_pairs import load_certificate
+
     try:
         return load_certificate(secret)
     except CertificateError as error:

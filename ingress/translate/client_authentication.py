@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
-from cryptography import x509
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import (
@@ -132,6 +131,8 @@ def load_revocations(secret: Secret) -> bytes:
         raise CertificateError(f"{CRL_KEY}: no PEM revocation lists, or something besides")
     if len(blocks) > _MOST_LISTS:
         raise CertificateError(f"{CRL_KEY}: more than {_MOST_LISTS} revocation lists")
+    from cryptography import x509
+
     for block in blocks:
         try:
             x509.load_pem_x509_crl(block)

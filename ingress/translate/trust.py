@@ -2,10 +2,7 @@
 
 from typing import Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-
-from ingress.identity.certificates import DAMAGED, CertificateError, check_count
+from ingress.identity.certificates import CertificateError
 from ingress.model.objects import Secret
 
 CA_KEY: Final = "ca.crt"
@@ -24,6 +21,12 @@ def load_authorities(secret: Secret) -> bytes:
         raise CertificateError(
             f"{CA_KEY}: missing from the Secret" if content is None else f"{CA_KEY}: empty"
         )
+    # Most starts of a command meet no Secret, and this takes long to import.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    from ingress.identity.key_pairs import DAMAGED, check_count
+
     check_count(CA_KEY, content, MOST_AUTHORITIES)
     try:
         authorities = x509.load_pem_x509_certificates(content)

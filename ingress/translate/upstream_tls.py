@@ -13,7 +13,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError, load_certificate
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
 from ingress.model.objects import Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
@@ -60,6 +60,8 @@ def _completed(request: UpstreamTlsRequest, secret: Secret) -> UpstreamTls:
     elif request.tls_settings.verify:
         raise CertificateError(f"{CA_KEY}: missing from the Secret, and proxy-ssl-verify is on")
     if CHAIN_KEY in secret.content or PRIVATE_KEY_KEY in secret.content:
+        from ingress.identity.key_pairs import load_certificate
+
         certificate = load_certificate(secret)
         chain, key = certificate.chain_pem, certificate.key_pem
     elif not authorities:

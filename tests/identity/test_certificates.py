@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.asymmetric import dsa, rsa
 from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.identity.certificates import Certificate, CertificateError, CertificateTable, load_certificate
+from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.model.problems import Reason
 from tests.fakes.certificates import issue, key_as_pem, make_authority, make_key, make_rsa_key

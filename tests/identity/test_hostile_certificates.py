@@ -8,7 +8,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.identity.certificates import CertificateError, load_certificate
+from ingress.identity.certificates import CertificateError
+from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.translate.client_authentication import load_revocations
 from ingress.translate.trust import MOST_AUTHORITIES, MOST_AUTHORITY_BYTES, load_authorities

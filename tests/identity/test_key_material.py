@@ -11,7 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.cluster.store import Changes, Store
-from ingress.identity.certificates import Certificate, CertificateError, CertificateTable, load_certificate
+from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.identity.key_pairs import load_certificate
 from ingress.identity.misdirected import ServerNames
 from ingress.model.objects import Kind, ObjectKey, Projection, Secret
 from ingress.tls.building import build_context

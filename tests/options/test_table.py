@@ -172,6 +172,7 @@ class TableTests(SynchronousTestCase):
             "own_service",
             "secret_selector",
             "from_manifests",
+            "names_endpoint_option",
         }
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:

@@ -15,7 +15,8 @@ from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
-from ingress.identity.certificates import Certificate, CertificateTable, load_certificate
+from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.tls.contexts import ServerContexts
 from tests.fakes.certificates import KeyType, issue, make_authority

@@ -8,7 +8,8 @@ from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.identity.certificates import CertificateTable, load_certificate
+from ingress.identity.certificates import CertificateTable
+from ingress.identity.key_pairs import load_certificate
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import (
     MOST_DEPTH,

@@ -6,7 +6,6 @@ The order is that of nginx's modules: fields of endpoints are hidden first, then
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from email.utils import format_datetime, parsedate_to_datetime
 from typing import Final
 
 from ingress.annotations.snippets.blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
@@ -173,6 +172,8 @@ def _when(expires: Expires, edit: AnswerEdit, now: datetime) -> tuple[bytes, byt
 
 
 def _modified(edit: AnswerEdit, now: datetime) -> datetime:
+    from email.utils import parsedate_to_datetime
+
     try:
         found = parsedate_to_datetime(edit.field(b"last-modified").decode("ascii"))
     except (ValueError, UnicodeDecodeError):
@@ -181,4 +182,7 @@ def _modified(edit: AnswerEdit, now: datetime) -> datetime:
 
 
 def _date(when: datetime) -> bytes:
+    # Only who meets such an answer pays for what writes dates.
+    from email.utils import format_datetime
+
     return format_datetime(when, usegmt=True).encode()

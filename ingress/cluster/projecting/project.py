@@ -46,7 +46,6 @@ MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 # What can stand in a key without ambiguity.  The API is stricter (lower case, no
 # underscores); a manifest that it would refuse can still be tried out.
 _MOST_CHARACTERS = 253
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _OBJECT_NAME = re.compile(rf"[-A-Za-z0-9._]{{1,{_MOST_CHARACTERS}}}")
 
 
@@ -298,11 +297,20 @@ def project_config_map(
             reader.wrong_shape(f"data[{name}]", "text", value)
         elif len(value) > MAX_SECRET_CHARACTERS:
             reader.report(f"data[{name}]", "is longer than a ConfigMap may be")
-        elif not value.isascii() and _SURROGATE.search(value):
+        elif not _is_utf8(value):
             reader.report(f"data[{name}]", "is not UTF-8")
         else:
             content[name] = value
     return ConfigMap(reader.key, content)
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether *text* has bytes; half of a surrogate pair has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _data_keys(data: RawObject, reader: FieldReader) -> list[str]:

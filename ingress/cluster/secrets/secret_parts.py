@@ -7,15 +7,22 @@ for replicas look at different times and must come to the same: an expired certi
 
 from collections.abc import Callable
 
-from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError, load_certificate
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
 from ingress.model.objects import Secret
 from ingress.translate.client_authentication import CRL_KEY, load_revocations
 from ingress.translate.trust import CA_KEY, load_authorities
 
 _Check = Callable[[Secret], object]
 
+
+def _key_pair(secret: Secret) -> object:
+    from ingress.identity.key_pairs import load_certificate
+
+    return load_certificate(secret)
+
+
 _PARTS: tuple[tuple[frozenset[str], _Check], ...] = (
-    (frozenset({CHAIN_KEY, PRIVATE_KEY_KEY}), load_certificate),
+    (frozenset({CHAIN_KEY, PRIVATE_KEY_KEY}), _key_pair),
     (frozenset({CA_KEY}), load_authorities),
 )
 # These may be absent, so they make no Secret good by themselves.

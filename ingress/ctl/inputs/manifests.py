@@ -17,7 +17,6 @@ from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.cluster.manifests.manifest_scan import MAX_FILE_BYTES
 from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.building import build_all, builder
 from ingress.ctl.inputs.coverage import covered_by
 from ingress.ctl.inputs.folders import (
     KUSTOMIZATIONS,
@@ -115,6 +114,11 @@ class _Manifests:
 
     def _build(self, planned: Plan) -> list[Build]:
         """Build what is to be built; return what was not, whose files are read as they are."""
+        if not planned.builds:
+            return []
+        # Starting programs takes a while to import.
+        from ingress.ctl.inputs.building import build_all, builder
+
         unbuilt: list[Build] = []
         wanted: list[Build] = []
         command = builder() if self._how.builds else None

@@ -23,8 +23,8 @@ from ingress.identity.certificates import (
     TLS_SECRET_TYPE,
     Certificate,
     CertificateTable,
-    load_certificate,
 )
+from ingress.identity.key_pairs import load_certificate
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.limits import Limits
