@@ -1,7 +1,8 @@
 """Explanations asked of a running controller, at its admin port."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -11,6 +12,8 @@ from ingress.ctl.terminal import printable
 PAGE: Final = "/api/v1/explain"
 SECONDS: Final = 5.0
 MAX_BYTES: Final = 4 * 1024 * 1024
+_PIECE: Final = 64 * 1024
+_BACKEND: Final = frozenset(("backend", "kind", "namespace", "name", "port"))
 
 
 def ask_controller(admin: str, url: str, method: str, headers: Sequence[str], client: str) -> dict[str, Any]:
@@ -32,9 +35,21 @@ def ask_controller(admin: str, url: str, method: str, headers: Sequence[str], cl
             f"{admin} is asked by a name that its controller does not know; use an IP address or localhost,"
             " or start the controller with --admin-host=NAME"
         )
-    if status != 200 or not isinstance(data, dict):
+    if status != 200 or not isinstance(data, dict) or not _is_explanation(data):
         raise Mistake(f"{admin} answers {status}, and no explanation")
     return data
+
+
+def _is_explanation(data: Mapping[str, Any]) -> bool:
+    """Whether *data* has what is looked at beside the text."""
+    outcome, backends = data.get("outcome"), data.get("backends")
+    return (
+        isinstance(outcome, dict)
+        and isinstance(outcome.get("isTaken"), bool)
+        and {"end", "status", "sentence"} <= outcome.keys()
+        and isinstance(backends, list)
+        and all(isinstance(one, dict) and one.keys() >= _BACKEND for one in backends)
+    )
 
 
 def _base(admin: str) -> str:
@@ -55,6 +70,7 @@ def _get(url: str, admin: str) -> tuple[int, bytes]:
     from urllib3 import PoolManager, Timeout
     from urllib3.exceptions import HTTPError
 
+    ends = monotonic() + SECONDS
     try:
         with PoolManager() as pool:
             answer = pool.request(
@@ -65,7 +81,11 @@ def _get(url: str, admin: str) -> tuple[int, bytes]:
                 redirect=False,
                 preload_content=False,
             )
-            body = answer.read(MAX_BYTES + 1)
+            body = b""
+            while len(body) <= MAX_BYTES and (piece := answer.read1(_PIECE)):
+                body += piece
+                if monotonic() > ends:
+                    raise Mistake(f"{admin} cannot be asked: its answer takes longer than {SECONDS:g} s")
             answer.release_conn()
     except HTTPError as error:
         raise Mistake(f"{admin} cannot be asked: {_why(error)}") from None
