@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.ctl.ctl_case import CtlCase, ingress
+from tests.ctl.served.inputs import SERVICES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,6 +54,15 @@ class DiffTests(CtlCase):
         self.assertIn("maxBodyBytes: 9437184 → 1048576", back.stdout)
         both = self.run_command("diff", path, path, "-o", "proxy-body-size=9m")
         self.assertEqual(both.exit_code, 0)
+
+    def test_options_change_nothing_that_they_are_not_about(self) -> None:
+        """Problems are told in the same words on both sides."""
+        path = self.manifest(SERVICES + ingress().replace("name: web, port", "name: gone, port"))
+        found = self.run_command("diff", path, "--new-option", "no-hsts")
+        self.assertEqual(
+            (found.exit_code, found.stdout.splitlines()[-1]), (0, "nothing that is served is different")
+        )
+        self.assertIn("ServiceNotFound", self.run_command("lint", path).stdout)
 
     def test_a_class(self) -> None:
         """Objects of another class vanish."""

@@ -187,7 +187,11 @@ def _route_objects(given: Input) -> Iterator[ObjectId]:
 
 def _with(given: Input, settings: Settings) -> Input:
     """Return the same objects by other options."""
-    translating = evolve(settings.translate, from_manifests=given.options.from_manifests)
+    translating = evolve(
+        settings.translate,
+        from_manifests=given.options.from_manifests,
+        names_endpoint_option=given.options.names_endpoint_option,
+    )
     own = evolve(settings, translate=translating)
     return evolve(given, settings=own, others=tuple(evolve(one, settings=own) for one in given.others))
 

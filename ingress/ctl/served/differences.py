@@ -124,7 +124,7 @@ class _Side:
 
     table: RouteTable
     hosts: Mapping[str, Data]
-    by_key: dict[tuple[str, ...], Data] = field(factory=dict)
+    by_path: dict[tuple[str, str, str], list[Data]] = field(factory=dict)
 
     def takes(self, host: str, path: str) -> tuple[str, Data] | None:
         """Return the host and the route that take requests for *path* of *host*, both as rules have them."""
@@ -135,11 +135,13 @@ class _Side:
         return None if found is None else (found.host, self._data(found))
 
     def _data(self, route: Route) -> Data:
-        if not self.by_key:
+        if not self.by_path:
             for host, entry in self.hosts.items():
-                self.by_key.update({(host, *_key(one)): one for one in entry["routes"]})
+                for one in entry["routes"]:
+                    self.by_path.setdefault((host, one["path"], one["match"]), []).append(one)
+        some = self.by_path[route.host, route_path(route), route.match.value]
         realm = "" if route.beginnings is None else route.beginnings.realm
-        return self.by_key[route.host, route_path(route), route.match.value, realm]
+        return next((one for one in some if _key(one)[2] == realm), some[0])
 
 
 def compare(

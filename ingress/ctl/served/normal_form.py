@@ -10,7 +10,7 @@ where somebody sees them: as owners, in problems, and in settings of filters tha
 ``tables`` are those of other listeners than the command line's.  Names of fields stay as they are; new ones may join.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import gcd
 from typing import Any, Final
 
@@ -108,7 +108,7 @@ class _Form:
         return found
 
     def _routes(self, routes: HostRoutes) -> list[Data]:
-        orders = _orders(routes.routes)
+        realms = _Realms(routes.routes)
         found: dict[tuple[str, str, str], tuple[int, Data]] = {}
         for route in routes.routes:
             path = route_path(route)
@@ -117,10 +117,10 @@ class _Form:
             known = found.get(key)
             # Of ``/a`` and ``/a/``, which match the same, the longer text is used.
             if known is None or len(route.path) > known[0]:
-                found[key] = len(route.path), self._route(route, path, orders)
+                found[key] = len(route.path), self._route(route, path, realms)
         return [data for _, (_, data) in sorted(found.items())]
 
-    def _route(self, route: Route, path: str, orders: Mapping[int, int]) -> Data:
+    def _route(self, route: Route, path: str, realms: "_Realms") -> Data:
         data: Data = {
             "path": path,
             "match": route.match.value,
@@ -140,7 +140,7 @@ class _Form:
             "isLogged": route.is_logged,
         }
         if route.beginnings is not None:
-            data["expression"] = _expression(route.beginnings, orders, is_closed=not route.expressions)
+            data["expression"] = realms.expression(route.beginnings, is_closed=not route.expressions)
         return data
 
     def _timeouts_of(self, asked: AskedTimeouts | None) -> Data:
@@ -312,22 +312,35 @@ def route_path(route: Route) -> str:
     return path.rstrip("/") or "/" if route.match is Match.PREFIX else path
 
 
-def _orders(routes: Iterable[Route]) -> dict[int, int]:
-    """Return the places of the Ingresses of a host by their age, as far as these matter: between realms."""
-    realms = {one.beginnings.order: one.beginnings.realm for one in routes if one.beginnings is not None}
-    found: dict[int, int] = {}
-    place, last = -1, None
-    for order, realm in sorted(realms.items()):
-        place += realm != last
-        last = realm
-        found[order] = place
-    return found
+class _Realms:
+    """What is said of the realms of a host, as far as it matters: who is in one with whom, and which comes first.
 
+    One realm that has all paths of a host is as good as any other.
+    """
 
-def _expression(beginnings: Beginnings, orders: Mapping[int, int], *, is_closed: bool) -> Data:
-    data: Data = {"realm": beginnings.realm, "place": orders[beginnings.order], "isClosed": is_closed}
-    # Of an expression they follow from its text, as far as no older one has some of them.
-    if is_closed or beginnings.own_prefixes or beginnings.own_whole:
-        data["beginsWith"] = whole(as_data(tuple(sorted(beginnings.prefixes))))
-        data["is"] = whole(as_data(beginnings.whole))
-    return data
+    def __init__(self, routes: Iterable[Route]) -> None:
+        orders: dict[int, str] = {}
+        self._is_one = True
+        for route in routes:
+            if route.beginnings is not None:
+                orders[route.beginnings.order] = route.beginnings.realm
+            elif route.owner is not None:
+                self._is_one = False
+        self._is_one = self._is_one and len(set(orders.values())) < 2
+        # The age of an Ingress counts between realms, not within one.
+        self._places: dict[int, int] = {}
+        place, last = -1, None
+        for order, realm in sorted(orders.items()):
+            place += realm != last
+            last = realm
+            self._places[order] = place
+
+    def expression(self, beginnings: Beginnings, *, is_closed: bool) -> Data:
+        """Return what is said of a route that is an expression, or closed in the place of one."""
+        realm = "" if self._is_one else beginnings.realm
+        data: Data = {"realm": realm, "place": self._places[beginnings.order], "isClosed": is_closed}
+        # Of an expression they follow from its text, as far as no older one has some of them.
+        if is_closed or beginnings.own_prefixes or beginnings.own_whole:
+            data["beginsWith"] = whole(as_data(tuple(sorted(beginnings.prefixes))))
+            data["is"] = whole(as_data(beginnings.whole))
+        return data

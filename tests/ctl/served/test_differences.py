@@ -107,6 +107,12 @@ class RouteTests(CompareCase):
         self.assertEqual(self.told(found), [("owner", "changes", "shop.example.com/b", "owner")])
         self.assertEqual(found.loud, ())
 
+    def test_the_realm_of_all_paths_of_a_host_has_no_name(self) -> None:
+        """Without quirks each Ingress is a realm, and where it is the only one nothing depends on that."""
+        texts = SERVICES, ingress(path="/a(.*)", path_type="ImplementationSpecific", use_regex="true")
+        found = compare(manifests(*texts), manifests(*texts, options=("no-quirks",)))
+        self.assertNotIn("expression", str(self.told(found)))
+
     def test_a_renamed_ingress_keeps_its_limits(self) -> None:
         """What a filter counts by is the owner, which is told as such."""
         found = compare(
@@ -309,7 +315,11 @@ def asked(given: Input, host: str, path: str) -> tuple[str, Any]:
         route = given.snapshot.table.find(host.encode(), path.encode())
     except PathTooLong:
         return host, "too long"
-    return (host, None) if route is None else (route.host, behavior(route, given.state, given.options))
+    if route is None:
+        # The host that decides is the one that has routes at all.
+        wildcard = f"*.{host.partition('.')[2]}"
+        return next((key for key in (host, wildcard, "") if given.snapshot.table.get(key)), host), None
+    return route.host, behavior(route, given.state, given.options)
 
 
 def behavior(route: Route, state: ClusterState, options: TranslateOptions) -> tuple[Any, ...]:
