@@ -1,0 +1,283 @@
+"""``--patches``: applied, the findings are gone, and nothing else is served otherwise."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from difflib import ndiff
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.manifests import read_manifests
+from ingress.ctl.lint.finding import Level
+from ingress.ctl.lint.linting import lint
+from ingress.model.objects import ObjectKey
+from ingress.options.option import DEFAULTS
+from ingress.routing.route import Route
+from tests.ctl.ctl_case import CtlCase
+
+SHOP = """\
+# What the storefront serves.
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    # A hundred a minute, the team thought.
+    nginx.ingress.kubernetes.io/rate-limit: '100'   # per client
+    nginx.ingress.kubernetes.io/rate-limit-window: 1m
+    nginx.ingress.kubernetes.io/proxy-read-timeout: 60s  # long polls
+    nginx.ingress.kubernetes.io/limit-rps: "5"
+    nginx.ingress.kubernetes.io/server-alias: "$(rm -rf ~) `x` </td><script>"
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: shop.example.com
+      http:
+        paths:
+          - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+---
+# Nothing to mend.
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: fine, namespace: shop, annotations: {nginx.ingress.kubernetes.io/limit-rps: "7"}}
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: fine.example.com
+      http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
+"""
+
+API = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    name: api
+    namespace: shop
+    annotations: {"nginx.ingress.kubernetes.io/client-max-body-size": "8m", "example.com/x": "y"}
+  spec:
+    ingressClassName: nginx
+    rules:
+    - host: api.example.com
+      http:
+        paths:
+        - backend: {service: {name: api, port: {number: 80}}}
+          path: /v1
+          pathType: prefix   # of people
+        - backend: {service: {name: api, port: {number: 80}}}
+          path: /v1
+          pathType: Prefix
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    annotations:
+      nginx.ingress.kubernetes.io/rewrite-target: /
+    name: rewritten
+    namespace: shop
+  spec:
+    ingressClassName: nginx
+    rules:
+    - host: rewritten.example.com
+      http:
+        paths:
+        - backend: {service: {name: api, port: {number: 80}}}
+          path: /api
+          pathType: Prefix
+"""
+
+LIVE = """\
+{"apiVersion": "v1", "kind": "List", "items": [{
+  "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+  "metadata": {
+    "name": "exported", "namespace": "shop",
+    "annotations": {
+      "nginx.ingress.kubernetes.io/proxy-send-timeout": "5m",
+      "nginx.ingress.kubernetes.io/websocket-services": "x"
+    }
+  },
+  "spec": {"ingressClassName": "nginx", "rules": [{"host": "exported.example.com", "http": {"paths": [
+    {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}
+  ]}}]}
+}]}
+"""
+
+
+def read(*paths: Path) -> Input:
+    """The input that *paths* are."""
+    return read_manifests([str(path) for path in paths], DEFAULTS, datetime(2030, 1, 1, tzinfo=UTC))
+
+
+def routes(given: Input) -> dict[ObjectKey, list[Route]]:
+    """The routes of each Ingress."""
+    found: dict[ObjectKey, list[Route]] = {}
+    for route in given.snapshot.routes():
+        if route.owner is not None:
+            found.setdefault(route.owner.key, []).append(route)
+    return {key: sorted(some, key=lambda one: one.key) for key, some in found.items()}
+
+
+def mendable(given: Input) -> set[tuple[object, ...]]:
+    """The findings that have a patch: rule, object and field."""
+    return {
+        (one.rule, one.object_id, one.message)
+        for one in lint(given).findings
+        if one.changes and one.level is not Level.NOTE
+    }
+
+
+def patched(value: Any, operations: Sequence[Mapping[str, Any]], merge: Mapping[str, Any]) -> Any:
+    """*value* by a JSON Merge Patch of its annotations, and by a JSON Patch without that of annotations (RFC 6902)."""
+    annotations = value["metadata"].setdefault("annotations", {})
+    for name, text in merge.get("metadata", {}).get("annotations", {}).items():
+        annotations.pop(name, None)
+        if text is not None:
+            annotations[name] = text
+    for operation in operations:
+        *way, last = (step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:])
+        if way == ["metadata", "annotations"]:
+            continue
+        inner = value
+        for step in way:
+            inner = inner[int(step) if isinstance(inner, list) else step]
+        place: Any = int(last) if isinstance(inner, list) else last
+        if operation["op"] == "remove":
+            del inner[place]
+        elif isinstance(inner, list) and operation["op"] == "add":
+            inner.insert(place, operation["value"])
+        else:
+            inner[place] = operation["value"]
+    return value
+
+
+class AppliedTests(CtlCase):
+    def setUp(self) -> None:
+        super().setUp()
+        for name, text in (("shop.yaml", SHOP), ("team/api.yml", API), ("team/live.json", LIVE)):
+            self.manifest(text, name)
+        self.files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        self.patches = self.folder / "patches.d"
+        self.result = self.run_command(
+            "migrate", *map(str, self.files), "--patches", str(self.patches), "--output", "html"
+        )
+        self.before = read(*self.files)
+
+    def _applied(self) -> list[Path]:
+        """The manifests in a folder of their own, by ``git apply``, in their order."""
+        root = Path(self.mktemp())
+        copies = [root / path for path in self.files]
+        for path, copy in zip(self.files, copies, strict=True):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+        patch = (self.patches / "manifests.patch").resolve()
+        subprocess.run(["git", "apply", "--unsafe-paths", str(patch)], cwd=root, check=True)
+        return copies
+
+    def _objects(self, paths: Sequence[Path]) -> dict[str, Any]:
+        found = {}
+        for path in paths:
+            for document in yaml.safe_load_all(path.read_text("utf-8")):
+                for one in document.get("items", [document]):
+                    found[one["metadata"]["name"]] = one
+        return found
+
+    def test_what_was_found_is_gone(self) -> None:
+        """Each finding that has a patch, with all of them applied."""
+        self.assertEqual(self.result.exit_code, 0, self.result.stderr)
+        rules = {str(one[0]) for one in mendable(self.before)}
+        self.assertLessEqual({"UnknownAnnotation", "RewriteToOnePath"}, rules)
+        self.assertEqual(mendable(read(*self._applied())), set())
+
+    def test_nothing_else_is_served_otherwise(self) -> None:
+        """Ingresses without a patch keep their routes, and the others have those of their changes made by hand."""
+        before, after = routes(self.before), routes(read(*self._applied()))
+        self.assertEqual(before.keys(), after.keys())
+        fine = ObjectKey("shop", "fine")
+        self.assertEqual(before[fine], after[fine])
+        changed = {key.name for key in after if before[key] != after[key]}
+        # What never existed had no part in what is served.
+        self.assertEqual(changed, {"web", "api", "rewritten", "exported"})
+
+    def test_files_and_the_cluster_come_to_the_same(self) -> None:
+        """What git makes of the manifests, and what the patches of the objects make of the objects."""
+        expected = self._objects(self._applied())
+        got = self._objects(self.files)
+        for path in sorted((self.patches / "objects").iterdir()):
+            patch = json.loads(path.read_text("utf-8"))
+            got[patch["name"]] = patched(got[patch["name"]], patch["jsonPatch"], patch["mergePatch"])
+        self.assertEqual(got, expected)
+
+    def test_only_the_lines_concerned_change(self) -> None:
+        """Comments, order and quotes of all other lines stay."""
+        copies = {path.name: path.read_text("utf-8").splitlines() for path in self._applied()}
+        for text, name, gone, come in (
+            (SHOP, "shop.yaml", 3, 2),
+            (API, "api.yml", 7, 4),
+            (LIVE, "live.json", 2, 1),
+        ):
+            marks = [line[0] for line in ndiff(text.splitlines(), copies[name])]
+            self.assertEqual((marks.count("-"), marks.count("+")), (gone, come), name)
+        self.assertIn("    # A hundred a minute, the team thought.", copies["shop.yaml"])
+        self.assertIn(
+            '    nginx.ingress.kubernetes.io/proxy-read-timeout: "60"  # long polls', copies["shop.yaml"]
+        )
+
+    def test_the_commands_are_a_script_that_runs_nothing_else(self) -> None:
+        """bash calls kubectl once or twice for each object, and nothing of what tenants wrote."""
+        script = 'kubectl() { printf "%s\\n" "$*"; }\n' + (self.patches / "kubectl.sh").read_text("utf-8")
+        done = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        named = {line.split()[1] for line in done.stdout.splitlines()}
+        self.assertEqual(named, {"ingress/web", "ingress/api", "ingress/rewritten", "ingress/exported"})
+
+    def test_the_page_shows_them(self) -> None:
+        """The diff of the file and the command, and what was written is told."""
+        self.assertIn("per client</span>", self.result.stdout)
+        self.assertIn("kubectl annotate ingress/web --namespace=shop", self.result.stdout)
+        self.assertIn("patches of 4 objects, 4 of them in their manifests", self.result.stderr)
+
+
+class UneditedTests(CtlCase):
+    def test_what_cannot_be_edited_has_its_command_and_a_reason(self) -> None:
+        """An anchor that two share: the page says so, and so does a file beside the patches."""
+        text = SHOP.split("---")[0].replace("annotations:\n", "annotations: &shared\n") + (
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: shop}\n"
+        )
+        text = text.replace("  rules:\n", "  x: *shared\n  rules:\n")
+        path = self.manifest(text)
+        patches = self.folder / "out"
+        page = self.run_command("migrate", path, "--patches", str(patches)).stdout
+        self.assertIn(
+            "There is no patch of its file, for more than what is meant would change with it.", page
+        )
+        self.assertIn("kubectl annotate ingress/web", page)
+        self.assertFalse((patches / "manifests.patch").exists())
+        [one] = json.loads((patches / "not-edited.json").read_text("utf-8"))
+        self.assertEqual((one["name"], one["file"]), ("web", path))
+
+    def test_standard_input_has_commands_alone(self) -> None:
+        """There is no file to be edited."""
+        result = self.run_command("migrate", "-", given=SHOP)
+        self.assertIn("kubectl annotate ingress/web", result.stdout)
+        self.assertNotIn("```diff", result.stdout)
+
+    def test_nothing_is_written_where_there_is_nothing_to_mend(self) -> None:
+        """The directory is not made."""
+        path = self.manifest(SHOP.split("---")[1])
+        self.run_command("migrate", path, "--patches", str(self.folder / "out"))
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_file_of_absolute_path_is_patched_from_the_root(self) -> None:
+        """git takes no absolute paths in a diff."""
+        path = str(Path(self.manifest(SHOP)).resolve())
+        patches = self.folder / "out"
+        self.run_command("migrate", path, "--patches", str(patches))
+        text = (patches / "manifests-from-root.patch").read_text("utf-8")
+        self.assertTrue(text.startswith(f"--- a{path}\n+++ b{path}\n"), text[:200])
