@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from ingress.ctl.migrate.config_map import NOT_HONORED
 from ingress.ctl.migrate.document import Code, Line, Reference
-from ingress.ctl.migrate.migration import Asked, Migration
+from ingress.ctl.migrate.migration import Migration
 from ingress.ctl.migrate.verdict import number
 
 
-def checklist(migration: Migration, asked: Asked) -> Iterator[Line]:
+def checklist(migration: Migration) -> Iterator[Line]:
     """Yield the steps; those that there is nothing to do for are left out."""
     yield from _changes(migration)
     yield from _reading(migration)
@@ -28,8 +28,9 @@ def checklist(migration: Migration, asked: Asked) -> Iterator[Line]:
         " name the new class; to go back, name the old one.",
     )
     yield (
-        "Have the controller serve all Ingresses without writing any status, and compare the answers of both addresses: redirects,"
-        " logins, uploads, WebSockets.",
+        "Have the controller serve all Ingresses without writing any status, and compare the answers of both addresses, as ",
+        Code("ingressctl migrate --compare"),
+        " does: it sends the same requests to both. Try logins, uploads and WebSockets besides.",
     )
     yield (
         "Move the address, or the Ingresses one after the other; both controllers run until the last has moved.",

@@ -1,7 +1,7 @@
 """What becomes of an ingress-nginx ConfigMap, key by key.
 
 It is the one that the option ``configmap`` names, or one of the input that has a name by which ingress-nginx is usually
-installed.  No value is repeated here: some keys hold what is nobody's to read.
+installed.  Of its values only those are repeated that cannot be read, for some keys hold what is nobody's to know.
 """
 
 from typing import Final
@@ -78,7 +78,9 @@ def naming_config_map(given: Input) -> Input:
 def _key(name: str, problems: list[Problem]) -> Key:
     if problems:
         standing = min((_STANDINGS.get(one.reason, NOT_HONORED) for one in problems), key=_WORST.index)
-        return Key(name, standing, "; ".join(one.message for one in problems))
+        return Key(
+            name, standing, "; ".join(one.message.removeprefix("is not honored: ") for one in problems)
+        )
     row = KEYS.get(name)
     option = name if name in SPELLINGS else "" if row is None else row.option
     if not option:

@@ -89,7 +89,7 @@ class _Page:
         yield Paragraph((Strong(verdict(self._migration.count)),))
         yield from self._besides()
         yield Heading(2, ("What to do first",), "first")
-        yield Points(tuple(checklist(self._migration, self._asked)), numbered=True)
+        yield Points(tuple(checklist(self._migration)), numbered=True)
         yield from self._by_owner()
         yield from self._matters()
         yield from self._objects()
@@ -149,7 +149,13 @@ class _Page:
         if not shared:
             return
         yield Heading(2, ("What several have in common",), "common")
-        yield Paragraph(("Each is said once, the worst first, with the Ingresses that have it.",))
+        yield Paragraph(
+            (
+                "Each is said once, the worst first, with the Ingresses that have it. ",
+                Code(self._command("--patches DIRECTORY")),
+                " writes their patches.",
+            )
+        )
         for place, matter in shared[:MOST_ROWS]:
             how_many = number(len(matter.objects), "Ingress", "Ingresses")
             yield Heading(3, (f"{_title(matter)} ({how_many})",), self._shared[place])
@@ -203,6 +209,8 @@ class _Page:
             yield from self._patch(patch)
 
     def _patch(self, patch: ObjectPatch) -> Iterator[Block]:
+        if patch.entry.by_hand:
+            yield Paragraph(("The patch is not all that is needed: the rest is for its owner to decide.",))
         diff = self._diff_of(patch)
         if diff and len(diff) <= MOST_PATCH_CHARACTERS:
             yield Paragraph(("The patch of its file:",))
