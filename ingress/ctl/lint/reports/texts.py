@@ -65,4 +65,4 @@ def sentence(finding: Finding) -> str:
     """Return what *finding* says: of which field, what, and what to do about it."""
     field = finding.field
     said = f"{field}: {finding.message}" if field and not annotation_of(field) else message(finding)
-    return f"{said}. {finding.advice}" if finding.advice else said
+    return f"{said} → {finding.advice}" if finding.advice else said

@@ -1,6 +1,6 @@
 """Reports out of plain values, and texts that somebody hopes will be obeyed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, LintReport, ObjectReport, Standing
@@ -78,10 +78,10 @@ def results(
     return Results(report, fail_on=fail_on, folder="/work")
 
 
-def hostile_results() -> Results:
-    """One in which tenants chose every text that they can choose."""
+def hostile_results(texts: Sequence[str] = HOSTILE) -> Results:
+    """Those in which tenants chose every text that they can choose, for each of *texts*."""
     objects = []
-    for text in HOSTILE:
+    for text in texts:
         identity = object_id(f"{text}/{text}")
         found = [
             finding(
@@ -99,12 +99,12 @@ def hostile_results() -> Results:
             ObjectReport(identity, Place(text, 2), True, "", tuple(some), tuple(found), ((text, text),))
         )
         objects.append(ObjectReport(identity, NOWHERE, False, text))
-    others = [finding(message=text, of=object_id(text, Kind.SECRET), place=Place("-", 1)) for text in HOSTILE]
-    return results(*objects, others=others, not_checked=HOSTILE)
+    others = [finding(message=text, of=object_id(text, Kind.SECRET), place=Place("-", 1)) for text in texts]
+    return results(*objects, others=others, not_checked=texts)
 
 
 def many_objects(number: int) -> Results:
-    """One with so many objects, of which each has a few things said of it, some of them the same."""
+    """Those of so many objects, of which each has a few things said of it, some of them the same."""
     objects = []
     for each in range(number):
         name = f"team-{each % 40}/app-{each}"

@@ -8,6 +8,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.input import NOWHERE, Place
@@ -188,7 +190,7 @@ class SarifTests(SynchronousTestCase):
         self.assertEqual(
             result["message"],
             {
-                "text": "spec.rules[0].http.paths[0].backend.service.name: there is no Service shop/wbe. write web"
+                "text": "spec.rules[0].http.paths[0].backend.service.name: there is no Service shop/wbe → write web"
             },
         )
         (location,) = result["locations"]
@@ -317,7 +319,7 @@ class GitHubTests(SynchronousTestCase):
         self.assertEqual(
             text_of("github", results(said)),
             "::error file=a%2Cb%3Ac.yaml,line=3,title=ServiceNotFound%3A Ingress shop/web::"
-            "spec.rules[0].http.paths[0].backend.service.name: a: b, 100%25. do so\n",
+            "spec.rules[0].http.paths[0].backend.service.name: a: b, 100%25 → do so\n",
         )
 
     def test_levels_have_the_words_of_github(self) -> None:
@@ -421,6 +423,26 @@ class EveryFormatTests(SynchronousTestCase):
             text = text_of(name, hostile_results())
             self.assertTrue(text.replace("\n", "").isprintable(), name)
             text.encode("utf-8")
+
+    @settings(derandomize=True, deadline=None, max_examples=60)
+    @given(
+        st.lists(
+            st.text(st.characters() | st.sampled_from("#:[]<>&%,\n\r\x1b\ud800"), max_size=12), max_size=3
+        )
+    )
+    def test_any_text_is_inert(self, texts: list[str]) -> None:
+        """Of whatever characters: documents are read, and no line is obeyed."""
+        what = hostile_results(texts)
+        self.assertEqual(len(read_json(what)["objects"]), 2 * len(texts))
+        self.assertEqual(len(read_json(what, "sarif")["runs"][0]["results"]), len(what.report.findings))
+        root = ElementTree.fromstring(text_of("junit", what))
+        self.assertEqual(len(list(root.iter("testcase"))), int(root.get("tests", "")))
+        commands = text_of("github", what).splitlines()
+        self.assertEqual(len(commands), len(what.report.findings))
+        for line in (*table(what), *commands):
+            self.assertTrue(line.isprintable(), ascii(line))
+            self.assertNotRegex(line, r"##\w*\[")
+        self.assertFalse(any(line.lstrip().startswith("::") for line in table(what)))
 
     def test_half_characters_are_replaced_in_json(self) -> None:
         """An escape of half a character is refused by many readers."""
