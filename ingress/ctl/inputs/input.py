@@ -73,6 +73,8 @@ class Input:
     """Where each object stands; none of a cluster."""
     labels: Mapping[ObjectId, Mapping[str, str]] = field(factory=dict, repr=False)
     """The labels of route objects."""
+    strays: Mapping[ObjectId, Mapping[str, str]] = field(factory=dict, repr=False)
+    """The annotations of route objects, by full name, that are called as those of ingress-nginx are, behind another prefix."""
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""

@@ -44,6 +44,8 @@ from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
 
 _MOST_TOLD: Final = 10
+_ByPlace = dict[tuple[str, ObjectId], Mapping[str, str]]
+"""Texts of objects, by file and object."""
 
 
 def read_manifests(paths: Sequence[str], settings: Settings, now: datetime, how: How = USUAL) -> Input:
@@ -63,7 +65,8 @@ class _Manifests:
         self._usual = how.namespaces[0] if how.namespaces else DEFAULT_NAMESPACE
         self._texts = Texts()
         self._contents = Contents()
-        self._labels: dict[tuple[str, ObjectId], Mapping[str, str]] = {}
+        self._labels: _ByPlace = {}
+        self._strays: _ByPlace = {}
         self._templates: dict[str, list[str]] = {}
         self._units: dict[str, list[tuple[str, ManifestContent]]] = {}
         self._built: list[Unit] = []
@@ -202,6 +205,8 @@ class _Manifests:
         reading = read_text(content, name, prefix, self._usual, is_found=is_found)
         for object_id, labels in reading.labels.items():
             self._labels[name, object_id] = labels
+        for object_id, strays in reading.strays.items():
+            self._strays[name, object_id] = strays
         if reading.is_template:
             self._templates.setdefault(os.path.dirname(name), []).append(name)
         return reading.content
@@ -239,20 +244,25 @@ class _Manifests:
         store = Store()
         store.changed(layer.objects)
         places = {object_id: Place(*place) for object_id, place in layer.places.items()}
-        labels = {
-            object_id: found
-            for object_id, place in places.items()
-            if (found := self._labels.get((place.file, object_id)))
-        }
         return Input(
             state=store.state(),
             settings=self._settings,
             now=now,
             coverage=covered_by(places),
             places=places,
-            labels=labels,
+            labels=_of_places(places, self._labels),
+            strays=_of_places(places, self._strays),
             texts=self._texts,
         )
+
+
+def _of_places(places: Mapping[ObjectId, Place], by_place: _ByPlace) -> dict[ObjectId, Mapping[str, str]]:
+    """Return what the objects of *places* have where they stand."""
+    return {
+        object_id: found
+        for object_id, place in places.items()
+        if (found := by_place.get((place.file, object_id)))
+    }
 
 
 def _mode(path: str) -> int:

@@ -5,6 +5,7 @@ from typing import Final
 
 from attrs import Factory, evolve, frozen
 
+from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.looks import is_template_before
@@ -12,7 +13,7 @@ from ingress.fields import RawObject, is_object
 from ingress.model.objects import Kind, ObjectId
 
 _ROUTES: Final = frozenset(row.read.kind for row in KINDS.routes)
-_NO_LABELS: Final[Mapping[str, str]] = {}
+_NO_TEXTS: Final[Mapping[str, str]] = {}
 
 
 @frozen
@@ -21,6 +22,8 @@ class Reading:
 
     content: ManifestContent
     labels: Mapping[ObjectId, Mapping[str, str]] = Factory(dict)
+    strays: Mapping[ObjectId, Mapping[str, str]] = Factory(dict)
+    """The annotations of route objects that are called as those of ingress-nginx are, behind another prefix."""
     is_template: bool = False
     """Whether it, or an object in it, has to be rendered first; such objects are not in *content*."""
 
@@ -31,7 +34,7 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
     What is no object of Kubernetes, and a template, is passed over where the text *is_found* and nobody has named it.
     *namespace* is that of objects which name none.
     """
-    beside = _Beside(is_found, b"{{" in content)
+    beside = _Beside(prefix, is_found, b"{{" in content)
     read = read_manifest(content, name, prefix, namespace=namespace, onlooker=beside)
     if (
         is_found
@@ -41,25 +44,34 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
         return Reading(ManifestContent(), is_template=True)
     if beside.templates:
         read = evolve(read, objects=tuple(one for one in read.objects if one.id not in beside.templates))
-    return Reading(read, beside.labels, bool(beside.templates))
+    return Reading(read, beside.labels, beside.strays, bool(beside.templates))
 
 
 class _Beside:
     """Looks at raw objects for what translation does not need; an ``Onlooker``."""
 
-    def __init__(self, is_found: bool, may_have_templates: bool) -> None:
+    def __init__(self, prefix: str, is_found: bool, may_have_templates: bool) -> None:
+        self._below = prefix + "/"
         self._is_found = is_found
         self._may_have_templates = may_have_templates and is_found
         self.labels: dict[ObjectId, Mapping[str, str]] = {}
+        self.strays: dict[ObjectId, Mapping[str, str]] = {}
         self.templates: set[ObjectId] = set()
 
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep the labels of a route object, and look whether it has been rendered."""
         if object_id[0] not in _ROUTES:
             return
-        labels = _labels(raw)
+        labels = _texts(raw, "labels")
         if labels:
             self.labels[object_id] = labels
+        strays = {
+            name: value
+            for name, value in _texts(raw, "annotations").items()
+            if not name.startswith(self._below) and name.rpartition("/")[2] in OF_INGRESS_NGINX
+        }
+        if strays:
+            self.strays[object_id] = strays
         if self._may_have_templates and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)
 
@@ -71,9 +83,10 @@ class _Beside:
         return not isinstance(kind, str) or Kind(kind) not in KINDS
 
 
-def _labels(raw: RawObject) -> Mapping[str, str]:
+def _texts(raw: RawObject, field: str) -> Mapping[str, str]:
+    """Return the texts by name that *field* of the metadata of *raw* has."""
     metadata = raw.get("metadata")
-    labels = metadata.get("labels") if is_object(metadata) else None
-    if not is_object(labels):
-        return _NO_LABELS
-    return {name: value for name, value in labels.items() if isinstance(name, str) and isinstance(value, str)}
+    found = metadata.get(field) if is_object(metadata) else None
+    if not is_object(found):
+        return _NO_TEXTS
+    return {name: value for name, value in found.items() if isinstance(name, str) and isinstance(value, str)}

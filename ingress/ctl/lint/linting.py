@@ -17,6 +17,7 @@ from ingress.ctl.lint.checks.classes import check_classes, why_not_ours
 from ingress.ctl.lint.checks.effects import check_effects
 from ingress.ctl.lint.checks.hosts import check_hosts
 from ingress.ctl.lint.checks.paths import check_paths
+from ingress.ctl.lint.checks.prefixes import check_prefixes
 from ingress.ctl.lint.checks.rewrites import check_rewrites
 from ingress.ctl.lint.checks.unsafe import check_safety
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
@@ -28,7 +29,7 @@ from ingress.model.objects import Kind, ObjectId
 from ingress.model.problems import Problem, Reason
 
 _Check = Callable[[Survey, Subject], Iterator[Finding]]
-_CHECKS: Final[tuple[_Check, ...]] = (check_hosts, check_paths, check_rewrites, check_effects)
+_CHECKS: Final[tuple[_Check, ...]] = (check_hosts, check_paths, check_rewrites, check_effects, check_prefixes)
 _MOST_NAMESPACES: Final = 8
 
 

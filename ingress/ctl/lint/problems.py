@@ -43,11 +43,17 @@ def problem_findings(subject: Subject, meant: Meant) -> Iterator[Finding]:
     by_field = {claim.field: claim for some in subject.claims_by_host.values() for claim in some}
     shadowed = dict(_shadowed(subject))
     unknown = unknown_names(subject)
+    # What is wrong with the host of a rule is as wrong where tls names it.
+    invalid_hosts = frozenset(
+        one.message.partition("; ")[0]
+        for one in subject.problems
+        if one.reason is Reason.INVALID_HOST and one.field.startswith("spec.rules")
+    )
     for problem in subject.problems:
         at = _AT_PATH.match(problem.field)
         if problem.reason is Reason.PATH_CONFLICT and at is not None and int(at[1]) in shadowed:
             continue
-        if _is_told_otherwise(subject, problem):
+        if _is_told_otherwise(subject, problem, invalid_hosts):
             continue
         claim = by_field.get(problem.field.removesuffix(".path").removesuffix(".pathType"))
         found = _finding(subject, problem, claim, unknown)
@@ -78,11 +84,13 @@ def _shadowed(subject: Subject) -> Iterator[tuple[int, list[Problem]]]:
             yield number, some
 
 
-def _is_told_otherwise(subject: Subject, problem: Problem) -> bool:
+def _is_told_otherwise(subject: Subject, problem: Problem, invalid_hosts: frozenset[str]) -> bool:
     """Whether a rule of lint's own says the same, and more."""
     if problem.reason is Reason.ANNOTATION_NOTE and problem.field.endswith("].path"):
         # What quirks make of paths.
         return True
+    if problem.reason is Reason.INVALID_HOST and problem.field.startswith("spec.tls"):
+        return problem.message.partition("; ")[0] in invalid_hosts
     # It is told with each annotation that has no effect without.
     return problem.field == subject.field("auth-tls-secret") and not subject.says("auth-tls-secret")
 
@@ -114,7 +122,9 @@ def _finding(
 
 def _advice(changes: tuple[Change, ...]) -> str:
     """Say what to do about names that mean nothing."""
-    written = [f"{one.steps[-1]}: {one.value!r}" for one in changes if one.value is not None]
+    written = [
+        f"{str(one.steps[-1]).rpartition('/')[2]}: {one.value!r}" for one in changes if one.value is not None
+    ]
     removed = "remove it" if len(changes) == 1 else "remove them"
     return f"write {', '.join(written)} instead" if written else removed if changes else ""
 

@@ -265,6 +265,11 @@ CLASS_BY_ANNOTATION: Final = _rule(
     _NOTE,
     "The class is named by `kubernetes.io/ingress.class`, which is deprecated in favor of `spec.ingressClassName`.",
 )
+OTHER_PREFIX: Final = _rule(
+    "OtherPrefix",
+    _WARNING,
+    "An annotation is called as one of ingress-nginx and has a prefix that nobody reads here.",
+)
 WITHOUT_EFFECT: Final = _rule(
     "WithoutEffect", _WARNING, "An annotation asks for nothing without another one, which is missing."
 )

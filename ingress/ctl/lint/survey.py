@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.regexes import REGEXES, RewriteMissing
@@ -49,6 +49,8 @@ class Subject:
     problems: tuple[Problem, ...] = ()
     """Those that can be told by what is known."""
     routes: tuple[Route, ...] = ()
+    strays: Mapping[str, str] = Factory(dict)
+    """Its annotations of other prefixes, by full name, that are called as those of ingress-nginx are."""
     is_classless: bool = False
     """Whether it names no class, and is judged as if it were ours all the same."""
 
@@ -160,6 +162,7 @@ class Survey:
                 given.place(object_id),
                 tuple(filter(is_told, self.given.problems_of.get(object_id, ()))),
                 tuple(routes.get(object_id, ())),
+                given.strays.get(object_id, {}),
                 object_id in classless,
             )
 

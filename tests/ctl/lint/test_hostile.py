@@ -55,7 +55,7 @@ class HostileTests(SynchronousTestCase):
                 ingress(("/x(/|$)(.*)", SPECIFIC), "/y/", tls=[HOST], **dict.fromkeys(NAMES, value)),
                 ingress("/z", name="beside", namespace="bank"),
             )
-            for family in FAMILIES:
+            for family in FAMILIES if len(value) < 4096 else ():
                 names = [name.replace("-", "_") for name in family.annotations]
                 self.assert_tells(ingress("/y/", **dict.fromkeys(names, value)))
 

@@ -68,3 +68,11 @@ class HostsTests(LintCase):
         report = self.lint(*some)
         first = next(one for one in report.findings if one.object_id[1] == ObjectKey("n0", "web"))
         self.assertIn("and 16 more", first.message)
+
+    def test_a_host_that_is_none_is_told_once(self) -> None:
+        """Where rule and tls have the same one, the rule is what is told of."""
+        finding = self.found("InvalidHost", ingress(hosts=["_x_.test"], tls=["_x_.test"]))
+        self.assertEqual(finding.field, "spec.rules[0].host")
+        self.assertEqual(
+            self.found("InvalidHost", ingress(tls=[HOST, "_x_.test"])).field, "spec.tls[0].hosts[1]"
+        )

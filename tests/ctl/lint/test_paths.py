@@ -90,6 +90,18 @@ class QuirkTests(LintCase):
         self.assertEqual(finding.field, "spec.rules[0].http.paths[0].pathType")
         self.assert_not_found("TypeMeansNothing", ingress(("/b/.*", "Prefix"), "/", use_regex="true"))
 
+    def test_an_exact_root(self) -> None:
+        """It takes every path where expressions are asked for, which is told of wherever a root of type Prefix is not."""
+        self.assertIn(
+            '"/x" is taken', self.found("TypeMeansNothing", ingress(("/", "Exact"), use_regex="true")).message
+        )
+        self.found(
+            "PathMadeExpression", ingress(("/", "Exact")), ingress("/x", name="asking", use_regex="true")
+        )
+        self.assert_not_found(
+            "PathMadeExpression", ingress("/"), ingress("/x", name="asking", use_regex="true")
+        )
+
     @settings(max_examples=150, deadline=None)
     @given(some_ingresses)
     def test_where_quirks_make_a_difference_there_is_a_finding(self, some: list[Ingress]) -> None:

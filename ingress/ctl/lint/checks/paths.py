@@ -55,18 +55,35 @@ def _types(subject: Subject, claims: Sequence[Claim]) -> Iterator[Finding]:
     some = [
         claim
         for claim in claims
-        if claim.path != ROOT and claim.regex is None and (claim.is_prefix or claim.match is Match.EXACT)
+        if claim.regex is None and not _takes_all(claim) and (claim.is_prefix or claim.match is Match.EXACT)
     ]
     if some:
         first = some[0]
         kind = "Exact" if first.match is Match.EXACT else "Prefix"
-        below = f"{first.path.rstrip('/')}x" if not first.path.endswith("/") else f"{first.path}x"
-        asks = next(name for name in ("use-regex", "rewrite-target") if subject.says(name))
+        asks = "use-regex" if subject.says("use-regex") else "rewrite-target"
         yield subject.found(
             TYPE_MEANS_NOTHING,
-            f"{_shown(some)}: pathType {kind} means nothing beside {asks}: {quoted(below)} and {quoted(first.path.upper())} are taken, too",
+            f"{_shown(some)}: pathType {kind} means nothing beside {asks}: {_besides(first)}",
             f"{first.field}.pathType",
         )
+
+
+def _takes_all(claim: Claim) -> bool:
+    """Whether *claim* takes every path anyway."""
+    return claim.path == ROOT and claim.match is not Match.EXACT
+
+
+def _is_meant(claim: Claim) -> bool:
+    """Whether the path of *claim* was hardly written to be anything but an expression."""
+    return claim.regex is not None and claim.regex.is_likely
+
+
+def _besides(claim: Claim) -> str:
+    """Say what *claim*, which is an expression, takes besides its path."""
+    others = dict.fromkeys((f"{claim.path}x", claim.path.upper()))
+    others.pop(claim.path, None)
+    shown = " and ".join(map(quoted, others))
+    return f"{shown} {'is' if len(others) == 1 else 'are'} taken, too"
 
 
 def _quirks(survey: Survey, subject: Subject, host: str, claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -76,8 +93,8 @@ def _quirks(survey: Survey, subject: Subject, host: str, claims: Sequence[Claim]
         return
     whose = f"{asking.object_id[0]} {asking.object_id[1]}"
     at = f"host {host}" if host else "all hosts"
-    meant = [claim for claim in claims if claim.regex is not None and claim.regex.is_likely]
-    plain = [claim for claim in claims if claim not in meant and claim.path != ROOT]
+    meant = [claim for claim in claims if _is_meant(claim)]
+    plain = [claim for claim in claims if not _is_meant(claim) and not _takes_all(claim)]
     if meant:
         yield subject.found(
             PATH_NEEDS_QUIRK,
@@ -90,7 +107,7 @@ def _quirks(survey: Survey, subject: Subject, host: str, claims: Sequence[Claim]
         yield subject.found(
             PATH_MADE_EXPRESSION,
             f"{_shown(plain)} of {at}: compared as a regular expression, as {whose} has it for all paths there, so"
-            f" {quoted(first.path + 'x')} and {quoted(first.path.upper())} are taken, too",
+            f" {_besides(first)}",
             f"{first.field}.path",
             f"give {whose} a host of its own, or start the controller with --no-quirks",
         )

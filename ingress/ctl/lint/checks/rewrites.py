@@ -46,11 +46,10 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
         f"every request below {shown} is sent to {quoted(one)} alone: so is {quoted(f'{example}/login')}"
     )
     changes = tuple(_changes(subject, claims, target.text))
-    advice = (
-        f"to keep what follows the path, write it as in {changes[-1].value} with {TARGET}: {changes[0].value}"
-        if len(changes) > 1
-        else f'to keep what follows the path, write it as in /api{REST} with {TARGET}: "/$2"'
-    )
+    written = {change.field: change.value for change in changes}
+    wanted = written.get(f"{lost[0].field}.path", f"/api{REST}")
+    kept = written.get(subject.field(TARGET), "/$2")
+    advice = f"to keep what follows the path, write it as in {wanted} with {TARGET}: {kept}"
     yield subject.found(REWRITE_TO_ONE_PATH, message, subject.field(TARGET), advice, changes)
 
 
