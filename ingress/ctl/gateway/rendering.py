@@ -1,6 +1,6 @@
 """An input as objects of the Gateway API.  Pure, and the same for the same input."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from ingress.annotations.client_check import HostClosed
 from ingress.annotations.guards import GuardMissing
@@ -87,9 +87,7 @@ class _Rendering:
                 certificates[host] = self._secret_of[host] = own
             else:
                 self._insecure.append(host)
-            is_isolated = bool(host) and (
-                self._needs_isolation(host) or any(_covers(one, host) for one in isolated)
-            )
+            is_isolated = bool(host) and (self._needs_isolation(host) or self._is_covered(host, isolated))
             if is_isolated:
                 isolated.add(host)
                 self._isolated.append(host)
@@ -129,7 +127,12 @@ class _Rendering:
         takes_all = any(
             route.match is Match.PREFIX and not route.path.strip("/") for route in self._routes[host]
         )
-        return not takes_all and any(_covers(other, host) for other in self._hosts if other != host)
+        return not takes_all and self._is_covered(host, self._routes.keys())
+
+    @staticmethod
+    def _is_covered(host: str, others: Container[str]) -> bool:
+        """Whether one of *others* takes requests of *host* in the Gateway API, where a wildcard is of many labels."""
+        return ("" in others and host != "") or any(one in others for one in _names_of(host) if one != host)
 
     # Routes
 
@@ -180,7 +183,7 @@ class _Rendering:
             bool(host)
             and not host.startswith("*")
             and all(_speaks_grpc(route) for route in self._routes[host])
-            and not any(_covers(other, host) for other in self._hosts if other != host)
+            and not self._is_covered(host, self._routes.keys())
         )
 
     def _grant_certificates(self, gateways: Iterable[Json]) -> None:
@@ -249,11 +252,6 @@ def _names_of(host: str) -> Iterator[str]:
     labels = host.removeprefix("*.").split(".")
     for at in range(0 if host.startswith("*.") else 1, len(labels)):
         yield f"*.{'.'.join(labels[at:])}"
-
-
-def _covers(other: str, host: str) -> bool:
-    """Whether *other*, a host of a route, takes requests of *host* in the Gateway API, where wildcards are of many labels."""
-    return not other or (other.startswith("*.") and host.endswith(other[1:]))
 
 
 def _speaks_grpc(route: Route) -> bool:

@@ -8,6 +8,7 @@ Sources: ``HTTPRouteSpec``, ``CommonRouteSpec``.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Final
 
 from attrs import Factory, define, field, frozen
@@ -98,7 +99,7 @@ class Routes:
     def _name(self, served: Served, host: str, part: str) -> str:
         base = _NOT_IN_NAMES.sub("-", served.asking[1].name.lower())[:_MOST_NAME].strip("-.") or "route"
         end = f"-{served.scheme}" if served.scheme else ""
-        for middle in ("", f"-{slug(host)}", *(f"-{slug(host)}-{number}" for number in range(2, 10_000))):
+        for middle in _middles(slug(host)):
             name = f"{base}{middle}{end}"
             if len(name) > _MOST_NAME:
                 name = f"{base[: _MOST_NAME // 2]}{middle[: _MOST_NAME // 2 - 10]}{end}".rstrip("-.")
@@ -106,7 +107,15 @@ class Routes:
             if key not in self.owners:
                 self.owners[key] = served.asking
                 return key[2]
-        raise AssertionError("no object has so many routes")
+        raise AssertionError("there is always another name")
+
+
+def _middles(host: str) -> Iterator[str]:
+    """Yield what may stand behind the name of an owner, until a name is free."""
+    yield ""
+    yield f"-{host}"
+    for number in count(2):
+        yield f"-{host}-{number}"
 
 
 def _place(group: _Group) -> tuple[str, str, str, str, str]:

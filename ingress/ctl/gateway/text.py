@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
+from typing import Any
 
 import yaml
 
@@ -13,30 +14,21 @@ from ingress.model.objects import ObjectId
 _COLUMNS = 118
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes lists as people do, below their name and with their entries indented."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def yaml_of(rendering: Rendering) -> str:
     """Return documents that ``kubectl apply`` takes; comments say what each object does not."""
-    left = list(rendering.unsaid)
+    left: dict[ObjectId, list[Unsaid]] = {}
+    for unsaid in rendering.unsaid:
+        left.setdefault(unsaid.object_id, []).append(unsaid)
     texts = [_comments(rendering.notes)]
-    told: set[ObjectId] = set()
     for one in rendering.objects:
         metadata = one["metadata"]
         owner = rendering.owners.get((one["kind"], metadata["namespace"], metadata["name"]))
-        about: list[Unsaid] = []
-        if owner is not None and owner not in told:
-            told.add(owner)
-            about = [unsaid for unsaid in left if unsaid.object_id == owner]
+        about = [] if owner is None else left.pop(owner, [])
         texts.append(f"---\n{_comments(map(line_of, about))}{_document(one)}")
-    rest = [unsaid for unsaid in left if unsaid.object_id not in told]
+    rest = [unsaid for some in left.values() for unsaid in some]
     return "".join((*texts, _comments(map(line_of, rest))))
 
 
@@ -81,7 +73,9 @@ def summary_of(rendering: Rendering) -> str:
 
 
 def _document(one: Json) -> str:
-    text: str = yaml.dump(one, Dumper=_Dumper, sort_keys=False, width=_COLUMNS, allow_unicode=False)
+    # No part of a copy is shared, so nothing is written as an alias of what stands elsewhere.
+    own = json.loads(json.dumps(one))
+    text: str = yaml.dump(own, Dumper=_Dumper, sort_keys=False, width=_COLUMNS, allow_unicode=False)
     return text
 
 

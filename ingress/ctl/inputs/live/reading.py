@@ -100,9 +100,11 @@ class _Reading:
         self._objects.update(referred.objects)
         store = Store()
         store.changed(self._objects)
+        # No selector hides a Secret here: each is asked for that is referred to.
+        translating = evolve(self._settings.translate, from_manifests=False, secret_selector="")
         return Input(
             state=store.state(),
-            settings=evolve(self._settings, translate=evolve(self._settings.translate, from_manifests=False)),
+            settings=evolve(self._settings, translate=translating),
             now=now,
             coverage=Coverage(frozenset(self._whole | referred.whole), self._namespaces),
             labels=self._labels,
