@@ -107,6 +107,9 @@ _LIVE_OPTIONS: Final = (
         " files that name no namespace are in the first.",
     ),
     click.option(
+        "-A", "--all-namespaces", is_flag=True, help="All namespaces, which it is where none is named."
+    ),
+    click.option(
         "--secrets",
         type=click.Choice([one.value for one in SecretReading]),
         help="With --live: what to ask of the Secrets that are referred to: nothing, whether they exist (names,"
@@ -138,11 +141,14 @@ def live_parameters(command: F) -> F:
         context: str | None,
         server: str | None,
         namespaces: tuple[str, ...],
+        all_namespaces: bool,
         secrets: str | None,
         no_kustomize: bool,
         allow_remote_bases: bool,
         **others: Any,
     ) -> Any:
+        if all_namespaces and namespaces:
+            raise Mistake("--all-namespaces or --namespace, not both")
         if not live:
             given = {
                 "--kubeconfig": kubeconfig,

@@ -105,6 +105,25 @@ class ReadingTests(LiveCase):
         self.server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "empty"}})
         self.assertEqual((await self.read(namespaces=("empty",))).snapshot.route_count, 0)
 
+    async def test_all_namespaces_may_be_said(self) -> None:
+        """It is so anyway, and what people type; beside a namespace it is a contradiction."""
+        self.server.create(ingress_object("web", "shop.example.com"))
+        self.assertIn("1 Ingress", (await self.run_command("lint", "--live", "-A")).stdout)
+        result = await self.run_command("lint", "--live", "-A", "-n", "shop")
+        self.assertEqual((result.exit_code, "not both" in result.stderr), (2, True))
+
+    async def test_the_operators_config_map_is_read(self) -> None:
+        """Its options count as they do for the controller."""
+        self.server.create(ingress_object("web", "shop.example.com", "shop-tls"))
+        data = {"ssl-redirect": "false"}
+        metadata = {"name": "options", "namespace": "system"}
+        self.server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+        result = await self.run_command(
+            "render", "--as", "gateway", "--live", "-o", "configmap=system/options"
+        )
+        self.assertIn("sectionName: http\n", result.stdout)
+        self.assertNotIn("RequestRedirect", result.stdout)
+
     async def test_what_is_no_name_of_a_namespace_is_not_asked_for(self) -> None:
         """It would be a part of the path of a request."""
         with self.assertRaisesRegex(Mistake, "no name of a namespace"):
@@ -178,7 +197,9 @@ class SecretTests(LiveCase):
 
     async def test_unless_asked_only_their_existence_is_known(self) -> None:
         """One that is missing is told; of one that is there nothing but its name leaves the API server."""
-        self.assertIn(Reason.SECRET_NOT_FOUND, reasons(await self.read()))
+        found = await self.read()
+        self.assertIn(Reason.SECRET_NOT_FOUND, reasons(found))
+        self.assertNotIn("selector", " ".join(one.message for one in found.snapshot.problems))
         self.create_secret()
         self.server.requests.clear()
         found = await self.read()

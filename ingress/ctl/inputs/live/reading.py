@@ -101,10 +101,10 @@ class _Reading:
         store = Store()
         store.changed(self._objects)
         # No selector hides a Secret here: each is asked for that is referred to.
-        translating = evolve(self._settings.translate, from_manifests=False, secret_selector="")
+        translating = evolve(self._settings.translate, from_manifests=False)
         return Input(
             state=store.state(),
-            settings=evolve(self._settings, translate=translating),
+            settings=evolve(self._settings, translate=translating, secret_field_selector=""),
             now=now,
             coverage=Coverage(frozenset(self._whole | referred.whole), self._namespaces),
             labels=self._labels,
