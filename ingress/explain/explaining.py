@@ -53,7 +53,7 @@ from ingress.proxy.exchange.chain import in_order
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.replies import Replies, accepts_html
 from ingress.routing.choosing import chances
-from ingress.routing.contest import Contest, contesting
+from ingress.routing.contest import MOST_LOSERS, Contest, contesting
 from ingress.routing.route import Route
 from ingress.routing.table import host_keys
 
@@ -201,6 +201,12 @@ class _Explaining:
         seen = yield from self._route_steps(route)
         problems = yield from problems_by_object(self._snapshot)
         own = () if route.owner is None else tuple(problems.get(route.owner.id, ()))
+        outdone = yield from self._served.objects.outdone(route.host, read.path, problems)
+        start = evolve(
+            start,
+            lost=(*outdone[:MOST_LOSERS], *start.lost),
+            more_lost=start.more_lost + len(outdone[MOST_LOSERS:]),
+        )
         chosen = chances(route, facts)
         leads = [self._backends.lead_of(route, one.choice) for one in chosen.choices]
         backends = tuple(

@@ -3,21 +3,22 @@
 Everything is found in steps, for there may be tens of thousands of objects.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from attrs import frozen
 
 from ingress.annotations.values import quoted
-from ingress.explain.explanation import Unserved
+from ingress.explain.explanation import LostRoute, RouteSeen, Unserved
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
+from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused
-from ingress.routing.paths import rule_path
-from ingress.routing.route import Route
+from ingress.routing.contest import path_bytes, takes
+from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_named
@@ -26,6 +27,8 @@ from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 AT_ONCE: Final = 100
+_PATH_FIELD: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[(\d+)\](?:\.path)?")
+_OUTDONE: Final = (Reason.PATH_CONFLICT, Reason.CANARY_WITHOUT_PRIMARY)
 MOST_UNSERVED: Final = 10
 
 
@@ -66,6 +69,11 @@ class Objects(Protocol):
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it; empty where that is not known."""
 
+    def outdone(
+        self, host: str, path: bytes, problems: Mapping[ObjectId, set[Problem]]
+    ) -> Stepwise[tuple[LostRoute, ...]]:
+        """Find the paths of *host*, as in ``Route.host``, that would take *path* and are no routes, since another object has them."""
+
     def unserved(
         self, hosts: tuple[str, ...], problems: Mapping[ObjectId, set[Problem]]
     ) -> Stepwise[tuple[Unserved, ...]]:
@@ -87,6 +95,13 @@ class NoObjects:
         """Find nothing."""
         yield
         return ""
+
+    def outdone(
+        self, host: str, path: bytes, problems: Mapping[ObjectId, set[Problem]]
+    ) -> Stepwise[tuple[LostRoute, ...]]:
+        """Find none."""
+        yield
+        return ()
 
     def unserved(
         self, hosts: tuple[str, ...], problems: Mapping[ObjectId, set[Problem]]
@@ -161,6 +176,35 @@ class KnownObjects:
                     return tuple(found[:MOST_UNSERVED])
         return tuple(found)
 
+    def outdone(
+        self, host: str, path: bytes, problems: Mapping[ObjectId, set[Problem]]
+    ) -> Stepwise[tuple[LostRoute, ...]]:
+        """Find the paths of *host* that would take *path*, and that another object has."""
+        found: list[LostRoute] = []
+        for number, ((kind, key), some) in enumerate(problems.items(), 1):
+            if not number % AT_ONCE:
+                yield
+            value = self.state.of(kind).get(key)
+            if not isinstance(value, Ingress):
+                continue
+            for problem in some:
+                asked = _path_at(value, problem.field) if problem.reason in _OUTDONE else None
+                if asked is not None and asked[0] == host and asked[1].takes(path):
+                    seen = RouteSeen(
+                        host,
+                        asked[1].path,
+                        asked[1].match,
+                        str(kind),
+                        key.namespace,
+                        key.name,
+                        problem.field.removesuffix(".path"),
+                        value.created,
+                    )
+                    found.append(LostRoute(seen, problem.reason.value, problem.message))
+        return tuple(
+            sorted(found, key=lambda one: (-len(one.route.path), one.route.namespace, one.route.name))
+        )
+
     def _names(self, reader: Reader, value: ClusterObject, hosts: frozenset[str]) -> str | None:
         """Return where *value* names one of *hosts*; None where it does not."""
         if isinstance(value, Ingress):
@@ -201,12 +245,37 @@ class KnownObjects:
         return f"its class is {quoted(name)}, and {served}"
 
 
+class _AskedPath(NamedTuple):
+    """A path of a rule that is no route."""
+
+    path: str
+    match: str
+
+    def takes(self, path: bytes) -> bool:
+        """Whether it would take *path*, compared as text."""
+        return self.path.startswith("/") and takes(self.path, path, is_exact=self.match == Match.EXACT.value)
+
+
+def _path_at(ingress: Ingress, field: str) -> tuple[str, _AskedPath] | None:
+    """Return host and path that *ingress* has at *field*; None where that is no path of a rule."""
+    at = _PATH_FIELD.fullmatch(field)
+    if at is None:
+        return None
+    rule, number = int(at[1]), int(at[2])
+    paths = ingress.rules[rule].paths if rule < len(ingress.rules) else None
+    if paths is None or number >= len(paths):
+        return None
+    one = paths[number]
+    match = Match.EXACT if one.path_type == Match.EXACT.value else Match.PREFIX
+    return ingress.rules[rule].host.lower(), _AskedPath(one.path or "/", match.value)
+
+
 def _not_given(kind: Kind, namespace: str) -> str:
     return f"no {kind} of namespace {namespace} is given"
 
 
 def _field_in_ingress(ingress: Ingress, route: Route) -> Stepwise[str]:
-    wanted = rule_path(route.path)
+    wanted = path_bytes(route.path)
     seen = 0
     fallback = ""
     for index, rule in enumerate(ingress.rules):
@@ -224,7 +293,7 @@ def _field_in_ingress(ingress: Ingress, route: Route) -> Stepwise[str]:
             )
             if own == route.path and is_match:
                 return f"spec.rules[{index}].http.paths[{number}]"
-            if is_match and own.startswith("/") and rule_path(own) == wanted:
+            if is_match and own.startswith("/") and path_bytes(own) == wanted:
                 fallback = f"spec.rules[{index}].http.paths[{number}]"
     is_default = ingress.default_backend is not None and route.path == "/" and "paths" not in fallback
     return DEFAULT_BACKEND_FIELD if is_default else fallback

@@ -152,6 +152,14 @@ def _order(loser: Loser) -> tuple[int, bool, int, str, str]:
     return is_other, route.match is not Match.EXACT, -len(route.path), route.path, route.match.value
 
 
+def path_bytes(path: str) -> bytes:
+    """Return *path* of a rule as it is compared; what is no valid Unicode text takes no request, but may stand in a table."""
+    try:
+        return rule_path(path)
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")
+
+
 # Which routes take a path
 
 
@@ -163,7 +171,7 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
         if not number % AT_ONCE:
             yield
         if route.beginnings is None:
-            if takes(route, path):
+            if takes(route.path, path, is_exact=route.match is Match.EXACT):
                 found.append((route, True))
             continue
         if not _begins_like(route, path):
@@ -189,10 +197,10 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
     return found
 
 
-def takes(route: Route, path: bytes) -> bool:
-    """Whether *route*, whose path is compared as text, takes *path* where no other does."""
-    own = rule_path(route.path)
-    if route.match is Match.EXACT:
+def takes(rule: str, path: bytes, *, is_exact: bool) -> bool:
+    """Whether *rule*, the path of a rule that is compared as text, takes *path*, in normal form, where no other does."""
+    own = path_bytes(rule)
+    if is_exact:
         return path == own
     elements = own.rstrip(b"/")
     return path.startswith(elements) and path[len(elements) : len(elements) + 1] in (b"", b"/")
@@ -249,7 +257,7 @@ def _lost(loser: Route, winner: Route, *, is_compared: bool) -> Loser:
 def _lost_as_text(loser: Route, winner: Route) -> Loser:
     if winner.match is Match.EXACT and loser.match is not Match.EXACT:
         return Loser(loser, Why.EXACT_FIRST, "an exact path comes before any prefix")
-    same = rule_path(loser.path).rstrip(b"/") == rule_path(winner.path).rstrip(b"/")
+    same = path_bytes(loser.path).rstrip(b"/") == path_bytes(winner.path).rstrip(b"/")
     if same:
         return Loser(
             loser,
@@ -302,7 +310,7 @@ def _near_paths(routes: Iterable[Route], path: bytes) -> Stepwise[tuple[Route, .
     best: list[tuple[int, str, str, int, Route]] = []
     lowered = path[:_MOST_COMPARED].lower()
     for number, route in enumerate(routes):
-        common = _common(lowered, rule_path(route.path)[:_MOST_COMPARED].lower())
+        common = _common(lowered, path_bytes(route.path)[:_MOST_COMPARED].lower())
         best.append((-common, route.path, route.match.value, number, route))
         if not len(best) % AT_ONCE:
             best = nsmallest(MOST_NEAR, best)

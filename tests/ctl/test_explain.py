@@ -116,6 +116,45 @@ class ExplainTests(CtlCase):
         self.assertIn("no connection is made", self.run_command(*asked).stderr)
         self.assertIn("leave out", self.run_command(*asked, "-o", "ingress-class=x").stderr)
 
+    def test_who_asks_for_the_same_path_in_vain_has_lost(self) -> None:
+        """The older Ingress has the path; of the younger one it is told where it asks, and why it has it not."""
+        younger = (
+            ingress()
+            .replace("name: web\n  namespace", "name: zeb\n  namespace")
+            .replace("path: /", "path: /x")
+        )
+        older = (
+            ingress()
+            + "---\n"
+            + ingress()
+            .replace("name: web\n  namespace", "name: other\n  namespace")
+            .replace("path: /", "path: /x")
+        )
+        data = self.explained(f"{older}---\n{younger}", "http://shop.example.com/x/y")
+        self.assertEqual(data["route"]["name"], "other")
+        lost = [(one["route"]["name"], one["route"]["field"], one["why"]) for one in data["lost"]]
+        self.assertEqual(
+            lost, [("zeb", "spec.rules[0].http.paths[0]", "PathConflict"), ("web", "", "shorter-prefix")]
+        )
+        self.assertIn("belongs to Ingress shop/other", data["lost"][0]["sentence"])
+
+    def test_canaries_are_told_with_conditions_and_shares(self) -> None:
+        """Each backend has its share of what no condition decides."""
+        canary = ingress(canary="true", canary_weight="20", canary_by_header="x-new")
+        canary = canary.replace("name: web\n  namespace", "name: canary\n  namespace").replace(
+            "service: {name: web", "service: {name: new"
+        )
+        manifests = f"{ingress()}---\n{canary}"
+        data = self.explained(manifests, "http://shop.example.com/")
+        self.assertEqual(
+            [(one["name"], one["share"]) for one in data["backends"]], [("web", 80), ("new", 20)]
+        )
+        self.assertFalse(any(one["isTaken"] for one in data["variants"]))
+        asked = self.explained(manifests, "http://shop.example.com/", "-H", "X-New: always")
+        self.assertEqual([(one["name"], one["share"]) for one in asked["backends"]], [("new", 100)])
+        (taken,) = (one for one in asked["variants"] if one["isTaken"])
+        self.assertEqual(taken["conditions"], [["header x-new is always", True]])
+
     def test_an_ingress_that_is_not_served_says_why(self) -> None:
         """Of another class, of none, or refused: where nothing takes the request, it explains itself."""
         for manifests, word in (
