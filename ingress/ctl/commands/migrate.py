@@ -80,7 +80,12 @@ def command(
         if owner_labels or patches_directory is not None:
             raise Mistake("--owner-label and --patches are for the report without --compare")
         text, status = _compared(comparison, paths, options, source, form)
-        _put(text, output_file)
+        try:
+            _put(text, output_file)
+        except Mistake:
+            # It took minutes, and is not lost for a name.
+            say(text.removesuffix("\n"))
+            raise
         raise SystemExit(status)
     given = _with_usual_config_map(read_input(paths, options, source), options)
     migration = assess(given, lint(given), owner_labels)
@@ -98,7 +103,8 @@ def _compared(
     from ingress.ctl.commands.comparing import compare
 
     has_objects = bool(paths) or isinstance(source, LiveCluster)
-    return compare(comparison, read_input(paths, options, source) if has_objects else None, form)
+    given = _with_usual_config_map(read_input(paths, options, source), options) if has_objects else None
+    return compare(comparison, given, form)
 
 
 def _put(text: str, output_file: str | None) -> None:

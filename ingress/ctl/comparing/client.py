@@ -63,6 +63,7 @@ class Client:
         certificate: ShownCertificate | None = None
         connection = self._connect(address)
         try:
+            connection.settimeout(self._left(until))
             if sample.scheme == "https":
                 connection = self._handshake(connection, sample.name)
                 certificate = _shown(connection)

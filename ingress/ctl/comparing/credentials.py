@@ -13,9 +13,11 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
+from urllib.parse import quote, quote_plus
 
 from attrs import field, frozen
 
@@ -128,9 +130,22 @@ class Hidden:
         return text
 
 
-def _parts(value: str) -> Iterable[str]:
-    """Yield *value* and what of it may come back alone: a token without its scheme, the value of a cookie."""
-    for part in (value, *re.split(r"[\s;,]+", value)):
+def _parts(value: str) -> Iterator[str]:
+    """Yield *value* and what of it may come back alone, also as it stands in a URL.
+
+    That is a token without its scheme, the value of a cookie, and what ``Basic`` has encoded, with the password by itself.
+    """
+    scheme, _, rest = value.partition(" ")
+    pair = _decoded(rest) if scheme.lower() == "basic" else ""
+    for part in (value, *re.split(r"[\s;,]+", value), pair, pair.partition(":")[2]):
         for one in (part, part.partition("=")[2]):
             if len(one) >= _LEAST_HIDDEN:
-                yield one
+                yield from {one, quote(one), quote(one, safe=""), quote_plus(one)}
+
+
+def _decoded(text: str) -> str:
+    """Return what *text* has encoded in base64; empty where it has not."""
+    try:
+        return b64decode(text.strip().encode("latin-1"), validate=True).decode("utf-8")
+    except ValueError:
+        return ""

@@ -4,6 +4,7 @@ The form of each line is seen by its beginning, and lines of several forms may s
 
     https://shop.example.com/cart                        GET, or a method before the URL
     {"method": "GET", "url": "https://…", "headers": {"Accept": "text/html"}}
+    {"vhost": "shop.example.com", "path": "/cart", "request_query": "id=7", "method": "GET", …}      a log in JSON
     10.1.2.3 - - [22/Nov/2026:10:00:00 +0000] "GET /cart HTTP/1.1" 200 …      combined, and ingress-nginx's own
     2026-11-22T10:00:00.000Z 10.1.2.3 GET shop.example.com "/cart" 200 …      this controller's own
 
@@ -34,6 +35,13 @@ MAX_LINES: Final = 2_000_000
 _REQUEST_LINE: Final = re.compile(r'"([A-Z][A-Z-]{0,31}) ([^" ]+) HTTP/[0-9.]{1,4}"')
 _UPSTREAM_NAME: Final = re.compile(r" [0-9.-]+ [0-9.-]+ \[([a-z0-9.-]+)\] \[")
 _OURS: Final = re.compile(r'[0-9T:.-]+Z \S+ ([A-Z][A-Z-]{0,31}) (\S+) "([^"]*)" [0-9]{3} ')
+_ESCAPE: Final = re.compile(r"\\x([0-9A-Fa-f]{2})")
+_LOG_NAMES: Final = (
+    ("vhost", "host", "http_host"),
+    ("request_uri", "path", "uri"),
+    ("request_query", "args", "query_string", "query"),
+    ("method", "request_method"),
+)
 _URL: Final = re.compile(r"(?:([A-Z][A-Z-]{0,31})\s+)?(https?://\S+)\s*")
 
 
@@ -120,22 +128,29 @@ def _of_line(line: str, hosts: Hosts) -> Iterable[Sample]:
     if len(line) > MAX_LINE:
         raise NoSampleError(f"of lines longer than {MAX_LINE} characters")
     if line.startswith("{"):
-        return [_of_json(_object(line))]
+        entry = _object(line)
+        return [_of_json(entry) if "url" in entry else _of_json_log(entry, hosts)]
     if url := _URL.fullmatch(line):
         return [_of_url(url[1] or "GET", url[2])]
     if ours := _OURS.match(line):
-        method, host, target = ours.groups()
+        method, host, target = ours[1], ours[2], _unescaped(ours[3])
         return [Sample(hosts.scheme(host), method, host, target, of=host, what="of the access log")]
     if request := _REQUEST_LINE.search(line):
         upstream = _UPSTREAM_NAME.search(line, request.end())
-        found = hosts.of(request[2], upstream[1] if upstream else "")
+        target = _unescaped(request[2])
+        found = hosts.of(target, upstream[1] if upstream else "")
         if not found:
             raise NoSampleError("of log lines of which no host is known; --host names one")
         return [
-            Sample(hosts.scheme(host), request[1], host, request[2], of=host, what="of the access log")
+            Sample(hosts.scheme(host), request[1], host, target, of=host, what="of the access log")
             for host in found
         ]
     raise NoSampleError("of lines that are in none of the forms that are read")
+
+
+def _unescaped(target: str) -> str:
+    """Return *target* as it was before it was written into a log, where quotes and bytes beyond ASCII are escaped."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), target)
 
 
 def _of_url(method: str, url: str, fields: tuple[tuple[str, str], ...] = ()) -> Sample:
@@ -186,6 +201,17 @@ def _of_json(entry: Mapping[str, Any]) -> Sample:
 
 def _of_entry(entry: Mapping[str, Any]) -> Iterable[Sample]:
     return [_of_json(entry)]
+
+
+def _of_json_log(entry: Mapping[str, Any], hosts: Hosts) -> Sample:
+    """Read a line of an access log in JSON, by the names that ingress-nginx's documents use, or nginx's variables."""
+    host, path, query, method = (
+        next((entry[name] for name in names if isinstance(entry.get(name), str)), "") for names in _LOG_NAMES
+    )
+    if not host or not path or not METHOD.fullmatch(method):
+        raise NoSampleError("of JSON objects without url, or without host, path and method of a log")
+    target = f"{path}?{query}" if query and "?" not in path else path
+    return Sample(hosts.scheme(host), method, host, target, of=host, what="of the access log")
 
 
 def _is_json_line(line: str) -> bool:

@@ -133,6 +133,12 @@ class CompareCommandTests(CtlCase):
         self.assertEqual(result.stdout, "")
         self.assertIn("<!DOCTYPE html>", path.read_text("utf-8"))
 
+    def test_output_file_that_cannot_be_written(self) -> None:
+        """A page that cannot be written goes to standard output: it took its time."""
+        result = self.compare(f"--output-file={self.manifest('')}/page.md", requests="http://shop.test/\n")
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("# Requests to both controllers", result.stdout)
+
     def test_rate(self) -> None:
         """Ten requests a second is the rate unless another is said, counted by a clock that only waiting moves."""
         now = [0.0]

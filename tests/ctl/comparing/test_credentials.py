@@ -1,8 +1,9 @@
 """Tests for ingress.ctl.comparing.credentials."""
 
 import os
+from base64 import b64encode
 
-from ingress.ctl.comparing.credentials import Hidden, read_credentials
+from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.errors import Mistake
 from tests.ctl.ctl_case import CtlCase
@@ -93,3 +94,23 @@ class HiddenTests(CtlCase):
             for secret in ("token-one-two", "session-three", "four-five-six"):
                 self.assertNotIn(secret, shown)
         self.assertEqual(hidden("text/html; b=2"), "text/html; b=2")
+
+    def test_other_spellings(self) -> None:
+        """It is hidden in the spelling of a URL, too, and so are user and password that Basic has encoded."""
+        encoded = b64encode(b"me:pass word").decode()
+        fields = (("Authorization", f"Basic {encoded}"), ("X-Token", "a+b/c==d"))
+        hidden = Hidden(NO_CREDENTIALS, [Sample("http", "GET", "a", "/", fields)])
+        for text in (
+            encoded,
+            "me:pass word",
+            "pass word",
+            "pass%20word",
+            "pass+word",
+            "a%2Bb%2Fc%3D%3Dd",
+            "a%2Bb/c%3D%3Dd",
+        ):
+            self.assertEqual(hidden(f"<{text}>"), "<(hidden)>", text)
+        self.assertEqual(
+            Hidden(NO_CREDENTIALS, [Sample("http", "GET", "a", "/", (("Authorization", "Basic ?"),))])("x"),
+            "x",
+        )

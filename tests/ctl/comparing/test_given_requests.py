@@ -72,6 +72,21 @@ class GivenRequestsTests(CtlCase):
         text = '2026-11-20T16:40:00.125Z 203.0.113.9 GET shop.test "/cart?id=7" 200 5120 0.018 10.0.4.17:8080 shop/web HTTP/1.1'
         self.assertEqual(lines(read(text)), ["GET http://shop.test/cart?id=7"])
 
+    def test_json_log(self) -> None:
+        """A log in JSON has host, path, query and method by the names of ingress-nginx's documents, or of variables."""
+        for entry in (
+            {"vhost": "shop.test", "path": "/a", "request_query": "b=1", "method": "GET", "status": 200},
+            {"host": "shop.test", "request_uri": "/a?b=1", "args": "b=1", "request_method": "GET"},
+        ):
+            self.assertEqual(lines(read(json.dumps(entry))), ["GET http://shop.test/a?b=1"])
+
+    def test_escapes_of_logs(self) -> None:
+        """What a log has escaped is sent as it came, and left out where it cannot be."""
+        text = COMBINED.format(r"GET /a?b=\x22c\x5Cd\x22") + "\n" + COMBINED.format(r"GET /\xD0\xB0")
+        chosen = read(text, Hosts(["a.test"]))
+        self.assertEqual([one.target for one in chosen.samples], ['/a?b="c\\d"'])
+        self.assertEqual(sum(count for _, count in chosen.left_out), 1)
+
     def test_combined(self) -> None:
         """A line of the combined format goes to the hosts that are named, and to nobody where none is."""
         text = COMBINED.format("GET /a")
