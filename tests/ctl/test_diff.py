@@ -106,6 +106,37 @@ class DiffTests(CtlCase):
         markdown = self.run_command("diff", one, other, "--output", "markdown")
         self.assertTrue(markdown.stdout.startswith("**ingressctl diff**: 1 place changes."))
 
+    def test_layers_are_compared_with_their_counterparts(self) -> None:
+        """Overlays are compared folder by folder; one without a counterpart vanishes as a whole."""
+        for side, size in (("old", "1m"), ("new", "2m")):
+            for name in ("dev", "prod"):
+                limit = size if name == "prod" else "5m"
+                self.manifest(ingress(proxy_body_size=limit), f"{side}/{name}/web.yaml")
+        sides = str(self.folder / "old"), str(self.folder / "new")
+        found = json.loads(self.run_command("diff", *sides, "--output", "json").stdout)
+        self.assertEqual(
+            [(one["layer"], one["field"]) for one in found["differences"]], [("prod", "maxBodyBytes")]
+        )
+        self.manifest(ingress(), "old/test/web.yaml")
+        gone = self.run_command("diff", *sides)
+        self.assertIn("== test", gone.stdout)
+        self.assertIn("- shop.example.com", gone.stdout)
+
+    def test_what_is_not_read_is_not_compared(self) -> None:
+        """A template is no difference, and each format says that it was left out."""
+        self.manifest(ingress(), "old/web.yaml")
+        self.manifest(ingress(), "new/web.yaml")
+        self.manifest(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: {{ .Values.name }}\n",
+            "new/t.yaml",
+        )
+        for output in ("text", "json", "markdown"):
+            found = self.run_command(
+                "diff", str(self.folder / "old"), str(self.folder / "new"), "--output", output
+            )
+            self.assertEqual(found.exit_code, 0, found.output)
+            self.assertRegex(found.stdout, "of NEW: .*template")
+
     def test_hostile_objects_harm_nobody(self) -> None:
         """Whatever is in a file, there is no traceback, and no escape sequence in the answer."""
         good = self.manifest(ingress(), "good.yaml")

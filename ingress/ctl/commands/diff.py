@@ -112,9 +112,10 @@ def command(
         (name, compare(one, other, endpoints=endpoints, roots=roots))
         for name, one, other in paired(first, second, *roots)
     ]
-    for side, given in (("OLD", first), ("NEW", second)):
-        for unread in given.unread:
-            tell(printable(f"not read of {side}: {unread.what}: {unread.why}"))
+    unread = (*_unread("OLD", first), *_unread("NEW", second))
+    if unread:
+        name, comparison = layers[0]
+        layers[0] = name, evolve(comparison, not_compared=(*unread, *comparison.not_compared))
     if output == "json":
         say(as_json(layers))
     elif output == "markdown":
@@ -183,6 +184,11 @@ class _Reading:
 def _route_objects(given: Input) -> Iterator[ObjectId]:
     for layer in given.layers:
         yield from (object_id for object_id, _ in layer.route_objects())
+
+
+def _unread(side: str, given: Input) -> Iterator[str]:
+    """Yield what was found of a side and not read."""
+    yield from (f"{one.what} of {side}: {one.why}" for one in given.unread)
 
 
 def _with(given: Input, settings: Settings) -> Input:

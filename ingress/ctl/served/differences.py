@@ -127,11 +127,11 @@ class _Side:
     by_path: dict[tuple[str, str, str], list[Data]] = field(factory=dict)
 
     def takes(self, host: str, path: str) -> tuple[str, Data] | None:
-        """Return the host and the route that take requests for *path* of *host*, both as rules have them."""
-        try:
-            found = self.table.find(host.encode(), path.encode("utf-8", "surrogateescape"))
-        except PathTooLong:
-            return None
+        """Return the host and the route that take requests for *path* of *host*, both as rules have them.
+
+        Raises ``PathTooLong``.
+        """
+        found = self.table.find(host.encode(), path.encode("utf-8", "surrogateescape"))
         return None if found is None else (found.host, self._data(found))
 
     def _data(self, route: Route) -> Data:
@@ -304,11 +304,17 @@ def _gone(at: Place, route: Data, other: _Side, *, is_new: bool) -> Difference:
     is_expression = "expression" in route
     if is_expression and has_regex_signs(at.path):
         return Difference(Subject.ROUTE, at, "", old, new)
-    found = other.takes(at.host, at.path)
+    try:
+        found = other.takes(at.host, at.path)
+    except PathTooLong:
+        return Difference(Subject.ROUTE, at, "", old, new)
     if found is None:
         return Difference(Subject.ROUTE, at, "", old, new, "")
     host, instead = found
-    is_same = not is_expression and _serves_as(route, instead)
+    # Where there are expressions, requests for one path tell nothing of those for another one.
+    is_same = not any("expression" in one for one in other.hosts[host]["routes"]) and _serves_as(
+        route, instead
+    )
     if is_same and at.match == Match.PREFIX.value:
         below = other.takes(at.host, f"{at.path.rstrip('/')}/{_NOBODYS}")
         is_same = below is not None and _serves_as(route, below[1])
@@ -322,12 +328,10 @@ _NOBODYS: Final = "\x00"
 
 def _serves_as(route: Data, other: Data) -> bool:
     """Whether two routes serve in the same way what either takes."""
-    return all(route[name] == other[name] for name in route if name not in _NAMES) and (
-        "expression" not in other
-    )
+    return all(route.get(name) == other[name] for name in other if name not in _NAMES)
 
 
-_NAMES: Final = frozenset({"path", "match", "owner", "expression"})
+_NAMES: Final = frozenset({"path", "match", "owner"})
 
 
 def _route(at: Place, old: Data, new: Data) -> Iterator[Difference]:

@@ -289,8 +289,8 @@ class _Form:
 
 
 def told_problems(given: Input) -> list[Problem]:
-    """Return the problems of one layer, without those that speak of what the input cannot know."""
-    return [one for one in given.snapshot.problems if given.coverage.unknown(one) is None]
+    """Return the problems of one layer, and those of options, without those that speak of what the input cannot know."""
+    return [*given.problems] + [one for one in given.snapshot.problems if given.coverage.unknown(one) is None]
 
 
 def _problem(problem: Problem) -> Data:

@@ -78,7 +78,7 @@ class SameTests(SynchronousTestCase):
         self.assertEqual(*forms)
         self.assertNotEqual(forms[0], served(live(SERVICES, *others))["hosts"])
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
     @given(clusters, all_options, st.randoms(use_true_random=False))
     def test_order(self, objects: list[ClusterObject], options: TranslateOptions, chance: Any) -> None:
         """The order in which objects come makes no difference, and the form is JSON."""
