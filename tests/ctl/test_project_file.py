@@ -80,8 +80,10 @@ class CommandTests(CtlCase):
         )
         self.manifest("[options]\ningress-class = 'own'", NAME)
         with chdir(self.folder):
-            for command in ("lint", "migrate"):
+            for command in ("lint", "migrate", "render --as=served"):
                 name = Path(path).name
-                by_file = self.run_command(command, name).stdout
-                self.assertEqual(by_file, self.run_command(command, "-o", "ingress-class=own", name).stdout)
-                self.assertNotEqual(by_file, self.run_command(command, "--no-config", name).stdout)
+                by_file = self.run_command(*command.split(), name).stdout
+                self.assertEqual(
+                    by_file, self.run_command(*command.split(), "-o", "ingress-class=own", name).stdout
+                )
+                self.assertNotEqual(by_file, self.run_command(*command.split(), "--no-config", name).stdout)

@@ -11,7 +11,9 @@ from ingress.ctl.columns import columns, shortened, wrapped
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Standing
 from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, Spot, remarks_of
-from ingress.ctl.lint.reports.results import Results, Summary, summary
+from ingress.ctl.lint.reports.results import Results, summary
+from ingress.ctl.lint.reports.texts import object_name
+from ingress.ctl.lint.reports.words import common_kind, findings_sentence, number_of, objects_sentence
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
 
@@ -95,7 +97,7 @@ class _Table:
         return fail_on is not None and weight >= fail_on
 
     def _object(self, one: AboutObject) -> Iterator[str]:
-        yield from self._beside(printable(_name(one.object_id)), printable(str(one.place)), bold=True)
+        yield from self._beside(printable(object_name(one.object_id)), printable(str(one.place)), bold=True)
         for remark, spots in one.remarks:
             if self.look.detail is not Detail.LITTLE or self._fails(remark.weight):
                 yield from self._remark(remark, self._where(spots, one.place))
@@ -115,12 +117,12 @@ class _Table:
             yield f"{painted}  {self.look.paint(place, dim=True)}"
 
     def _many(self, one: AboutMany) -> Iterator[str]:
-        kind = _common_kind(each.object_id for each in one.objects)
-        yield self.look.paint(_number(len(one.objects), kind or "object"), bold=True)
+        kind = common_kind(each.object_id for each in one.objects)
+        yield self.look.paint(number_of(len(one.objects), kind or "object"), bold=True)
         yield from self._remark(one.remark)
         named = one.objects if self._names_all(len(one.objects)) else one.objects[:_NAMED]
         for each in named:
-            name = _name(each.object_id, kind)
+            name = object_name(each.object_id, kind)
             yield from self._beside(printable(name), printable(str(each.place)), self._indent)
             yield from self._advice(each.advice, "  ")
         if len(named) < len(one.objects):
@@ -211,7 +213,7 @@ class _Table:
         yield from self._section("Not checked", report.not_checked, most=2)
         if self.results.shows_accepted:
             accepted = (
-                f"{one.finding.level.word} {_name(one.finding.object_id)} ({one.finding.place}): "
+                f"{one.finding.level.word} {object_name(one.finding.object_id)} ({one.finding.place}): "
                 f"{one.finding.message} [{one.finding.rule}]; accepted: {one.reason}"
                 for one in self.results.accepted
             )
@@ -235,10 +237,10 @@ class _Table:
     def _named(self, objects: list[ObjectId], aside: str = "") -> str:
         """Say how many *objects* there are, and which; *aside* comes before their names."""
         if len(objects) == 1:
-            return f"{_name(objects[0])}{aside}"
-        kind = _common_kind(objects)
-        names = self._listed([_name(one, kind) for one in objects])
-        return f"{_number(len(objects), kind or 'object')}{aside}: {names}"
+            return f"{object_name(objects[0])}{aside}"
+        kind = common_kind(objects)
+        names = self._listed([object_name(one, kind) for one in objects])
+        return f"{number_of(len(objects), kind or 'object')}{aside}: {names}"
 
     def _names_all(self, number: int) -> bool:
         return self.look.detail is Detail.MUCH or number <= _NAMED + 1
@@ -253,51 +255,11 @@ class _Table:
         counted = summary(self.results)
         worst = "error" if counted.errors else "warning" if counted.warnings else ""
         colour = _COLOURS.get(worst, "green")
-        kind = _common_kind(one.object_id for one in self.results.report.objects)
-        for line in wrapped(f"{_objects(counted, kind)} {_findings(counted)}", self.look.width):
+        kind = common_kind(one.object_id for one in self.results.report.objects)
+        for line in wrapped(
+            f"{objects_sentence(counted, kind)} {findings_sentence(counted)}", self.look.width
+        ):
             yield self.look.paint(line, colour, bold=True)
-
-
-def _objects(counted: Summary, kind: str | None) -> str:
-    if not counted.objects:
-        return "There is no Ingress."
-    others = f", {counted.objects - counted.ours} of them not served here" * (counted.objects > counted.ours)
-    return (
-        f"{_number(counted.objects, kind or 'object')}{others}: {counted.fully} honored fully, "
-        f"{counted.differing} with differences, {counted.partly} in part."
-    )
-
-
-def _findings(counted: Summary) -> str:
-    levels = ", ".join(
-        _number(number, word)
-        for number, word in (
-            (counted.errors, "error"),
-            (counted.warnings, "warning"),
-            (counted.notes, "note"),
-        )
-        if number
-    )
-    accepted = f", {counted.accepted} accepted" if counted.accepted else ""
-    not_checked = f" {_number(counted.not_checked, 'thing')} not checked." if counted.not_checked else ""
-    return f"{levels or 'No findings'}{accepted}.{not_checked}"
-
-
-def _number(number: int, word: str) -> str:
-    plural = "es" if word.endswith("s") else "s"
-    return f"{number} {word}{plural if number != 1 else ''}"
-
-
-def _common_kind(objects: Iterable[ObjectId]) -> str | None:
-    """Return the kind of all *objects*; None if there are several."""
-    kinds = {kind for kind, _ in objects}
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _name(object_id: ObjectId, but: str | None = None) -> str:
-    """Return the name of an object with its kind, if that is another one than *but*."""
-    kind, key = object_id
-    return str(key) if kind == but else f"{kind} {key}"
 
 
 def _bounded(text: str) -> str:

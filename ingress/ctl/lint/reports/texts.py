@@ -43,10 +43,10 @@ def joined(texts: Iterator[str]) -> Iterator[str]:
     yield last
 
 
-def object_name(object_id: ObjectId) -> str:
-    """Return kind, namespace and name of an object as people say them."""
+def object_name(object_id: ObjectId, but: str | None = None) -> str:
+    """Return namespace and name of an object as people say them, with its kind if that is another one than *but*."""
     kind, key = object_id
-    return f"{kind} {key}"
+    return str(key) if kind == but else f"{kind} {key}"
 
 
 def annotation_of(field: str) -> str:

@@ -1,0 +1,45 @@
+"""Words for people: numbers of things, and the sentences that sum up a lint."""
+
+from collections.abc import Iterable
+
+from ingress.ctl.lint.reports.results import Summary
+from ingress.model.objects import ObjectId
+
+
+def objects_sentence(counted: Summary, kind: str | None) -> str:
+    """Say how many objects there are, all of *kind* if it is one, and what becomes of them."""
+    if not counted.objects:
+        return "There is no Ingress."
+    others = f", {counted.objects - counted.ours} of them not served here" * (counted.objects > counted.ours)
+    return (
+        f"{number_of(counted.objects, kind or 'object')}{others}: {counted.fully} honored fully, "
+        f"{counted.differing} with differences, {counted.partly} in part."
+    )
+
+
+def findings_sentence(counted: Summary) -> str:
+    """Say how many findings there are of each level, what is accepted, and what was not checked."""
+    levels = ", ".join(
+        number_of(number, word)
+        for number, word in (
+            (counted.errors, "error"),
+            (counted.warnings, "warning"),
+            (counted.notes, "note"),
+        )
+        if number
+    )
+    accepted = f", {counted.accepted} accepted" if counted.accepted else ""
+    not_checked = f" {number_of(counted.not_checked, 'thing')} not checked." if counted.not_checked else ""
+    return f"{levels or 'No findings'}{accepted}.{not_checked}"
+
+
+def number_of(number: int, word: str) -> str:
+    """Return *number* with *word*, in the plural where it is not one."""
+    plural = "es" if word.endswith("s") else "s"
+    return f"{number} {word}{plural if number != 1 else ''}"
+
+
+def common_kind(objects: Iterable[ObjectId]) -> str | None:
+    """Return the kind of all *objects*; None if there are several."""
+    kinds = {kind for kind, _ in objects}
+    return kinds.pop() if len(kinds) == 1 else None
