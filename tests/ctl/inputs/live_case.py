@@ -1,5 +1,6 @@
 """A case that reads a cluster: the tests' API server, over HTTP on loopback, with objects and rights."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,6 +44,8 @@ class LiveCase(ApiServerTestCase):
 
     def setUp(self) -> Any:
         self.waited: list[float] = []
+        self.clock: Callable[[], float] = lambda: 0.0
+        self.silence_seconds = 10.0
         return super().setUp()
 
     def permit(self, *grants: Grant) -> None:
@@ -53,7 +56,15 @@ class LiveCase(ApiServerTestCase):
         """Read the cluster as *asked*; a ``Mistake`` is raised as it is."""
         cluster = evolve(LiveCluster(kubeconfig=str(self.kubeconfig)), **asked)
         return await in_thread(
-            lambda: read_live(cluster, DEFAULTS, NOW, environ={}, clock=lambda: 0.0, sleep=self.waited.append)
+            lambda: read_live(
+                cluster,
+                DEFAULTS,
+                NOW,
+                environ={},
+                clock=self.clock,
+                sleep=self.waited.append,
+                silence_seconds=self.silence_seconds,
+            )
         )
 
     async def run_command(self, *arguments: str) -> Result:

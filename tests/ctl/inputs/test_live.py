@@ -1,6 +1,7 @@
 """A cluster as an input: what is read of it, and what is said of what may not be read."""
 
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
-from tests.fakes.apiserver.faults import Answer, Drop, RawBody
+from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
 from tests.fakes.apiserver.kinds import Json
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
@@ -345,6 +346,40 @@ class MistakeTests(LiveCase):
         self.server.faults.add(RawBody(b'{"metadata"', "cut"))
         await self.read()
         self.assertEqual(self.waited, [7.0, 10.0, 3])
+
+    async def test_an_api_server_that_says_nothing(self) -> None:
+        """It is not waited for longer than the time that silence may take."""
+        self.silence_seconds = 0.05
+        self.server.faults.add(Hang(), times=None)
+        with self.assertRaisesRegex(Mistake, "cannot be reached: no answer in time"):
+            await self.read()
+
+    async def test_an_answer_that_stops_in_its_middle(self) -> None:
+        """Silence after the first bytes ends it, too."""
+        self.silence_seconds = 0.05
+        self.server.faults.add(RawBody(b'{"metadata"', "stay"), times=None)
+        with self.assertRaisesRegex(Mistake, "no byte in time"):
+            await self.read()
+
+    async def test_an_answer_that_comes_by_drops(self) -> None:
+        """However often a byte comes, an answer has a time of its own."""
+        self.clock = count(0, 200).__next__
+        self.server.create(ingress_object("web", "shop.example.com"))
+        with self.assertRaisesRegex(Mistake, "an answer took longer than 120 seconds"):
+            await self.read()
+
+    async def test_a_list_without_end(self) -> None:
+        """Pages that lead to themselves are told for what they are."""
+        self.server.faults.add(RawBody(b'{"metadata": {"continue": "again"}, "items": []}'), times=None)
+        self.assertIn("a list that has no end", await self.mistake())
+
+    async def test_no_tables(self) -> None:
+        """Where the API server has none, the existence of Secrets is not checked, and everything else is."""
+        self.server.create(ingress_object("web", "shop.example.com", "shop-tls"))
+        self.server.faults.add(Answer(406), times=None, resource="secrets")
+        found = await self.read()
+        self.assertEqual(reasons(found), {Reason.SERVICE_NOT_FOUND})
+        self.assertEqual(unread(found), ["Secret shop/shop-tls"])
 
     async def test_a_connection_that_ends(self) -> None:
         """An API server that takes connections and drops them is not reached."""

@@ -31,6 +31,9 @@ _LONGEST_WAIT_SECONDS: Final = 10.0
 # Of these another try may have a better answer: too many requests, errors of the server, and what a proxy before it says.
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
 
+# Not permitted; or no tables, which are asked for so that no content comes.
+_REFUSED: Final = frozenset({403, 406})
+
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 """The media type of a table for people, which has the names of objects and nothing of their content."""
 
@@ -139,7 +142,7 @@ class ApiServer:
                 finally:
                     response.close()
             except KubernetesError as error:
-                if error.status == 403:
+                if error.status in _REFUSED:
                     return Forbidden(error.message)
                 if error.status == 404 and _is_object(path):
                     return None

@@ -50,15 +50,19 @@ def read_live(
     environ: Mapping[str, str] = os.environ,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = _wait,
+    silence_seconds: float = SILENCE_SECONDS,
 ) -> Input:
-    """Read the cluster *asked* for; raises ``Mistake`` where nothing can be said of it."""
+    """Read the cluster *asked* for; raises ``Mistake`` where nothing can be said of it.
+
+    *clock* returns monotonic seconds, *sleep* waits for so many, *silence_seconds* is how long an answer may say nothing.
+    """
     for namespace in asked.namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
             raise Mistake(f"--namespace {namespace!r}: that is no name of a namespace")
     access = ApiAccess(
         CredentialSource(asked.kubeconfig, asked.context, asked.server, environ),
         connect_seconds=CONNECT_SECONDS,
-        read_seconds=SILENCE_SECONDS,
+        read_seconds=silence_seconds,
         clock=clock,
     )
     server = ApiServer(access, clock, sleep)
