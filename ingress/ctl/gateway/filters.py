@@ -6,7 +6,6 @@ Sources: ``HTTPRouteFilter`` and the filters in it.
 """
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from attrs import Factory, define
@@ -34,28 +33,20 @@ from ingress.annotations.snippets.requests import RequestPlan
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
-from ingress.ctl.gateway.paths import Below, below
-from ingress.ctl.gateway.saying import Effect, Json
+from ingress.ctl.gateway.cross_origin import said_cors
+from ingress.ctl.gateway.fields import field_of, modifier_of
+from ingress.ctl.gateway.paths import replaced_prefix
+from ingress.ctl.gateway.saying import Effect, Json, Remark
 from ingress.filters import FieldChanges, FilterSpec, Phase
 from ingress.model.backends import BackendReference
 from ingress.model.templates import Template
-from ingress.routing.route import Match, Route
+from ingress.routing.route import Route
 
 STATUSES: Final = frozenset((301, 302, 303, 307, 308))
-MOST_FIELDS: Final = 16
-MOST_ENTRIES: Final = 64
-
-Remark = Callable[[str, str, Effect], None]
-"""Is told what cannot be said, why, and what becomes of it."""
 
 _ALWAYS_CLOSED: Final = (GuardMissing, RegexMissing, RewriteMissing, HostClosed)
 _DECIDING: Final = (ServerStatements, PathStatements, RewriteRedirect, Blocking)
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"))
-_is_origin = re.compile(
-    r"https?://(?:(?:\*\.)?(?:[a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+)(?::[0-9]{1,5})?", re.ASCII
-).fullmatch
-_is_name = re.compile(r"[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}").fullmatch
-_is_value = re.compile(r"[!-~]+(?:[\t ]?[!-~]+)*").fullmatch
 _is_hostname = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*").fullmatch
 _is_address = re.compile(r"[0-9.]+").fullmatch
 _match_location = re.compile(
@@ -91,7 +82,7 @@ class RuleParts:
             ("RequestHeaderModifier", "requestHeaderModifier", self.request, []),
             ("ResponseHeaderModifier", "responseHeaderModifier", self.response, self.added),
         ):
-            modifier = _modifier(fields, added, remark)
+            modifier = modifier_of(fields, added, remark)
             if modifier:
                 found.append({"type": kind, name: modifier})
         if self.cors is not None:
@@ -101,29 +92,6 @@ class RuleParts:
         elif self.rewrite:
             found.append({"type": "URLRewrite", "urlRewrite": self.rewrite})
         return found
-
-
-def _modifier(fields: dict[str, tuple[str, str]], added: list[tuple[str, str]], remark: Remark) -> Json:
-    modifier: Json = {}
-    sets = [(name, value) for name, value in fields.values() if value]
-    for key, some in (("set", sets), ("add", added)):
-        good = [
-            (name, value)
-            for name, value in some
-            if _is_name(name) and _is_value(value) and len(value) <= 4096
-        ]
-        for name, _ in set(some) - set(good):
-            remark(f"field {name}", "its value has signs that the Gateway API does not take", Effect.LEFT_OUT)
-        if good:
-            modifier[key] = [{"name": name, "value": value} for name, value in good[:MOST_FIELDS]]
-        for name, _ in good[MOST_FIELDS:]:
-            remark(f"field {name}", f"a filter has no more than {MOST_FIELDS} fields", Effect.LEFT_OUT)
-    gone = [name for name, value in fields.values() if not value]
-    if gone:
-        modifier["remove"] = gone[:MOST_FIELDS]
-    for name in gone[MOST_FIELDS:]:
-        remark(f"field {name}", f"a filter takes no more than {MOST_FIELDS} fields away", Effect.LEFT_OUT)
-    return modifier
 
 
 class FilterSaying:
@@ -190,7 +158,9 @@ class FilterSaying:
                 # What browsers are told says it, too.
                 pass
             case CorsFields():
-                self._cors(spec)
+                self.parts.cors = said_cors(spec, self._remark)
+                if self.parts.cors is None:
+                    self._left_out(spec)
             case Mirror():
                 self._mirror(spec)
             case SessionCookie():
@@ -276,7 +246,7 @@ class FilterSaying:
             path = path if path.startswith("/") else f"/{path}"
             self.parts.rewrite["path"] = {"type": "ReplaceFullPath", "replaceFullPath": path}
             return
-        replaced = _replaced_prefix(self._route, target.path)
+        replaced = replaced_prefix(self._route, target.path)
         if replaced is None:
             self._close(spec)
             return
@@ -303,15 +273,15 @@ class FilterSaying:
                 shown = name.decode("ascii", "replace")
                 self._remark(spec.name, f"{shown} is {template}, which has a variable", Effect.LEFT_OUT)
             else:
-                put[name.decode("ascii", "replace").lower()] = _field(name, text)
+                put[name.decode("ascii", "replace").lower()] = field_of(name, text)
 
     def _changes(self, changes: FieldChanges) -> None:
         response = self.parts.response
         for name in changes.drop:
             response[name.decode("ascii", "replace").lower()] = (name.decode("ascii", "replace"), "")
         for name, value in changes.put:
-            response[name.decode("ascii", "replace").lower()] = _field(name, value)
-        self.parts.added += [_field(name, value) for name, value in changes.add]
+            response[name.decode("ascii", "replace").lower()] = field_of(name, value)
+        self.parts.added += [field_of(name, value) for name, value in changes.add]
 
     def _snippet_edits(self, spec: SnippetEdits) -> None:
         changes = RequestPlan(spec.layers.level(None)).fixed
@@ -322,7 +292,7 @@ class FilterSaying:
             shown = name.decode("ascii", "replace")
             self.parts.request[shown.lower()] = (shown, "")
         for name, value in changes.put:
-            self.parts.request[name.decode("ascii", "replace").lower()] = _field(name, value)
+            self.parts.request[name.decode("ascii", "replace").lower()] = field_of(name, value)
 
     def _snippet_answers(self, spec: SnippetAnswers) -> None:
         plan = AnswerPlan(spec.layers.level(None))
@@ -345,50 +315,9 @@ class FilterSaying:
             self._remark(spec.name, f"{spec.describe()}, for some hosts of the route alone", Effect.LEFT_OUT)
         else:
             name = b"Strict-Transport-Security"
-            self.parts.response[name.decode().lower()] = _field(name, spec.value)
+            self.parts.response[name.decode().lower()] = field_of(name, spec.value)
 
     # What is more than a field
-
-    def _cors(self, spec: CorsFields) -> None:
-        told = {name.decode("ascii"): value.decode("ascii", "replace") for name, value in spec.fields}
-        origins = ["*"] if spec.origins.is_everybody else self._origins(spec)
-        if not origins:
-            self._left_out(spec)
-            return
-        cors: Json = {"allowOrigins": origins[:MOST_ENTRIES]}
-        if spec.credentials and not spec.origins.is_everybody:
-            # Of all origins browsers take no credentials; a gateway may repeat each, which would let all of them in.
-            cors["allowCredentials"] = True
-        methods = _listed(told.get("Access-Control-Allow-Methods", ""))
-        known = [one for one in methods if one in _METHODS]
-        for one in [one for one in methods if one not in _METHODS]:
-            self._remark(spec.name, f"the method {one} is none that the Gateway API has", Effect.LEFT_OUT)
-        cors["allowMethods"] = known
-        for key, field in (
-            ("allowHeaders", "Access-Control-Allow-Headers"),
-            ("exposeHeaders", "Access-Control-Expose-Headers"),
-        ):
-            names = [one for one in _listed(told.get(field, "")) if _is_name(one)]
-            if names:
-                cors[key] = names[:MOST_ENTRIES]
-        seconds = int(told.get("Access-Control-Max-Age", "0"))
-        if 0 < seconds < 1 << 31:
-            cors["maxAge"] = seconds
-        self.parts.cors = {key: value for key, value in cors.items() if value}
-
-    def _origins(self, spec: CorsFields) -> list[str]:
-        texts = [origin.decode("ascii", "replace") for origin in spec.origins.exact]
-        wide = [f"{scheme.decode('ascii')}*{behind.decode('ascii')}" for scheme, behind in spec.origins.wide]
-        good = [one for one in (*texts, *wide) if _is_origin(one)]
-        for one in {*texts, *wide} - set(good):
-            self._remark(spec.name, f"the origin {one} cannot be said", Effect.LEFT_OUT)
-        for one in sorted(set(wide) & set(good)):
-            self._remark(
-                spec.name,
-                f"the origin {one} is one label more today, and any number of them then",
-                Effect.DIFFERS,
-            )
-        return sorted(good)
 
     def _mirror(self, spec: Mirror) -> None:
         found = _match_service(spec.base)
@@ -423,23 +352,3 @@ class FilterSaying:
             f"{spec.describe()}: path, domain and flags of the cookie are the implementation's",
             Effect.DIFFERS,
         )
-
-
-def _replaced_prefix(route: Route, target: Template) -> tuple[Below, str] | None:
-    """Read a rewrite as the replacement of the prefix that *route* takes; None where it is more than that."""
-    found = below(route.path) if route.match is Match.EXPRESSION else None
-    parts = target.parts
-    if found is None or not found.rest or not parts or parts[-1].variable != found.rest or parts[-1].text:
-        return None
-    before = b"".join(part.text for part in parts[:-1])
-    if any(part.variable for part in parts[:-1]) or not (before.endswith(b"/") or not before):
-        return None
-    return found, before.decode("utf-8", "replace").rstrip("/") or "/"
-
-
-def _field(name: bytes, value: bytes) -> tuple[str, str]:
-    return name.decode("ascii", "replace"), value.decode("latin-1").strip(" \t")
-
-
-def _listed(text: str) -> list[str]:
-    return list(dict.fromkeys(one for one in re.split(r"[,\s]+", text) if one))

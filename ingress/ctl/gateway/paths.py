@@ -14,6 +14,7 @@ from urllib.parse import quote
 from attrs import frozen
 
 from ingress.ctl.gateway.saying import Json
+from ingress.model.templates import Template
 from ingress.routing.route import Match, Route
 
 MOST_CHARACTERS: Final = 1024
@@ -131,3 +132,15 @@ def said_once(routes: tuple[Route, ...]) -> tuple[Route, ...]:
     return tuple(
         route for route in routes if route.match is not Match.PREFIX or best[route.path.rstrip("/")] is route
     )
+
+
+def replaced_prefix(route: Route, target: Template) -> tuple[Below, str] | None:
+    """Read a rewrite as the replacement of the prefix that *route* takes; None where it is more than that."""
+    found = below(route.path) if route.match is Match.EXPRESSION else None
+    parts = target.parts
+    if found is None or not found.rest or not parts or parts[-1].variable != found.rest or parts[-1].text:
+        return None
+    before = b"".join(part.text for part in parts[:-1])
+    if any(part.variable for part in parts[:-1]) or not (before.endswith(b"/") or not before):
+        return None
+    return found, before.decode("utf-8", "replace").rstrip("/") or "/"

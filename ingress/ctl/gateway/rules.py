@@ -12,9 +12,9 @@ from ingress.annotations.redirects import HTTPS_PORT, HttpsRedirect
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.ctl.gateway.backends import Backends
 from ingress.ctl.gateway.conditions import decided_before, has_negated, in_order, said_conditions
-from ingress.ctl.gateway.filters import FilterSaying, Remark, RuleParts
+from ingress.ctl.gateway.filters import FilterSaying, RuleParts
 from ingress.ctl.gateway.paths import PathSaid, said_path
-from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remarks, without_empty
+from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remark, Remarks, without_empty
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectId, ObjectKey

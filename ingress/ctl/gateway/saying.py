@@ -3,7 +3,7 @@
 Source: ``gateway.networking.k8s.io/v1`` (Gateway API v1.6).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -25,6 +25,10 @@ class Effect(Enum):
     """It is not said, and requests are served without it."""
     CLOSED = "closed"
     """Requests would get to where they must not without it, or elsewhere, so their rule has no backend and answers 500."""
+
+
+Remark = Callable[[str, str, Effect], None]
+"""Is told what an object asks for, why it is not said as it is, and what becomes of it."""
 
 
 @frozen(order=True)
