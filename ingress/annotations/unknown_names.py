@@ -21,8 +21,8 @@ class Wish:
     names: tuple[str, ...]
     has: str
     """A sentence that goes on after a semicolon."""
-    was: str = "ingress-nginx never had"
-    """What is said before the names."""
+    was: str = "ingress-nginx never had {}"
+    """What is said of the names, with ``{}`` where they are meant."""
 
 
 # fmt: off
@@ -64,7 +64,7 @@ OF_INGRESS_NGINX: Final = frozenset({
 """All annotations that ingress-nginx has, under both names where it gave one a second
 (https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations-risk/)."""
 
-_HAD: Final = "ingress-nginx does not have any more"
+_HAD: Final = "ingress-nginx does not have {} any more"
 
 WISHES: Final = (
     Wish(
@@ -457,7 +457,7 @@ def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNam
     for wish, some in wishes.items():
         if wish is not None:
             it = "it" if len(some) == 1 else "them"
-            yield UnknownNames(tuple(some), f"{wish.was} {it}; {wish.has}")
+            yield UnknownNames(tuple(some), f"{wish.was.format(it)}; {wish.has}")
             continue
         for count, name in enumerate(some):
             close = (

@@ -32,6 +32,8 @@ from ingress.translate.claims import ROOT, Claim, ParsedObject, claims_to
 from ingress.translate.ownership import OPTION
 
 NO_QUIRKS: Final = "--no-quirks"
+GUARD_IS_MISSING: Final = "the guard of its Ingress is missing"
+"""Said of a path that is closed for that alone."""
 
 
 @frozen
@@ -130,7 +132,7 @@ class _Reading:
             if regex is None:
                 yield claim
             elif lacks_guard:
-                why = f"path {quoted(claim.path)} looks like a regular expression, and the guard of its Ingress is missing"
+                why = f"path {quoted(claim.path)} looks like a regular expression, and {GUARD_IS_MISSING}"
                 yield self._closed(claim, regex.beginnings, order, why)
             elif regex.fault is not None:
                 message = f"path {quoted(claim.path)} {regex.fault}; the path is ignored"

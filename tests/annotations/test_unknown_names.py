@@ -60,7 +60,7 @@ class UnknownNamesTests(SynchronousTestCase):
             "http2-push-preload",
         ):
             (found,) = told_of([name], KNOWN)
-            self.assertIn("does not have any more", found.message)
+            self.assertIn("does not have it any more", found.message)
 
     def test_wishes_are_about_unknown_names(self) -> None:
         """No wish takes a name that is an annotation, and no name is in two wishes."""

@@ -20,8 +20,9 @@ from ingress.ctl.lint.checks.paths import check_paths
 from ingress.ctl.lint.checks.prefixes import check_prefixes
 from ingress.ctl.lint.checks.rewrites import check_rewrites
 from ingress.ctl.lint.checks.unsafe import check_safety
-from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
+from ingress.ctl.lint.finding import Finding, Level, LintReport, ObjectReport
 from ingress.ctl.lint.problems import findings_of, problem_findings
+from ingress.ctl.lint.rules import CRITICAL_RISK
 from ingress.ctl.lint.standings import standings
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.ctl.meant import Meant
@@ -109,14 +110,16 @@ def _reports(survey: Survey) -> Iterator[ObjectReport]:
             for check in _CHECKS:
                 found += check(survey, subject)
             unsafe += check_safety(survey, subject)
-        told = {one.field for one in (*found, *unsafe)}
+        told = {one.field for one in (*found, *unsafe) if one.rule != CRITICAL_RISK.name}
         found += [
             one
-            for one in problem_findings(subject, meant)
+            for one in problem_findings(subject, meant, survey.given.coverage)
             if not (one.rule == Reason.ANNOTATION_NOTE.value and one.field in told)
         ]
-        found += unsafe
-        dangers = frozenset(one.rule for one in unsafe)
+        # Of a snippet of which something else is told there is no need to say that it is one.
+        told = {one.field for one in found}
+        found += [one for one in unsafe if not (one.rule == CRITICAL_RISK.name and one.field in told)]
+        dangers = frozenset(one.rule for one in unsafe if one.level > Level.NOTE)
         yield ObjectReport(
             object_id,
             subject.place,

@@ -7,16 +7,24 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.unknown_names import UnknownNames
+from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, object_of
-from ingress.ctl.lint.finding import Change, Finding
+from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.ctl.lint.mending import mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
 from ingress.ctl.lint.survey import Subject
 from ingress.ctl.meant import Meant
+from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim
+from ingress.translate.host_expressions import GUARD_IS_MISSING
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress
 
+_ABSENT: Final = {
+    Reason.SERVICE_NOT_FOUND: Kind.SERVICE,
+    Reason.SECRET_NOT_FOUND: Kind.SECRET,
+    Reason.CONFIG_MAP_NOT_FOUND: Kind.CONFIG_MAP,
+}
 _OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANNOTATION})
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
@@ -38,8 +46,11 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
         )
 
 
-def problem_findings(subject: Subject, meant: Meant) -> Iterator[Finding]:
-    """Yield the problems of *subject*; *meant* says what may be meant by names that there are not."""
+def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iterator[Finding]:
+    """Yield the problems of *subject*; *meant* says what may be meant by names that there are not.
+
+    What is missing among manifests, and is no slip of another name, may be in files that were not read: so it is no error.
+    """
     by_field = {claim.field: claim for some in subject.claims_by_host.values() for claim in some}
     shadowed = dict(_shadowed(subject))
     unknown = unknown_names(subject)
@@ -58,6 +69,8 @@ def problem_findings(subject: Subject, meant: Meant) -> Iterator[Finding]:
         claim = by_field.get(problem.field.removesuffix(".path").removesuffix(".pathType"))
         found = _finding(subject, problem, claim, unknown)
         advice = "" if found.advice else meant.advice(problem)
+        if not advice and problem.reason in _ABSENT and _ABSENT[problem.reason] not in coverage.whole:
+            found = evolve(found, level=min(found.level, Level.WARNING))
         yield evolve(found, advice=advice) if advice else found
     for number, some in shadowed.items():
         others = "; ".join(dict.fromkeys(problem.message for problem in some[:2]))
@@ -91,6 +104,9 @@ def _is_told_otherwise(subject: Subject, problem: Problem, invalid_hosts: frozen
         return True
     if problem.reason is Reason.INVALID_HOST and problem.field.startswith("spec.tls"):
         return problem.message.partition("; ")[0] in invalid_hosts
+    if problem.reason is Reason.UNSUPPORTED_PATH and GUARD_IS_MISSING in problem.message:
+        # The annotation that closes all paths is told of.
+        return True
     # It is told with each annotation that has no effect without.
     return problem.field == subject.field("auth-tls-secret") and not subject.says("auth-tls-secret")
 
@@ -105,7 +121,10 @@ def _finding(
         # Many a message has it already.
         advice = f"write {name}: {written!r}" if changes and f'"{written}"' not in problem.message else ""
         if subject.is_closed and _CLOSES.search(problem.message):
-            return subject.found(CLOSED_PATHS, problem.message, problem.field, advice, changes)
+            # Where another value would do, removing the annotation is no help.
+            is_value = reason is Reason.INVALID_ANNOTATION and "write " in problem.message
+            rule = evolve(CLOSED_PATHS, advice="") if is_value else CLOSED_PATHS
+            return subject.found(rule, problem.message, problem.field, advice, changes)
         return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
     regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex
     if reason is Reason.INVALID_PATH and regex is not None and regex.is_likely and regex.fault is None:

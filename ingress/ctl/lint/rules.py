@@ -79,7 +79,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "Another Ingress gets the requests that this default backend is for.",
         "",
     ),
-    Reason.SERVICE_NOT_FOUND: (_ERROR, "There is no such Service; the path answers 503.", ""),
+    Reason.SERVICE_NOT_FOUND: (
+        _ERROR,
+        "There is no such Service, so the path answers 503; a warning where it may be in files that were not read.",
+        "",
+    ),
     Reason.SERVICE_PORT_NOT_FOUND: (_ERROR, "The Service has no such port; the path answers 503.", ""),
     Reason.EXTERNAL_NAME_FORBIDDEN: (
         _ERROR,
@@ -92,10 +96,18 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "",
     ),
     Reason.RESOURCE_BACKEND: (_ERROR, "The backend is no Service; the path answers 503.", "name a Service"),
-    Reason.SECRET_NOT_FOUND: (_ERROR, "There is no such Secret.", ""),
+    Reason.SECRET_NOT_FOUND: (
+        _ERROR,
+        "There is no such Secret; a warning where it may be in files that were not read.",
+        "",
+    ),
     Reason.SECRET_FORBIDDEN: (_WARNING, "The controller may not read the Secret.", ""),
     Reason.INVALID_PASSWORDS: (_ERROR, "A Secret with passwords has what lets nobody in.", ""),
-    Reason.CONFIG_MAP_NOT_FOUND: (_ERROR, "There is no such ConfigMap.", ""),
+    Reason.CONFIG_MAP_NOT_FOUND: (
+        _ERROR,
+        "There is no such ConfigMap; a warning where it may be in files that were not read.",
+        "",
+    ),
     Reason.CONFIG_MAP_FORBIDDEN: (_WARNING, "The controller may not read the ConfigMap.", ""),
     Reason.INVALID_CERTIFICATE: (_ERROR, "The Secret holds no certificate that can be used.", ""),
     Reason.CERTIFICATE_EXPIRED: (_WARNING, "The certificate has ended.", "renew it"),

@@ -14,7 +14,7 @@ from ingress.annotations.values import ValueRefused
 from ingress.ctl.lint.checks.effects import without_effect
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Standing
 from ingress.ctl.lint.mending import KNOWN, ROWS, unknown_names
-from ingress.ctl.lint.rules import CLOSED_PATHS, CRITICAL_RISK
+from ingress.ctl.lint.rules import CLOSED_PATHS
 from ingress.ctl.lint.survey import Subject
 from ingress.model.problems import Reason
 
@@ -107,8 +107,6 @@ _OF_REASONS: Final = {
     Reason.INVALID_ANNOTATION: Standing.IGNORED,
     Reason.ANNOTATION_NOTE: Standing.DIFFERS,
 }
-_HARMLESS: Final = frozenset({CRITICAL_RISK.name})
-"""Rules about annotations by which nothing is let in here."""
 
 
 def standings(
@@ -142,7 +140,7 @@ def _standing(
     by_rule = {one.rule: one for one in reversed(told)}
     if CLOSED_PATHS.name in by_rule:
         return Standing.CLOSED, by_rule[CLOSED_PATHS.name].message
-    dangers = [one for one in told if one.rule in unsafe - _HARMLESS]
+    dangers = [one for one in told if one.rule in unsafe]
     if dangers:
         return Standing.UNSAFE, dangers[0].message
     if not value.strip():

@@ -66,7 +66,7 @@ def input_of(
     *objects: ClusterObject, coverage: Coverage | None = None, others: tuple[Input, ...] = (), **options: Any
 ) -> Input:
     """Return the input of these objects, of which nothing else is known, for a controller with *options*."""
-    translating = evolve(TranslateOptions(), from_manifests=True, **options)
+    translating = evolve(TranslateOptions(), from_manifests=True, names_endpoint_option=False, **options)
     return Input(
         state=state_of([*objects]),
         settings=evolve(DEFAULTS, translate=translating),

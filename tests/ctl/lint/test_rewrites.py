@@ -42,12 +42,22 @@ class RewritesTests(LintCase):
                 finding.field, "metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]"
             )
 
+    def test_a_group_that_holds_a_slash_at_most(self) -> None:
+        """The path has the form that keeps the rest, and the target names the wrong group: it alone is changed."""
+        value = ingress(("/api(/|$)(.*)", SPECIFIC), rewrite_target="/$1")
+        finding = self.found("RewriteToOnePath", value)
+        self.assertIn('below "/api"', finding.message)
+        self.assertEqual([change.value for change in finding.changes], ["/$2"])
+        self.assertEqual(self.lint(changed(value, finding.changes)).findings, ())
+
     def test_what_is_meant_so(self) -> None:
         """What follows is kept, a path is rewritten to itself, an exact path, a page for everything, and a redirect."""
         for path, target in (
             (("/api(/|$)(.*)", SPECIFIC), "/$2"),
             (("/api/(.*)", SPECIFIC), "/$1"),
             (("/api/(?<rest>.*)", SPECIFIC), "/$rest"),
+            (("/api(?:/v1)?/(v[0-9](x|y)/.*)", SPECIFIC), "/$1"),
+            (("/a[(]/(.*)", SPECIFIC), "/$1"),
             (("/", "Prefix"), "/"),
             (("/api", "Exact"), "/"),
             (("/api$", SPECIFIC), "/"),

@@ -9,10 +9,10 @@ from ingress.annotations.regexes import RewriteMissing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.lint.checks.effects import NEEDS
-from ingress.ctl.lint.finding import Standing
+from ingress.ctl.lint.finding import Level, Standing
 from ingress.ctl.lint.mending import MEANT, ROWS
 from ingress.ctl.lint.standings import DIFFERENCES
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.upstream_tls import ProtocolRefused
 from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
 
@@ -103,6 +103,27 @@ class StandingTests(LintCase):
         self.found("ClosedPaths", value)
         self.assertIs(self.standing("enable-modsecurity", value).standing, Standing.CLOSED)
         self.assertIs(self.standing("proxy-body-size", value).standing, Standing.HONORED)
+
+    def test_what_closes_is_told_once(self) -> None:
+        """Neither that a snippet is one is said besides, nor that a path of the Ingress is closed for it; a value that would do is the advice."""
+        value = ingress(("/a/?(.*)", "ImplementationSpecific"), configuration_snippet="auth_request /x;")
+        self.assertEqual([finding.rule for finding in self.lint(value).findings], ["ClosedPaths"])
+        finding = self.found("ClosedPaths", ingress(whitelist_source_range="10.1.2"))
+        self.assertEqual(finding.advice, "")
+        self.assertIn("write", finding.message)
+
+    def test_what_is_missing_among_manifests_is_a_warning(self) -> None:
+        """It may be in files that were not read, unless a name that is close is there; what a cluster lacks is an error."""
+        services = Coverage(namespaces={Kind.SERVICE: frozenset({"shop"})})
+        other, close = (Service(ObjectKey("shop", name)) for name in ("db", "wbe"))
+        for some, coverage, level in (
+            ([other], services, Level.WARNING),
+            ([close], services, Level.ERROR),
+            ([other], Coverage(whole=frozenset({Kind.SERVICE})), Level.ERROR),
+        ):
+            finding = self.found("ServiceNotFound", ingress(), *some, coverage=coverage)
+            self.assertIs(finding.level, level)
+            self.assertNotIn("--endpoint", finding.message)
 
     def test_a_secret_that_is_not_known_closes_nothing(self) -> None:
         """Passwords of which no Secret was read are honored, and that they were not looked for is said; where Secrets are known, it is missing."""

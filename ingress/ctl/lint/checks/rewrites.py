@@ -16,10 +16,13 @@ TARGET: Final = "rewrite-target"
 REST: Final = "(/|$)(.*)"
 """What a path ends in of which the second group is what comes behind it."""
 _MOST_SHOWN: Final = 3
+_SLASHES: Final = ("/|$", "/?", "/", "$|/", "")
+"""What groups hold that take nothing but a slash."""
 _PLAIN = re.compile(r"(/[A-Za-z0-9._~%-]+)+/?|/").fullmatch
 _ENDING = re.compile(
     r"(?P<plain>(?:/[A-Za-z0-9_~%-]+)*)(?:/?\.\*|/?\(\.\*\)|/\?\(\.\*\)|\(/\|\$\)\(\.\*\)|/\(\.\*\)\$?)"
 ).fullmatch
+_SIGNS = re.compile(r"\\.|\[\]?[^\]]*\]|[()]").finditer
 _FILE = re.compile(r"/[^/]*\.[a-z0-9]{2,5}").search
 
 
@@ -37,19 +40,20 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
     lost = [claim for claim in claims if loses_all(claim, settings)]
     if not lost:
         return
-    paths = list(dict.fromkeys(claim.path for claim in lost))
+    paths = list(dict.fromkeys(_literal(claim.path) for claim in lost))
     more = f" and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else ""
     shown = ", ".join(map(quoted, paths[:_MOST_SHOWN])) + more
     one = re.sub(r"\$(\d|\w+)", "", target.text) or "/"
-    example = _literal(paths[0]).rstrip("/")
+    example = paths[0].rstrip("/")
     message = (
         f"every request below {shown} is sent to {quoted(one)} alone: so is {quoted(f'{example}/login')}"
     )
     changes = tuple(_changes(subject, claims, target.text))
     written = {change.field: change.value for change in changes}
-    wanted = written.get(f"{lost[0].field}.path", f"/api{REST}")
     kept = written.get(subject.field(TARGET), "/$2")
-    advice = f"to keep what follows the path, write it as in {wanted} with {TARGET}: {kept}"
+    wanted = written.get(f"{lost[0].field}.path", "" if changes else f"/api{REST}")
+    how = f"write it as in {wanted} with" if wanted else "write"
+    advice = f"to keep what follows the path, {how} {TARGET}: {kept}"
     yield subject.found(REWRITE_TO_ONE_PATH, message, subject.field(TARGET), advice, changes)
 
 
@@ -71,8 +75,25 @@ def loses_all(claim: Claim, settings: RegexSettings) -> bool:
     if target.path.variables - target.captures:
         # Such as $uri, of which the path is a part.
         return False
-    groups = 0 if claim.regex is None else len(re.findall(r"(?<!\\)\((?!\?)", path))
-    return all(int(name) > groups for name in target.captures)
+    groups = _groups(path) if claim.regex is not None else []
+    return all(int(name) > len(groups) or groups[int(name) - 1] in _SLASHES for name in target.captures)
+
+
+def _groups(path: str) -> list[str]:
+    """Return what the groups of *path* hold, in their order."""
+    found: list[str] = []
+    # Of each bracket that is open: which group it begins, None for none, and where.
+    begun: list[tuple[int | None, int]] = []
+    for sign in _SIGNS(path):
+        if sign[0] == "(":
+            is_group = path[sign.end() : sign.end() + 1] != "?"
+            begun.append((len(found) if is_group else None, sign.end()))
+            found += [""] if is_group else []
+        elif sign[0] == ")" and begun:
+            number, at = begun.pop()
+            if number is not None:
+                found[number] = path[at : sign.start()]
+    return found
 
 
 def _literal(path: str) -> str:
