@@ -9,8 +9,10 @@ from pathlib import Path
 from unittest.mock import patch
 from xml.etree import ElementTree
 
+from click import Command, Context, Option
 from click.testing import Result
 
+from ingress.ctl.commands.destinations import DestinationType
 from ingress.ctl.project_file import NAME
 from tests.ctl.ctl_case import CtlCase, ingress
 
@@ -94,6 +96,12 @@ class OutputTests(LintCase):
         written = self.lint("objects.yaml", "--output", "sarif", "--output-file", "x.sarif")
         self.assertEqual((written.exit_code, written.stdout), (1, ""))
         self.assertEqual((self.folder / "x.sarif").read_text("utf-8"), printed.stdout)
+
+    def test_formats_are_completed(self) -> None:
+        """For a shell."""
+        context = Context(Command("lint"))
+        completed = DestinationType().shell_complete(context, Option(["--output"]), "j")
+        self.assertEqual([one.value for one in completed], ["json", "junit"])
 
     def test_a_dash_is_standard_output(self) -> None:
         """As it is standard input among paths."""

@@ -1,6 +1,7 @@
 """Where reports go, and in which formats: what ``--output`` says."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from attrs import frozen
@@ -37,6 +38,12 @@ class DestinationType(click.ParamType[Destination]):
         if has_file and not file:
             self.fail(f"{value} names no file", param, ctx)
         return Destination(name, "" if file == "-" else file)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the formats that begin with *incomplete*, as items of click's."""
+        from click.shell_completion import CompletionItem  # for shells alone
+
+        return [CompletionItem(name) for name in FORMATS if name.startswith(incomplete)]
 
 
 def chosen_destinations(
