@@ -42,8 +42,14 @@ _WORDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 """What differs, and what annotations about it have in their names."""
 _TELLING: Final = frozenset((STATUS, ANSWER, BACKEND, ANSWERED_BY))
 """Aspects of which each pair of values is a sort of its own."""
+_Sort = tuple[tuple[str, ...], ...]
 _MAX_TITLE: Final = 80
+_MAX_SUSPECTS: Final = 8
 MAX_OBJECTS: Final = 4
+_BADNESS: Final = tuple(Standing)
+"""From the best to the worst."""
+_ALIKE: Final = frozenset((Standing.HONORED, Standing.NEVER_EXISTED))
+"""What becomes of annotations that both sides take alike: what never existed does nothing on either."""
 _ANY_FIELD: Final = ("header", "snippet", "cors")
 
 
@@ -73,7 +79,7 @@ class Cause:
     known: str
     """What is known of everybody; empty for nothing."""
     suspects: tuple[str, ...]
-    """What of each of these objects may have to do with it, a sentence each."""
+    """What of each of these objects may have to do with it, a sentence each, the worst first."""
     expected: str
     """What becomes of the first of the requests here by the objects that are given; empty where none are."""
     compared: tuple[Compared, ...] = field(repr=False)
@@ -105,13 +111,13 @@ class Attribution:
             return ()
         told = list(differences)
         found = []
-        for annotation in report.annotations:
-            if annotation.standing is not Standing.HONORED and _may_concern(annotation.name, told):
+        for annotation in sorted(report.annotations, key=lambda one: -_BADNESS.index(one.standing)):
+            if annotation.standing not in _ALIKE and _may_concern(annotation.name, told):
                 found.append(f"{annotation.name} ({annotation.standing.value}): {annotation.why}")
         for finding in report.findings:
             if finding.level is Level.ERROR and _is_failure(told) and finding.message not in "\n".join(found):
                 found.append(f"{finding.message} ({finding.rule})")
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(found))[:_MAX_SUSPECTS]
 
 
 def _may_concern(name: str, differences: list[Difference]) -> bool:
@@ -163,7 +169,7 @@ def causes(found: Iterable[Compared], attribution: Attribution) -> tuple[Cause, 
     What is so for more than ``MAX_OBJECTS`` objects has nothing to do with any of them, and is told once.
     """
     by_known: dict[_Known, list[Compared]] = {}
-    by_sort: dict[str, dict[str, list[tuple[Taken, Compared]]]] = {}
+    by_sort: dict[_Sort, dict[str, list[tuple[Taken, Compared]]]] = {}
     for one in _parts(found):
         known = next((some for some in _KNOWN if some.holds(one.sample, one.differences)), None)
         if known is not None:
@@ -222,11 +228,10 @@ def _parts(found: Iterable[Compared]) -> Iterator[Compared]:
         yield from (evolve(one, differences=some) for some in (shown, answered) if some)
 
 
-def _sort(differences: tuple[Difference, ...]) -> str:
+def _sort(differences: tuple[Difference, ...]) -> _Sort:
     """Return what is the same for all differences of one sort."""
-    return "; ".join(
-        f"{one.aspect} {one.theirs} {one.ours}" if one.aspect in _TELLING else one.aspect
-        for one in differences
+    return tuple(
+        (one.aspect, one.theirs, one.ours) if one.aspect in _TELLING else (one.aspect,) for one in differences
     )
 
 

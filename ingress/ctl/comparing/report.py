@@ -99,6 +99,10 @@ def _blocks(report: Report) -> Iterator[Block]:
     yield from _others("Bodies that differ, where nothing else does", "bodies", report.result.hints, False)
     yield Heading(2, ("What was asked, and what counts",), "rules")
     yield Paragraph((_how_backends_are_known(report),))
+    if found:
+        yield Paragraph(
+            (Code("ingressctl explain URL"), " says of each request why it is taken here as it is.")
+        )
     if report.is_slowed:
         yield Paragraph(("A side had too much to do, and was asked more slowly.",))
     if report.chosen.left_out:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from ingress.ctl.commands import comparing
 from ingress.ctl.commands.compare_parameters import FIELDS, Comparison
@@ -152,7 +152,8 @@ class CompareCommandTests(CtlCase):
         sides = [f"--theirs={self.theirs.address}", f"--ours={self.ours.address}"]
         context = command.make_context("migrate", ["--compare", f"--requests={requests}", *sides])
         asked = Comparison(**{name: context.params[name] for name in FIELDS})
-        _, status = comparing.compare(asked, None, "json", lambda: now[0], sleep)
+        with CliRunner().isolation():
+            _, status = comparing.compare(asked, None, "json", lambda: now[0], sleep)
         self.assertEqual((status, len(self.theirs.heads), len(self.ours.heads)), (0, 20, 20))
         self.assertAlmostEqual(now[0], 3.9)
 

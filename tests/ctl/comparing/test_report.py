@@ -127,6 +127,12 @@ class CauseTests(ReportCase):
             self.assertIn(named, told)
             self.assertNotIn(unnamed, told)
 
+    def test_no_suspects(self) -> None:
+        """What never existed in ingress-nginx does nothing on either side, and makes no difference."""
+        text = manifest(annotations='"nginx.ingress.kubernetes.io/rate-limit": "5"')
+        (cause,) = causes([Compared(sample("/cart"), (STATUS,))], self.attribution(text))
+        self.assertFalse(any(one.startswith("rate-limit (") for one in cause.suspects), cause.suspects)
+
     def test_expected(self) -> None:
         """It is said what becomes of a request by the objects that are given, and where the one that runs must have others."""
         text = manifest(tls="{secretName: x}")
