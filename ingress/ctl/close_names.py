@@ -1,7 +1,7 @@
 """Which of many names one may be meant by a name that there is not.  Pure.
 
-A search is bounded, however many names there are: few are compared as ``difflib`` does, of many it is asked whether one is
-there that is written with a single mistake, or with a word more or less.
+A search is bounded, however many names there are: it is asked whether one is there that is written with a single mistake,
+or with a word more or less; where that is not so, and they are few, they are compared as ``difflib`` does.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ class CloseNames:
         """Return the names that may be meant by *name*, the closest first; at most three."""
         found = dict.fromkeys(self._once_mistaken(name))
         found.update(dict.fromkeys(self._by_words(name)))
-        if len(self._names) <= _FEW and len(name) <= _MOST_CHARACTERS:
+        if not found and len(self._names) <= _FEW and len(name) <= _MOST_CHARACTERS:
             found.update(dict.fromkeys(get_close_matches(name, sorted(self._names), _MOST, _LEAST_CLOSE)))
         found.pop(name, None)
         return tuple(found)[:_MOST]

@@ -13,6 +13,7 @@ from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.state import ClusterState
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
+from tests.ctl.test_frame import completions
 
 
 def calls(of: Callable[[], object]) -> int:
@@ -46,6 +47,16 @@ class CloseNamesTests(SynchronousTestCase):
         self.assertEqual(set(CloseNames(names).close_to("cart")), {"cart-service", "shop-cart"})
         for name in ("web-svc", "my-web"):
             self.assertEqual(CloseNames(names).close_to(name), ("web",))
+
+    def test_several_mistakes_among_few(self) -> None:
+        """What is nearly the same is found, unless there is what is closer."""
+        self.assertEqual(
+            CloseNames(["shopping-basket", "shop"]).close_to("shoping-baskett"), ("shopping-basket",)
+        )
+        self.assertEqual(
+            CloseNames(["desk.example.com", "shop.example.com"], ".").close_to("shop.exmaple.com"),
+            ("shop.example.com",),
+        )
 
     def test_nothing_is_close(self) -> None:
         """Nothing is made up, and a name is not close to itself."""
@@ -153,3 +164,18 @@ class CommandTests(CtlCase):
         found = self.run_command("explain", "http://shop.exmaple.com/", path)
         self.assertIn("did you mean shop.example.com?", found.stderr)
         self.assertEqual(self.run_command("explain", "http://shop.example.com/", path).stderr, "")
+
+    def test_completion(self) -> None:
+        """A shell is offered the hosts and Services of the manifests on the line, or those that are close."""
+        path = self.manifest(SERVICES + ingress() + ingress("b", host="desk.example.com"))
+        for words, offered in (
+            (f"explain -m {path} sh", ["shop.example.com/"]),
+            (f"explain -m {path} http://", ["http://desk.example.com/", "http://shop.example.com/"]),
+            (f"explain -m {path} http://shop.exmaple.com", ["http://shop.example.com/"]),
+            (f"explain http://shop.example.com {path} --expect-service shop/w", ["shop/web"]),
+            ("explain sh", []),
+            (f"explain -m {self.folder}/absent sh", []),
+            (f"explain -m {self.manifest('{', 'broken.yaml')} sh", []),
+        ):
+            found = [one for one in completions(f"ingressctl {words}") if one]
+            self.assertEqual(found, [f"plain,{one}" for one in offered], words)

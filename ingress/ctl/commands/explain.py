@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input
+from ingress.ctl.commands.completing import complete_service, complete_url
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.explained.expected import read_expected
 from ingress.ctl.explained.text import text_of
@@ -23,7 +24,7 @@ from ingress.explain.urls import UrlRefused
 
 
 @click.command("explain")
-@click.argument("url")
+@click.argument("url", shell_complete=complete_url)
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
     "-m",
@@ -58,6 +59,7 @@ from ingress.explain.urls import UrlRefused
 @click.option(
     "--expect-service",
     metavar="NAMESPACE/NAME[:PORT]",
+    shell_complete=complete_service,
     help="Status 1 unless this Service gets the request.",
 )
 @click.option(
