@@ -62,7 +62,6 @@ class ShownCertificate:
     key_type: str
     not_after: str
     """RFC 3339."""
-    days_left: int
     covers: bool
     """Whether clients take it for the host."""
     is_default: bool

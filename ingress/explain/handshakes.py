@@ -69,7 +69,6 @@ def _shown(
         certificate.names,
         certificate.key_type,
         certificate.not_after.isoformat(),
-        (certificate.not_after - now).days,
         server_name is not None and certificate.covers(server_name) and certificate.is_valid_at(now),
         certificate == default,
     )

@@ -91,7 +91,10 @@ class HandshakeTests(SynchronousTestCase):
         found = explained(snapshot(certificates=self.certificates("a.test")), "https://A.test/x").handshake
         assert found is not None
         (shown,) = found.certificates
-        self.assertEqual((shown.secret, shown.names, shown.days_left), ("web/cert", ("a.test",), 10))
+        self.assertEqual(
+            (shown.secret, shown.names, shown.not_after),
+            ("web/cert", ("a.test",), "2026-07-11T00:00:00+00:00"),
+        )
         self.assertTrue(shown.covers)
         for table in (self.certificates("b.test"), self.certificates("a.test", ends=-timedelta(hours=1))):
             found = explained(snapshot(certificates=table), "https://a.test/x").handshake
