@@ -319,7 +319,7 @@ class CompareBesideNginxTests(EndToEndCase):
     async def test_interrupted(self) -> None:
         """Ctrl-C ends it in good order: what was asked until then is reported, and the status says that it is not all."""
         await self.begin(PLAIN, *ALIKE)
-        command = Command(self.reactor, self.arguments("--rate=20"))
+        command = Command(self.reactor, self.arguments("--rate=8"))
         await self.until(lambda: len(self.heads) > 10)
         command.signal("INT")
         status = await command.ended.addTimeout(PATIENCE, self.reactor)
