@@ -13,8 +13,11 @@ def columns(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Return *text* as lines of at most *width* columns, broken at spaces, and within a word only where it is longer."""
+def wrapped(text: str, width: int, *, divides: bool = True) -> list[str]:
+    """Return *text* as lines of at most *width* columns, broken at spaces.
+
+    A word that is longer is divided, or without *divides* a line that is too long: a path is only of use as a whole.
+    """
     lines: list[str] = []
     line: list[str] = []
     used = 0
@@ -23,7 +26,7 @@ def wrapped(text: str, width: int) -> list[str]:
         if line and used + 1 + taken > width:
             lines.append(" ".join(line))
             line, used = [], 0
-        while taken > width and len(word) > 1:
+        while divides and taken > width and len(word) > 1:
             head, word = _divided(word, width)
             lines.append(head)
             taken = columns(word)

@@ -20,6 +20,10 @@ class ColumnsTests(SynchronousTestCase):
         self.assertEqual(wrapped("a bcdefghijk l", 4), ["a", "bcde", "fghi", "jk l"])
         self.assertEqual(wrapped("中文字", 4), ["中文", "字"])
 
+    def test_a_word_can_be_kept_whole(self) -> None:
+        """It has a line of its own then."""
+        self.assertEqual(wrapped("a bcdefghijk l", 4, divides=False), ["a", "bcdefghijk", "l"])
+
     def test_no_width_is_too_small(self) -> None:
         """A character a line, at worst."""
         self.assertEqual(wrapped("中文", 1), ["中", "文"])

@@ -146,8 +146,12 @@ class _Table:
         yield f"  {mark}  {first}"
         yield from (f"{self._indent}{line}" for line in others)
         yield from self._advice(remark.advice)
-        if where or remark.rule:
-            yield from self._dim("  ".join(filter(None, (where, remark.rule))))
+        ends = [printable(end) for end in (where, remark.rule) if end]
+        if columns("  ".join(ends)) <= self._text_width:
+            ends = ["  ".join(ends)]
+        for end in filter(None, ends):
+            for line in wrapped(end, self._text_width, divides=False):
+                yield f"{self._indent}{self.look.paint(line, dim=True)}"
 
     def _advice(self, advice: str, deeper: str = "") -> Iterator[str]:
         if advice:

