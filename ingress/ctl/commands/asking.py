@@ -7,11 +7,12 @@ from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 import click
+from attrs import evolve
 
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.controller_options import names_beginning, options_from
+from ingress.ctl.inputs.controller_options import GivenOptions, names_beginning, options_from
 from ingress.ctl.inputs.how import How
-from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 
@@ -110,6 +111,12 @@ _LIVE_OPTIONS: Final = (
         "-A", "--all-namespaces", is_flag=True, help="All namespaces, which it is where none is named."
     ),
     click.option(
+        "--like",
+        metavar="NAMESPACE/NAME",
+        help="With --live: take the options of the controller that this Deployment or DaemonSet runs, of ours or"
+        " ingress-nginx; -o comes before them.",
+    ),
+    click.option(
         "--secrets",
         type=click.Choice([one.value for one in SecretReading]),
         help="With --live: what to ask of the Secrets that are referred to: nothing, whether they exist (names,"
@@ -143,6 +150,7 @@ def live_parameters(command: F) -> F:
         namespaces: tuple[str, ...],
         all_namespaces: bool,
         secrets: str | None,
+        like: str | None,
         no_kustomize: bool,
         allow_remote_bases: bool,
         **others: Any,
@@ -155,6 +163,7 @@ def live_parameters(command: F) -> F:
                 "--context": context,
                 "--server": server,
                 "--secrets": secrets,
+                "--like": like,
             }
             for name, value in given.items():
                 if value:
@@ -168,7 +177,9 @@ def live_parameters(command: F) -> F:
             if is_given:
                 raise Mistake(f"{name} is for files, and --live reads none")
         reading = SecretReading.NAMES if secrets is None else SecretReading(secrets)
-        return command(source=LiveCluster(kubeconfig, context, server, namespaces, reading), **others)
+        return command(
+            source=LiveCluster(kubeconfig, context, server, namespaces, reading, like or ""), **others
+        )
 
     given: Any = run
     for option in reversed((*_LIVE_OPTIONS, *_FILE_OPTIONS)):
@@ -183,11 +194,9 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
     given = options_from(options)
     now = datetime.now(UTC)
     if isinstance(source, LiveCluster):
-        from ingress.ctl.inputs.live.reading import read_live
-
         if paths:
             raise Mistake("name files or --live, not both")
-        found = read_live(source, given.settings, now)
+        found, given = _read_live(source, options, given, now)
     else:
         from ingress.ctl.inputs.manifests import read_manifests
 
@@ -195,3 +204,21 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
             raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
         found = read_manifests(paths, given.settings, now, source or How())
     return with_config_map(found, given.names)
+
+
+def _read_live(
+    source: LiveCluster, options: tuple[str, ...], given: GivenOptions, now: datetime
+) -> tuple[Input, GivenOptions]:
+    """Read a cluster, by *options* and those of the controller that *source* names."""
+    from ingress.ctl.inputs.live.like import unsaid_by
+    from ingress.ctl.inputs.live.reading import read_like, read_live
+
+    if not source.like:
+        return read_live(source, given.settings, now), given
+    like = read_like(source)
+    given = options_from((*unsaid_by(like, given.names), *options))
+    found = read_live(source, given.settings, now)
+    if like.left:
+        left = Unread(f"options of {source.like}", f"not taken over: {', '.join(like.left)}")
+        found = evolve(found, unread=(*found.unread, left))
+    return found, given

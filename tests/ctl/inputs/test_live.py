@@ -16,7 +16,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
-from tests.fakes.apiserver.kinds import Json
+from tests.fakes.apiserver.kinds import KINDS, Json, KindTable, ResourceType
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 
@@ -439,3 +439,63 @@ class CertificateMistakeTests(LiveCase):
         result = await self.run_command("lint", "--live")
         self.assertEqual(result.exit_code, 2)
         self.assertRegex(result.stderr, "cannot be reached: .*(certificate|self-signed)")
+
+
+class LikeTests(LiveCase):
+    """The options of a controller that runs in the cluster."""
+
+    kinds = KindTable(
+        (
+            *KINDS,
+            ResourceType("apps", "v1", "deployments", "Deployment"),
+            ResourceType("apps", "v1", "daemonsets", "DaemonSet"),
+        )
+    )
+
+    def workload(self, kind: str, *arguments: str) -> None:
+        containers = [{"name": "proxy", "args": ["--quiet"]}, {"name": "controller", "args": list(arguments)}]
+        metadata = {"name": "controller", "namespace": "system"}
+        spec = {"template": {"spec": {"containers": containers}}}
+        self.server.create({"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec})
+
+    async def test_those_of_ingress_nginx_count_as_far_as_they_are_the_same(self) -> None:
+        """Its class is served, and its ConfigMap read; what it has and we have not is told."""
+        self.workload(
+            "Deployment",
+            "/nginx-ingress-controller",
+            "--ingress-class=edge",
+            "--configmap=$(POD_NAMESPACE)/options",
+            "--enable-ssl-passthrough=false",
+            "--validating-webhook=:8443",
+        )
+        metadata = {"name": "options", "namespace": "system"}
+        self.server.create(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"no-such-key": "1"}}
+        )
+        web = ingress_object("web", "shop.example.com")
+        web["spec"]["ingressClassName"] = "edge"
+        self.server.create(web)
+        result = await self.run_command("lint", "--live", "--like", "system/controller", "-v")
+        self.assertIn("there is no Service shop/web", result.stdout)
+        self.assertIn("no-such-key", result.stdout)
+        self.assertIn("not taken over: validating-webhook", result.output)
+
+    async def test_what_is_said_by_hand_comes_before(self) -> None:
+        """A DaemonSet is as good; its options are those of twistd ingress."""
+        self.workload(
+            "DaemonSet", "twistd", "-n", "ingress", "--ingress-class", "edge", "--watch-without-class"
+        )
+        web = ingress_object("web", "shop.example.com")
+        self.server.create(web)
+        line = ("render", "--as", "gateway", "--live", "--like", "system/controller")
+        self.assertIn("one of another class is left out", (await self.run_command(*line)).stdout)
+        self.assertIn("shop.example.com", (await self.run_command(*line, "-o", "ingress-class=nginx")).stdout)
+
+    async def test_what_is_not_there_is_a_mistake(self) -> None:
+        """So is a name of another form."""
+        for like, said in (
+            ("system/absent", "neither a Deployment nor a DaemonSet"),
+            ("absent", "of the form"),
+        ):
+            result = await self.run_command("lint", "--live", "--like", like)
+            self.assertEqual((result.exit_code, said in result.stderr), (2, True), result.stderr)

@@ -28,3 +28,5 @@ class LiveCluster:
     server: str | None = None
     namespaces: tuple[str, ...] = ()
     secrets: SecretReading = SecretReading.NAMES
+    like: str = ""
+    """``NAMESPACE/NAME`` of the Deployment or DaemonSet whose controller's options count; empty for none."""

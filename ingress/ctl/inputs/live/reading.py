@@ -25,8 +25,10 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
-from ingress.model.objects import Kind, ObjectId, Projection
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.reader import KindRead
 
@@ -56,6 +58,39 @@ def read_live(
 
     *clock* returns monotonic seconds, *sleep* waits for so many, *silence_seconds* is how long an answer may say nothing.
     """
+    server = _server(asked, environ, clock, sleep, silence_seconds)
+    try:
+        return _Reading(server, asked, settings).input(now)
+    finally:
+        server.close()
+
+
+def read_like(
+    asked: LiveCluster,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = _wait,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> LikeOptions:
+    """Read the options of the controller that *asked* names; raises ``Mistake``."""
+    namespace, slash, name = asked.like.partition("/")
+    if not slash or _NAMESPACE.fullmatch(namespace) is None or not is_secret_name(name):
+        raise Mistake(f"--like {asked.like!r} is not of the form NAMESPACE/NAME")
+    server = _server(asked, environ, clock, sleep, silence_seconds)
+    try:
+        return options_like(server, ObjectKey(namespace, name))
+    finally:
+        server.close()
+
+
+def _server(
+    asked: LiveCluster,
+    environ: Mapping[str, str],
+    clock: Callable[[], float],
+    sleep: Callable[[float], object],
+    silence_seconds: float,
+) -> ApiServer:
     for namespace in asked.namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
             raise Mistake(f"--namespace {namespace!r}: that is no name of a namespace")
@@ -65,11 +100,7 @@ def read_live(
         read_seconds=silence_seconds,
         clock=clock,
     )
-    server = ApiServer(access, clock, sleep)
-    try:
-        return _Reading(server, asked, settings).input(now)
-    finally:
-        server.close()
+    return ApiServer(access, clock, sleep)
 
 
 class _Reading:
