@@ -11,7 +11,7 @@ from ingress.ctl.migrate.commands import commands
 from ingress.ctl.migrate.migration import Entry
 from ingress.ctl.migrate.unified import unified
 from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
-from ingress.ctl.migrate.yaml_places import Edit
+from ingress.ctl.migrate.yaml_places import Edit, Text
 from ingress.model.objects import ObjectId
 
 ReadText = Callable[[str], str | None]
@@ -45,7 +45,7 @@ class Patches:
     """All patches, in the order of the entries and by the names of files."""
 
     objects: tuple[ObjectPatch, ...]
-    texts: Mapping[str, str]
+    texts: Mapping[str, Text]
 
     def files(self) -> Iterator[FilePatch]:
         """Yield the diff of each file that is edited."""
@@ -69,7 +69,7 @@ def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
     for entry in changing:
         if is_file(entry.place):
             by_file.setdefault(entry.place.file, []).append(entry)
-    texts: dict[str, str] = {}
+    texts: dict[str, Text] = {}
     found: dict[tuple[str, ObjectId], tuple[Edit, ...]] = {}
     refused: dict[tuple[str, ObjectId], str] = {}
     for path, some in by_file.items():
@@ -77,7 +77,7 @@ def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
         if text is None:
             refused.update(((path, entry.object_id), _NOT_READ) for entry in some)
             continue
-        texts[path] = text
+        texts[path] = Text(text)
         edits = edits_of(text, _wanted(some))
         found.update(((path, object_id), own) for object_id, own in edits.edits.items())
         refused.update(((path, object_id), why) for object_id, why in edits.refused.items())

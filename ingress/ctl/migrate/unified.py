@@ -21,9 +21,8 @@ class _Region:
     lines: tuple[str, ...]
 
 
-def unified(path: str, text: str, edits: Iterable[Edit]) -> str:
-    """Return the diff of the file *path* with *text* by *edits*; empty where there are none."""
-    file = Text(text)
+def unified(path: str, file: Text, edits: Iterable[Edit]) -> str:
+    """Return the diff of the *file* called *path* by *edits*; empty where there are none."""
     regions = _regions(file, sorted(edits, key=lambda one: (one.start, one.end)))
     if not regions:
         return ""

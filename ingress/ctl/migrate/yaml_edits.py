@@ -62,12 +62,18 @@ def edits_of(text: str, wanted: Sequence[Wanted]) -> FileEdits:
         return FileEdits(
             {}, dict.fromkeys((one.object_id for one in wanted), "the file has unusual line breaks")
         )
-    starts = [*documents(text), len(text)]
+    waiting = sorted(wanted, key=lambda one: one.line, reverse=True)
+    while waiting and waiting[-1].line < 1:
+        waiting.pop()
     line = 1
-    for start, end in pairwise(starts):
+    for start, end in pairwise((*documents(text), len(text))):
+        if not waiting:
+            break
         part = text[start:end]
-        last = line + part.count("\n")
-        own = [one for one in wanted if line <= one.line < last or (one.line == last and end == len(text))]
+        last = line + part.count("\n") + (end == len(text))
+        own: list[Wanted] = []
+        while waiting and waiting[-1].line < last:
+            own.append(waiting.pop())
         if own:
             _edit(part, start, line, own, edits, refused)
         line = last

@@ -10,7 +10,7 @@ from ingress.cluster.manifests.documents import read_yaml
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.unified import unified
 from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
-from ingress.ctl.migrate.yaml_places import applied
+from ingress.ctl.migrate.yaml_places import Text, applied
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))
@@ -265,10 +265,10 @@ class UnifiedTests(EditCase):
                 folder = Path(self.mktemp())
                 folder.mkdir()
                 (folder / name).write_text(text, "utf-8")
-                (folder / "x.patch").write_text(unified(name, text, edits), "utf-8")
+                (folder / "x.patch").write_text(unified(name, Text(text), edits), "utf-8")
                 subprocess.run([*command, "x.patch"], cwd=folder, check=True)
                 self.assertEqual((folder / name).read_text("utf-8"), applied(text, edits))
 
     def test_nothing_is_said_of_no_edits(self) -> None:
         """A file that stays as it is has no diff."""
-        self.assertEqual(unified("x", MANIFEST, []), "")
+        self.assertEqual(unified("x", Text(MANIFEST), []), "")
