@@ -28,7 +28,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -118,6 +118,9 @@ bench-expressions: $(dev_environment) ## measure what regular expressions of pat
 
 bench-annotations: $(dev_environment) ## measure what annotations cost a GET, in calls and beside a plain route
 	@exec $(bin)/python -m bench.annotated
+
+bench-lint: $(dev_environment) ## measure how soon ingressctl lint starts, and what 10,000 Ingresses cost it in seconds and memory
+	@exec $(bin)/python -m bench.lint
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
 	@exec $(bin)/python -m bench.calls

@@ -460,14 +460,16 @@ def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNam
             yield UnknownNames(tuple(some), f"{wish.was.format(it)}; {wish.has}")
             continue
         for count, name in enumerate(some):
-            close = (
-                get_close_matches(name, known, 1, 0.75)
-                if count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
-                else ()
-            )
-            meant = close[0] if close else ""
+            is_looked_at = count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
+            meant = _closest(name, frozenset(known)) if is_looked_at else ""
             perhaps = f"; perhaps {meant} is meant" if meant else ""
             yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{perhaps}", meant)
+
+
+@lru_cache(maxsize=1024)
+def _closest(name: str, known: frozenset[str]) -> str:
+    # A slip is copied from one object to the next, and to look for what is meant takes a millisecond.
+    return next(iter(get_close_matches(name, known, 1, 0.75)), "")
 
 
 def _wish(name: str) -> Wish | None:

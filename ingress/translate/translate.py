@@ -27,7 +27,7 @@ from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference
 from ingress.model.listeners import MAIN
 from ingress.model.objects import Owner
-from ingress.model.problems import Problem
+from ingress.model.problems import ORDER, Problem
 from ingress.model.state import ClusterState
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
@@ -111,7 +111,7 @@ def translate(
         backends=backends,
         certificates=main.certificates,
         handshake_settings=main.handshake_settings,
-        problems=tuple(sorted(problems)),
+        problems=tuple(sorted(problems, key=ORDER)),
         listeners=listeners,
         others=tables,
         replicas=count_replicas(state, options),

@@ -177,27 +177,41 @@ class _Json:
         for object_id in self._by_object:
             self._by_name.setdefault((object_id[0], object_id[1].name), []).append(object_id)
         self._counted = (0, 1)
+        self._end = 0
 
     def read(self) -> None:
         position = self._after_space(0)
         while position < len(self._text):
-            value, end = self._decoder.raw_decode(self._text, position)
-            self._object(position, value, "")
-            position = self._after_space(end)
+            if self._text[position] == "{":
+                position = self._after_space(self._document(position))
+            else:
+                position = self._after_space(self._decoder.raw_decode(self._text, position)[1])
 
-    def _object(self, position: int, value: object, usual_kind: str) -> None:
-        if not isinstance(value, dict):
-            return
-        kind, metadata, entries = value.get("kind", usual_kind), value.get("metadata"), value.get("items")
-        if not isinstance(kind, str):
-            return
-        if kind.endswith("List") and isinstance(entries, list):
-            for name, at in self._members(position):
-                if name == "items":
-                    for entry, begins in zip(entries, self._entries(at), strict=True):
-                        self._object(begins, entry, kind.removesuffix("List"))
-            return
-        rests = self._asked(kind, metadata) if isinstance(metadata, dict) else None
+    def _document(self, position: int) -> int:
+        """Look at the object or list of objects at *position*, one entry after the other; return where it ends."""
+        kind, metadata = "", None
+        entries: list[tuple[int, str, object]] = []
+        for name, begins, value in self._members(position, apart="items"):
+            if name == "items" and self._text[begins] == "[":
+                entries = [
+                    (at, entry.get("kind", ""), entry.get("metadata"))
+                    for at, entry in self._entries(begins)
+                    if isinstance(entry, dict)
+                ]
+            elif name == "kind" and isinstance(value, str):
+                kind = value
+            elif name == "metadata":
+                metadata = value
+        end = self._end
+        if kind.endswith("List"):
+            for at, entry_kind, entry_metadata in entries:
+                self._object(at, entry_kind or kind.removesuffix("List"), entry_metadata)
+        else:
+            self._object(position, kind, metadata)
+        return end
+
+    def _object(self, position: int, kind: object, metadata: object) -> None:
+        rests = self._asked(kind, metadata) if isinstance(metadata, dict) and isinstance(kind, str) else None
         if rests:
             self._at(position, rests)
             self._inside(position, rests)
@@ -215,10 +229,10 @@ class _Json:
         if not any(rests.values()):
             return
         if self._text[position] == "{":
-            for name, at in self._members(position):
+            for name, at, _ in self._members(position):
                 self._found_below(at, _below(rests, name))
         elif self._text[position] == "[":
-            for number, at in enumerate(self._entries(position)):
+            for number, (at, _) in enumerate(self._entries(position)):
                 self._found_below(at, _below(rests, number))
 
     def _found_below(self, position: int, rests: _Rests) -> None:
@@ -226,24 +240,34 @@ class _Json:
             self._at(position, rests)
             self._inside(position, rests)
 
-    def _members(self, position: int) -> Iterator[tuple[str, int]]:
-        """Yield the members of the object at *position*, and where their values begin."""
+    def _members(self, position: int, apart: str | None = None) -> Iterator[tuple[str, int, object]]:
+        """Yield the members of the object at *position*: name, where the value begins, and that; ``_end`` is then where it ends.
+
+        A list that is the member *apart* is not decoded: whoever takes it goes through its entries, to its end.
+        """
         position = self._after_space(position + 1)
         while self._text[position] != "}":
             name, position = self._decoder.raw_decode(self._text, position)
             begins = self._after_space(self._after_space(position) + 1)
-            yield name, begins
-            position = self._after_comma(begins)
+            if name == apart and self._text[begins] == "[":
+                yield name, begins, None
+                position = self._end
+            else:
+                value, position = self._decoder.raw_decode(self._text, begins)
+                yield name, begins, value
+            position = self._after_comma(position)
+        self._end = position + 1
 
-    def _entries(self, position: int) -> Iterator[int]:
-        """Yield where the entries of the list at *position* begin."""
+    def _entries(self, position: int) -> Iterator[tuple[int, object]]:
+        """Yield where the entries of the list at *position* begin, and these; ``_end`` is then where it ends."""
         position = self._after_space(position + 1)
         while self._text[position] != "]":
-            yield position
-            position = self._after_comma(position)
+            value, end = self._decoder.raw_decode(self._text, position)
+            yield position, value
+            position = self._after_comma(end)
+        self._end = position + 1
 
     def _after_comma(self, position: int) -> int:
-        _, position = self._decoder.raw_decode(self._text, position)
         position = self._after_space(position)
         return self._after_space(position + 1) if self._text[position] == "," else position
 
