@@ -55,6 +55,17 @@ class DiffTests(CtlCase):
         both = self.run_command("diff", path, path, "-o", "proxy-body-size=9m")
         self.assertEqual(both.exit_code, 0)
 
+    def test_what_is_said_of_a_side_beats_what_is_said_of_both(self) -> None:
+        """Also what a project file says; and a list is replaced, not made longer."""
+        path = self.manifest(ingress())
+        project = self.manifest('[options]\nproxy-body-size = "2m"\n', "project.toml")
+        for both in (("-o", "proxy-body-size=2m"), ("--config", project)):
+            found = self.run_command("diff", path, *both, "--new-option", "proxy-body-size=9m")
+            self.assertIn("maxBodyBytes: 2097152 → 9437184", found.stdout)
+        lists = ("-o", "trusted-proxies=10.0.0.0/8", "--new-option", "trusted-proxies=192.0.2.0/24")
+        found = self.run_command("diff", path, *lists)
+        self.assertIn("-10.0.0.0/8, +192.0.2.0/24", found.stdout)
+
     def test_options_change_nothing_that_they_are_not_about(self) -> None:
         """Problems are told in the same words on both sides."""
         path = self.manifest(SERVICES + ingress().replace("name: web, port", "name: gone, port"))

@@ -105,7 +105,7 @@ def command(
         raise Mistake("standard input can be one side alone")
     reading = _Reading(kubeconfig, namespaces, all_namespaces, SecretReading(secrets), not no_kustomize)
     first, second = reading.sides(
-        old, new, options_from((*options, *old_options)), options_from((*options, *new_options))
+        old, new, _options_of_side(options, old_options), _options_of_side(options, new_options)
     )
     roots = ("" if is_live(old) else old, "" if is_live(new or old) else new or old)
     layers = [
@@ -128,6 +128,16 @@ def command(
 def is_live(side: str) -> bool:
     """Whether a side is a cluster: ``live``, or ``live:CONTEXT``."""
     return side == LIVE or side.startswith(f"{LIVE}:")
+
+
+def _options_of_side(for_both: tuple[str, ...], own: tuple[str, ...]) -> GivenOptions:
+    """Return the options of a side: what is said of it alone takes the place of what is said of both."""
+    said = {_name_of(text) for text in own}
+    return options_from((*(text for text in for_both if _name_of(text) not in said), *own))
+
+
+def _name_of(text: str) -> str:
+    return text.removeprefix("--").partition("=")[0]
 
 
 @frozen

@@ -1,6 +1,6 @@
 """What is different between two inputs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import evolve
@@ -18,11 +18,11 @@ from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Route
 from ingress.translate.backends import port_of
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
+from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressTLS
 from tests.ctl.served.inputs import ALL, SERVICES, ingress, live, manifests, of_state
 from tests.ctl.served.test_normal_form import PASSWORDS, SHA, TLS
 from tests.translate import golden
-from tests.translate.test_properties import all_options, clusters, ingresses
+from tests.translate.test_properties import PREFIX, all_options, clusters, ingresses
 
 SUBJECTS = frozenset({Subject.HOST, Subject.ROUTE, Subject.BACKEND, Subject.FILTER, Subject.SETTING})
 BY_TLS = ingress(spec="tls: [{hosts: [shop.example.com], secretName: tls}]")
@@ -269,7 +269,7 @@ class PropertyTests(CompareCase):
         back = compare(other, one, endpoints=True).differences
         self.assertEqual(by_name(difference.mirrored for difference in there), by_name(back))
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
     @given(clusters, ingresses, all_options, st.data())
     def test_an_edit_that_changes_what_is_served_is_shown(
         self, objects: list[ClusterObject], edited: Ingress, options: TranslateOptions, data: Any
@@ -279,18 +279,15 @@ class PropertyTests(CompareCase):
         if not there:
             return
         victim = data.draw(st.sampled_from(there))
-        field = data.draw(
-            st.sampled_from(["annotations", "rules", "default_backend", "class_name", "created"])
-        )
-        changed = evolve(victim, **{field: getattr(edited, field)})
         old = of_state(golden.state_of(objects), options)
-        new = of_state(golden.state_of([changed if one is victim else one for one in objects]), options)
-        shown = {one.place.host for one in compare(old, new).loud if one.subject in SUBJECTS}
-        for host in PROBED_HOSTS:
-            for path in PROBED_PATHS:
-                one, other = asked(old, host, path), asked(new, host, path)
-                if one[1] != other[1]:
-                    self.assertTrue({one[0], other[0]} & shown, (host, path, one, other, shown))
+        for changed in edits(victim, edited):
+            new = of_state(golden.state_of([changed if one is victim else one for one in objects]), options)
+            shown = {one.place.host for one in compare(old, new).loud if one.subject in SUBJECTS}
+            for host in PROBED_HOSTS:
+                for path in PROBED_PATHS:
+                    one, other = asked(old, host, path), asked(new, host, path)
+                    if one[1] != other[1]:
+                        self.assertTrue({one[0], other[0]} & shown, (host, path, one, other, shown))
 
     @settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
     @given(clusters, st.sampled_from(["a", "web", ""]), all_options)
@@ -315,6 +312,48 @@ class PropertyTests(CompareCase):
 
 PROBED_HOSTS = ("a.com", "b.a.com", "c.a.com", "d.com")
 PROBED_PATHS = ("/", "/a", "/a/", "/a/b", "/A/b", "/x/y", "/a/(", "/é")
+
+
+SETTINGS = {
+    "affinity": "cookie",
+    "backend-protocol": "HTTPS",
+    "default-backend": "a",
+    "enable-access-log": "false",
+    "limit-rps": "3",
+    "load-balance": "ewma",
+    "proxy-body-size": "3m",
+    "proxy-next-upstream-tries": "5",
+    "proxy-read-timeout": "7",
+    "rewrite-target": "/x",
+    "service-upstream": "true",
+    "upstream-hash-by": "$uri",
+    "use-regex": "true",
+    "whitelist-source-range": "10.0.0.0/8",
+}
+
+
+def edits(victim: Ingress, other: Ingress) -> Iterator[Ingress]:
+    """Yield *victim* with one thing changed: a field as *other* has it, a setting, a backend, the type of paths."""
+    for field in ("annotations", "rules", "default_backend", "class_name", "created"):
+        yield evolve(victim, **{field: getattr(other, field)})
+    for name, value in SETTINGS.items():
+        yield evolve(victim, annotations={**victim.annotations, f"{PREFIX}/{name}": value})
+    for change in (other_backend, other_type):
+        rules = [evolve(rule, paths=rule.paths and tuple(map(change, rule.paths))) for rule in victim.rules]
+        yield evolve(victim, rules=tuple(rules))
+
+
+def other_backend(path: IngressPath) -> IngressPath:
+    """Return *path* with another Service."""
+    backend = path.backend
+    if backend is None:
+        return path
+    return evolve(path, backend=evolve(backend, service="a" if backend.service == "web" else "web"))
+
+
+def other_type(path: IngressPath) -> IngressPath:
+    """Return *path* with another type."""
+    return evolve(path, path_type="Prefix" if path.path_type == "Exact" else "Exact")
 
 
 def asked(given: Input, host: str, path: str) -> tuple[str, Any]:
