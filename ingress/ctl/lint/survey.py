@@ -133,15 +133,15 @@ class Survey:
         # Who names no class is judged as if it were ours: whether its class is the default is for the cluster to say.
         served = evolve(asked, watch_without_class=True)
         readers = Readers(ROUTE_KINDS, served)
-        strict = dict(Readers(ROUTE_KINDS, asked))
-        objects = [(object_id, verdict) for object_id, verdict in _with(given, served).route_objects()]
-        classless = {
-            (kind, key)
-            for (kind, key), verdict in objects
-            if verdict.is_ours
-            and not asked.watch_without_class
-            and not strict[kind].judge(given.state.of(kind)[key], given.state).is_ours
-        }
+        objects: list[tuple[ObjectId, Verdict]] = []
+        classless: set[ObjectId] = set()
+        for object_id, verdict in given.route_objects():
+            if not verdict.is_ours:
+                kind, key = object_id
+                verdict = readers[kind].judge(given.state.of(kind)[key], given.state)
+                if verdict.is_ours:
+                    classless.add(object_id)
+            objects.append((object_id, verdict))
         self.given = _with(given, served) if classless else given
         routes: dict[ObjectId, list[Route]] = {}
         for route in self.given.snapshot.routes():

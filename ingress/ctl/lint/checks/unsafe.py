@@ -243,9 +243,9 @@ def _others(subject: Subject, settings: AnnotationSettings) -> Iterator[Finding]
 
 def _far_host(text: str) -> str:
     """Return the host of a URL of plain HTTP that leads out of the cluster, as far as its name tells; empty for others."""
-    found = _URL(text.strip()[:4096])
+    found = _URL(text.strip()[:4096]) if text else None
     host = "" if found is None else found["host"].lower().rstrip(".")
-    if host.endswith(_NEAR):
+    if not host or host.endswith(_NEAR):
         return ""
     try:
         return "" if ip_address(host.strip("[]")).is_private else host
