@@ -34,6 +34,7 @@ from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
+from ingress.routing.variants import WeightedBackend
 from ingress.translate.snapshot import Snapshot
 from tests.translate.golden import issued
 
@@ -315,6 +316,25 @@ class FilterTests(SynchronousTestCase):
             [(one.name, one.says) for one in found.filters],
             [("first", Says.ANSWERS), ("second", Says.NOT_ASKED)],
         )
+
+    def test_a_stand_in_gets_what_its_backend_cannot(self) -> None:
+        """Where that has no endpoint and the stand-in has; it brings filters of its own."""
+        told = spec(lambda facts: None, "told")
+        for backend, other, gets in (
+            (OTHER, BACKEND, BACKEND),
+            (BACKEND, OTHER, BACKEND),
+            (OTHER, OTHER, None),
+        ):
+            stand_in = WeightedBackend(other, filters=(told,))
+            route = Route("a.test", "/", Match.PREFIX, OWNER, backend, stand_in=stand_in)
+            found = explained(Snapshot(RouteTable([route]), STATES))
+            if gets is None:
+                self.assertEqual(found.outcome.status, 503)
+                continue
+            (seen,) = found.backends
+            self.assertEqual(seen.backend, str(gets))
+            self.assertEqual(seen.stands_in_for, str(OTHER) if backend is OTHER else "")
+            self.assertEqual([one.name for one in found.filters], ["told"] if backend is OTHER else [])
 
     def test_a_body_that_is_too_large_is_413(self) -> None:
         """By what its head says."""
