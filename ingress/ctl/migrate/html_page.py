@@ -112,7 +112,7 @@ def _number(table: Table, column: int) -> str:
 
 def _diff_line(line: str) -> str:
     # What is added and what is removed shows by its first character; the color comes on top.
-    kind = {"+": "added", "-": "removed"}.get(line[:1])
+    kind = None if line.startswith(("--- ", "+++ ")) else {"+": "added", "-": "removed"}.get(line[:1])
     return f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line)
 
 
