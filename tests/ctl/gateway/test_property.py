@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.inputs.input import Input
@@ -26,11 +27,14 @@ ASKED_HOSTS = (
 )
 ASKED_PATHS = ("/", "/a", "/a/", "/a/b", "/ab", "/a/b/", "/a/b/c/d", "/x")
 
+TLS_HOSTS = ("a.example.com", "*.example.com", "other.example.com", "*.a.example.com", "net.test")
+
 _PATH = st.tuples(st.sampled_from(PATHS), st.sampled_from(("Exact", "Prefix", "ImplementationSpecific")))
 _INGRESS = st.tuples(
     st.sampled_from(HOSTS),
     st.lists(_PATH, min_size=1, max_size=3),
     st.sampled_from(("shop", "desk")),
+    st.lists(st.sampled_from(TLS_HOSTS), max_size=2),
     st.booleans(),
 )
 
@@ -38,14 +42,17 @@ _INGRESS = st.tuples(
 def made(drawn: list[Any]) -> list[Json]:
     """The Ingresses that were drawn; each path has a Service of its own."""
     found = []
-    for number, (host, paths, namespace, has_tls) in enumerate(drawn):
+    for number, (host, paths, namespace, secured, redirects) in enumerate(drawn):
+        asked: dict[str, Any] = {} if redirects else {"ssl_redirect": "false"}
         one = ingress(
             f"web-{number}",
             host=host,
             namespace=namespace,
-            secret="tls" if has_tls and host else "",
             created=f"2026-01-0{number + 1}T00:00:00Z",
+            **asked,
         )
+        if secured:
+            one["spec"]["tls"] = [{"hosts": secured, "secretName": f"tls-{number}"}]
         entries = [
             {
                 "path": path,
@@ -60,12 +67,14 @@ def made(drawn: list[Any]) -> list[Json]:
 
 
 def by_table(read: Input, scheme: str, host: str, path: str) -> str:
-    """Where the route table leads a request: a Service, ``https``, ``nothing``, or ``none`` for no route."""
+    """Where the route table leads a request: a Service, ``https``, the same path with a ``slash``, ``nothing``, or ``none`` for no route."""
     route = read.snapshot.table.find(host.encode(), path.encode())
     if route is None:
         return "none"
     if scheme == "http" and any(isinstance(one, HttpsRedirect) and not one.hosts for one in route.filters):
         return "https"
+    if any(isinstance(one, SlashRedirect) for one in route.filters):
+        return "slash"
     return route.backend.name or "nothing"
 
 
@@ -75,7 +84,7 @@ def by_gateway(objects: tuple[Json, ...], scheme: str, host: str, path: str) -> 
     if rule is None:
         return "none"
     if "requestRedirect" in str(rule.get("filters")):
-        return "https"
+        return "https" if "'scheme': 'https'" in str(rule["filters"]) else "slash"
     return str(rule["backendRefs"][0]["name"]) if "backendRefs" in rule else "nothing"
 
 

@@ -9,6 +9,7 @@ from attrs import evolve
 from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.gateway.text import json_of, yaml_of
+from ingress.ctl.inputs.controller_options import settings_from
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.options.option import DEFAULTS
@@ -315,6 +316,21 @@ class AnnotationTests(GatewayCase):
         self.assertEqual(self.unsaid(rendering), {("snippet-answers", "differs")})
         rendering = self.render(ingress(configuration_snippet="proxy_set_header X-Client $remote_addr;"))
         self.assertEqual(self.unsaid(rendering), {("snippet-edits", "left out")})
+
+    def test_fields_of_a_config_map(self) -> None:
+        """Those that the operator allows are set on answers; an empty one goes."""
+        metadata = {"name": "fields", "namespace": "shop"}
+        data = {"X-Team": "shop", "Server": "", "X-Other": "1"}
+        fields = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        rendering = self.render(
+            ingress(custom_headers="shop/fields"),
+            fields,
+            settings=settings_from(["global-allowed-response-headers=X-Team,Server"]),
+        )
+        self.assertEqual(
+            filters(self.rules(rendering)[0])["ResponseHeaderModifier"],
+            {"set": [{"name": "X-Team", "value": "shop"}], "remove": ["Server"]},
+        )
 
     def test_origins_that_may_ask(self) -> None:
         """Of all origins no credentials are taken, since a gateway might take them from each."""
