@@ -84,7 +84,7 @@ class _Unknown:
         for kind, some in sorted(self._absent.items()):
             yield f"whether {kind}s exist in {_shown(some)}: none of there was read"
         for kind, some in sorted(self._forbidden.items()):
-            yield f"{kind}s in {_shown(some)}: they may not be read"
+            yield f"{kind}s in {_shown(some)}: what is in them was not read"
         yield from sorted(self.sentences)
 
 

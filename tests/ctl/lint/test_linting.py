@@ -70,7 +70,7 @@ class UnknownTests(LintCase):
         given = evolve(given, state=evolve(given.state, problems_of={(Kind.SECRET, key): (forbidden,)}))
         report = lint(given)
         self.assertEqual([one.rule for one in report.findings], ["ServiceNotFound"])
-        self.assertEqual(report.not_checked, ("Secrets in shop: they may not be read",))
+        self.assertEqual(report.not_checked, ("Secrets in shop: what is in them was not read",))
 
     def test_what_no_file_has(self) -> None:
         """Kinds of which the namespace has no object are not checked, in one line each; where it has one, the others are missing."""
