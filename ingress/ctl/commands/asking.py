@@ -14,6 +14,7 @@ from ingress.ctl.inputs.controller_options import GivenOptions, names_beginning,
 from ingress.ctl.inputs.how import How
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.progress import progress
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,7 +203,8 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
 
         if not paths:
             raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
-        found = read_manifests(paths, given.settings, now, source or How())
+        with progress() as tell:
+            found = read_manifests(paths, given.settings, now, evolve(source or How(), progress=tell))
     return with_config_map(found, given.names)
 
 
