@@ -88,8 +88,9 @@ class _Page:
         """Yield the page from top to bottom."""
         yield Paragraph((Strong(verdict(self._migration.count)),))
         yield from self._besides()
-        yield Heading(2, ("What to do first",), "first")
-        yield Points(tuple(checklist(self._migration)), numbered=True)
+        if self._migration.count.whole:
+            yield Heading(2, ("What to do first",), "first")
+            yield Points(tuple(checklist(self._migration)), numbered=True)
         yield from self._by_owner()
         yield from self._matters()
         yield from self._objects()
