@@ -116,8 +116,9 @@ class _Form:
             key = path, route.match.value, realm
             known = found.get(key)
             # Of ``/a`` and ``/a/``, which match the same, the longer text is used.
-            if known is None or len(route.path) > known[0]:
-                found[key] = len(route.path), self._route(route, path, realms)
+            length = len(rule_path(route.path))
+            if known is None or length > known[0]:
+                found[key] = length, self._route(route, path, realms)
         return [data for _, (_, data) in sorted(found.items())]
 
     def _route(self, route: Route, path: str, realms: "_Realms") -> Data:

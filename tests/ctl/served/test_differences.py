@@ -16,7 +16,7 @@ from ingress.model.objects import ClusterObject, Kind
 from ingress.model.state import ClusterState
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Route
-from ingress.translate.backends import port_of
+from ingress.translate.backends import backend_fault, port_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressTLS
 from tests.ctl.served.inputs import ALL, SERVICES, ingress, live, manifests, of_state
@@ -287,7 +287,19 @@ class PropertyTests(CompareCase):
                 for path in PROBED_PATHS:
                     one, other = asked(old, host, path), asked(new, host, path)
                     if one[1] != other[1]:
-                        self.assertTrue({one[0], other[0]} & shown, (host, path, one, other, shown))
+                        self.assertTrue(
+                            {one[0], other[0]} & shown,
+                            (
+                                host,
+                                path,
+                                one,
+                                other,
+                                [
+                                    (d.subject, d.place, d.field, d.old, d.new)
+                                    for d in compare(old, new).differences
+                                ],
+                            ),
+                        )
 
     @settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
     @given(clusters, st.sampled_from(["a", "web", ""]), all_options)
@@ -377,7 +389,12 @@ def behavior(route: Route, state: ClusterState, options: TranslateOptions) -> tu
             return None
         port = port_of(reference, state)
         by_ip = options.service_upstream if reference.by_cluster_ip is None else reference.by_cluster_ip
-        return reference._replace(port=reference.port if port is None else port.number, by_cluster_ip=by_ip)
+        number = reference.port if port is None else port.number
+        # Where nothing is there to be spoken to, it does not matter how.
+        is_there = backend_fault(reference, state, options) is None
+        return reference._replace(
+            port=number, by_cluster_ip=by_ip, protocol=reference.protocol if is_there else None
+        )
 
     def shares(some: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(

@@ -58,6 +58,17 @@ class SameTests(SynchronousTestCase):
         for one, other in (("/shop", "/shop/"), ("/a", "/%61")):
             self.assert_same(manifests(SERVICES, ingress(path=one)), manifests(SERVICES, ingress(path=other)))
 
+    def test_of_paths_that_match_the_same_the_one_that_is_served_counts(self) -> None:
+        """That is the longer one as requests spell it, and not as it is written."""
+        texts = ingress("a", path="/%61"), ingress("b", path="/a/", service="api", port="number: 8080")
+        given = manifests(SERVICES, *texts)
+        (route,) = [
+            one for one in served(given)["hosts"]["shop.example.com"]["routes"] if one["match"] == "Prefix"
+        ]
+        found = given.snapshot.table.find(b"shop.example.com", b"/a/x")
+        self.assertEqual(route["backends"][0]["backend"], str(found and found.backend))
+        self.assertEqual(route["backends"][0]["backend"], "shop/api:8080")
+
     def test_what_is_asked_as_it_is_anyhow_is_the_same(self) -> None:
         """A timeout of the usual length, and weights of the same proportions, change nothing."""
         self.assert_same(
