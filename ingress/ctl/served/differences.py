@@ -16,6 +16,7 @@ from ingress.ctl.served.normal_form import Data, route_path, served
 from ingress.ctl.served.pairing import below
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.ctl.served.sides import alike
+from ingress.ctl.served.walking import walk
 from ingress.model.problems import Reason
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.expression_routes import PathTooLong
@@ -162,7 +163,7 @@ def compare(
         )
         found += _hosts(name, one, other)
     found += _keyed(Subject.LISTENER, _by_name(before["listeners"]), _by_name(after["listeners"]))
-    for at, was, now in _walk(before["settings"], after["settings"], ""):
+    for at, was, now in walk(before["settings"], after["settings"], ""):
         found.append(Difference(Subject.CONTROLLER, NOWHERE, at, was, now))
     if endpoints:
         found += _keyed(Subject.ENDPOINTS, before["endpoints"], after["endpoints"])
@@ -235,11 +236,11 @@ def _hosts(table: str, old: _Side, new: _Side) -> Iterator[Difference]:
             continue
         if was["routes"] != now["routes"]:
             yield from _routes(place, was["routes"], now["routes"], old, new)
-        for at, before, after in _walk(was["filters"], now["filters"], "filters"):
+        for at, before, after in walk(was["filters"], now["filters"], "filters"):
             yield Difference(Subject.FILTER, place, at, before, after)
         if was["certificates"] != now["certificates"]:
             yield from _certificates(place, was["certificates"], now["certificates"])
-        for at, before, after in _walk(was["handshake"], now["handshake"], ""):
+        for at, before, after in walk(was["handshake"], now["handshake"], ""):
             yield Difference(Subject.HANDSHAKE, place, at, before, after)
 
 
@@ -344,7 +345,7 @@ def _route(at: Place, old: Data, new: Data) -> Iterator[Difference]:
         if name in ("path", "owner") or was == now or (name == "expression" and now is None):
             continue
         subject = _SUBJECTS.get(name, Subject.SETTING)
-        for where, one, other in _walk(was, now, name, owners):
+        for where, one, other in walk(was, now, name, owners):
             yield Difference(_subject(subject, where), at, where, one, other)
 
 
@@ -364,81 +365,3 @@ _SUBJECTS: Final = {
     "passthrough": Subject.BACKEND,
     "filters": Subject.FILTER,
 }
-
-
-# Values
-
-_Owners = tuple[str | None, str | None]
-_NOT_COMPARED: Final = frozenset({"does", "phase"})
-
-
-def _walk(old: Any, new: Any, at: str, owners: _Owners = (None, None)) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts in which *old* and *new* are different, each by its path below *at*.
-
-    What says on both sides who the owner of the route is, is no difference.
-    """
-    if old == new or (isinstance(old, str) and (old, new) == owners):
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        dot = f"{at}." if at else ""
-        for name in sorted({*old, *new}):
-            if name == SEALED:
-                if old.get(name) != new.get(name):
-                    yield f"{dot}{SEALED}", None, None
-            elif name not in _NOT_COMPARED or not (old.get("settings") or new.get("settings")):
-                yield from _walk(
-                    old.get(name), new.get(name), f"{dot}{name}" if name != "settings" else at, owners
-                )
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _walk_lists(old, new, at, owners)
-    else:
-        yield at, old, new
-
-
-def _walk_lists(old: list[Any], new: list[Any], at: str, owners: _Owners) -> Iterator[tuple[str, Any, Any]]:
-    before, after = _named(old, "filter"), _named(new, "filter")
-    if before is not None and after is not None:
-        for name in sorted({*before, *after}):
-            yield from _walk(before.get(name), after.get(name), f"{at}.{name}", owners)
-        was, now = (
-            [name for name in one if name in other] for one, other in ((before, after), (after, before))
-        )
-        if was != now:
-            yield f"{at}.order", was, now
-        return
-    before, after = _named(old, "backend"), _named(new, "backend")
-    if before is not None and after is not None and _shares(old) == _shares(new):
-        for name in before:
-            yield from _walk(before[name], after[name], f"{at}.{name}", owners)
-        return
-    if (
-        before is None
-        and after is None
-        and len(old) == len(new)
-        and all(isinstance(one, dict) for one in (*old, *new))
-    ):
-        for number, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _walk(one, other, f"{at}.{number}", owners)
-        return
-    if [without_seals(one) for one in old] == [without_seals(one) for one in new]:
-        yield f"{at}.{SEALED}", None, None
-        return
-    yield at, old, new
-
-
-def _named(some: list[Any], by: str) -> dict[str, Any] | None:
-    """Return the parts of a list by their names, a second one of a name with its number; None where they have none."""
-    found: dict[str, Any] = {}
-    for one in some:
-        if not isinstance(one, dict) or by not in one:
-            return None
-        name, number = one[by], 1
-        while name in found:
-            number += 1
-            name = f"{one[by]}#{number}"
-        found[name] = one
-    return found
-
-
-def _shares(some: Iterable[Data]) -> list[tuple[str, int]]:
-    return [(one["backend"], one["weight"]) for one in some]
