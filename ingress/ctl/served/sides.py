@@ -133,7 +133,9 @@ def _applied(given: Input, other: Input) -> Input:
             for key, ingress in ingresses_of(state).items()
         }
         state = evolve(state, objects={**state.objects, Kind.INGRESS: there})
-    return evolve(given, state=state, settings=evolve(given.settings, translate=options))
+    # Whoever reads a cluster asks for each Secret that is referred to: a selector hides none.
+    settings = evolve(given.settings, translate=options, secret_field_selector="")
+    return evolve(given, state=state, settings=settings)
 
 
 def _in_cluster(ingress: Ingress, there: Ingress | None, usual: str | None, now: datetime) -> Ingress:
