@@ -108,6 +108,18 @@ class ExplainTests(CtlCase):
         said = " ".join(result.stdout.split())
         self.assertIn("the certificate is not checked: no Secret of namespace shop is given", said)
 
+    def test_what_was_not_read_is_told(self) -> None:
+        """A file that is malformed, and a template: the request may be for what they would hold."""
+        self.manifest(ingress() + SERVICE)
+        self.manifest(ingress().replace("name: web", "name: ["), "malformed.yaml")
+        self.manifest(ingress().replace("name: web", "name: {{ .Values.name }}"), "template.yaml")
+        result = self.run_command("explain", "http://shop.example.com/", str(self.folder))
+        self.assertEqual(result.exit_code, 0)
+        told = [line for line in result.stderr.splitlines() if line.startswith("not read: ")]
+        self.assertEqual(len(told), 2, result.stderr)
+        self.assertIn("template.yaml", told[0])
+        self.assertIn("malformed.yaml: line ", told[1])
+
     def test_a_project_file_does_not_keep_from_asking_a_controller(self) -> None:
         """Its options are for objects that are read; those of the command line contradict --admin."""
         self.manifest('[options]\ningress-class = "own"\n', ".ingressctl.toml")

@@ -16,6 +16,8 @@ from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.progress import progress
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
+from ingress.ctl.terminal import printable, tell
+from ingress.model.problems import Reason
 
 F = TypeVar("F", bound=Callable[..., Any])
 Source = LiveCluster | How
@@ -203,9 +205,22 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
 
         if not paths:
             raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
-        with progress() as tell:
-            found = read_manifests(paths, given.settings, now, evolve(source or How(), progress=tell))
+        with progress() as tell_progress:
+            how = evolve(source or How(), progress=tell_progress)
+            found = read_manifests(paths, given.settings, now, how)
     return with_config_map(found, given.names)
+
+
+def tell_unread(given: Input) -> None:
+    """Say what was found and not read, for commands whose answer has no place for it."""
+    malformed = (
+        f"{problem.name}: {problem.message}"
+        for layer in given.layers
+        for problem in layer.state.problems
+        if problem.reason is Reason.MALFORMED_MANIFEST
+    )
+    for what in dict.fromkeys((*(f"{one.what}: {one.why}" for one in given.unread), *malformed)):
+        tell(printable(f"not read: {what}"))
 
 
 def _read_live(

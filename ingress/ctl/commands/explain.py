@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input
+from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input, tell_unread
 from ingress.ctl.commands.completing import complete_service, complete_url
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.explained.expected import read_expected
@@ -109,6 +109,7 @@ def command(
         if not files and not isinstance(source, LiveCluster):
             raise Mistake("name manifests to explain it by (--manifests PATH), or --live, or --admin URL")
         given = read_input(files, options, source)
+        tell_unread(given)
         data = plain(_explained(asked, given))
         if not data["outcome"]["isTaken"]:
             _tell_meant_host(asked, given)

@@ -7,7 +7,14 @@ from typing import Final
 
 import click
 
-from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.asking import (
+    Source,
+    live_parameters,
+    option_parameter,
+    paths_parameter,
+    read_input,
+    tell_unread,
+)
 from ingress.ctl.commands.compare_parameters import Comparison, compare_parameters
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import options_from
@@ -104,6 +111,8 @@ def _compared(
 
     has_objects = bool(paths) or isinstance(source, LiveCluster)
     given = _with_usual_config_map(read_input(paths, options, source), options) if has_objects else None
+    if given is not None:
+        tell_unread(given)
     return compare(comparison, given, form)
 
 

@@ -6,10 +6,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, paths_parameter, read_input
+from ingress.ctl.commands.asking import (
+    Source,
+    live_parameters,
+    option_parameter,
+    paths_parameter,
+    read_input,
+    tell_unread,
+)
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.terminal import printable, say, tell
+from ingress.ctl.terminal import say, tell
 from ingress.model.objects import ObjectKey
 
 
@@ -88,8 +95,7 @@ def command(
         if form != its_form.value and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise Mistake(f"--{name.replace('_', '-')} is for --as {its_form.value}")
     given = read_input(paths, options, source)
-    for unread in given.unread:
-        tell(printable(f"not read: {unread.what}: {unread.why}"))
+    tell_unread(given)
     chosen = {name: value for name, value in particulars.items() if _OF_FORM[name].value == form}
     if form == _Form.SERVED.value:
         _print_served(given, output, **chosen)
