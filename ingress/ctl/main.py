@@ -61,7 +61,21 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _print_version(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        context.invoke(import_module("ingress.ctl.commands.version").command)
+        context.exit()
+
+
 @click.group("ingressctl", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help=COMMANDS["version"],
+)
 def commands() -> None:
     """Say what txingress would do with Ingress objects.
 

@@ -44,6 +44,54 @@ class CompletionTests(CtlCase):
             path = self.manifest(self.run_command("completion", shell).stdout, f"completion.{shell}")
             subprocess.run([shell, "-n", path], check=True, timeout=60)
 
+    def test_bash_offers_what_begins_so(self) -> None:
+        """The function that the script defines fills ``COMPREPLY``."""
+        self.assertEqual(
+            self.offered(
+                "bash",
+                "COMP_WORDS=(ingressctl li); COMP_CWORD=1; _ingressctl_completion ingressctl;"
+                ' printf "%s\\n" "${COMPREPLY[@]}"',
+            ),
+            ["lint"],
+        )
+
+    def test_fish_offers_what_begins_so(self) -> None:
+        """Each with what it does, behind a tab."""
+        offered = self.offered("fish", 'complete -C "ingressctl li"')
+        self.assertEqual([line.partition("\t")[0] for line in offered], ["lint"])
+
+    def test_zsh_offers_what_begins_so(self) -> None:
+        """The function hands commands with what they do to ``_describe``."""
+        offered = self.offered(
+            "zsh",
+            '_describe() { print -l -- "${completions_with_descriptions[@]}" };'
+            " words=(ingressctl li); CURRENT=2; _ingressctl_completion",
+            before="compdef() { };",
+        )
+        self.assertEqual([line.partition(":")[0] for line in offered], ["lint"])
+
+    def offered(self, shell: str, ask: str, before: str = "") -> list[str]:
+        """Have the shell, if it is installed, read its script and run *ask*; return the lines that this prints."""
+        if shutil.which(shell) is None:
+            raise SkipTest(f"{shell} is not installed")
+        program = self.folder / "bin" / "ingressctl"
+        program.parent.mkdir()
+        program.write_text(f"#!{sys.executable}\nfrom ingress.ctl.main import main\nmain()\n", "utf-8")
+        program.chmod(0o755)
+        script = self.manifest(self.run_command("completion", shell).stdout, f"completion.{shell}")
+        text = f"{before} source {script}; {ask}"
+        found = [str(program.parent.absolute()), os.environ["PATH"]]
+        environment = {
+            **os.environ,
+            "PATH": os.pathsep.join(found),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "HOME": str(self.folder),
+        }
+        done = subprocess.run(
+            [shell, "-c", text], env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout.splitlines()
+
     def test_commands_are_completed(self) -> None:
         """A beginning gives the commands that begin so."""
         self.assertEqual(completions("ingressctl li"), ["plain,lint"])
@@ -92,3 +140,7 @@ class VersionTests(CtlCase):
     def test_it_is_that_of_the_package(self) -> None:
         """One line with name and version."""
         self.assertRegex(self.run_command("version").stdout, r"^txingress \d+\.\d+\.\d+\n$")
+
+    def test_the_option_is_the_command(self) -> None:
+        """``--version``, which most programs have, prints the same."""
+        self.assertEqual(self.run_command("--version").stdout, self.run_command("version").stdout)
