@@ -1,8 +1,9 @@
 """Run the Dockerfile's commands in an empty folder, without a container engine.
 
 What it proves: the wheel builds from only the files that ``.dockerignore`` lets in, it
-installs into a fresh environment, the plug-in cache is written, and the ENTRYPOINT starts
-without a shell and shows the controller's options from an empty folder.
+installs into a fresh environment, the plug-in cache is written, the ENTRYPOINT starts
+without a shell and shows the controller's options from an empty folder, and ``ingressctl``
+starts beside it.
 
 What it cannot prove: that the base image exists, and what ``apt-get`` does there.  The
 folders of the image are mapped into one temporary folder, so both stages share a file
@@ -145,6 +146,16 @@ class ImageCheck:
             raise CheckError(
                 f"the ENTRYPOINT {self.entrypoint} does not start a program by its absolute path"
             )
+        beside = f"{os.path.dirname(program)}/ingressctl"
+        done = subprocess.run(
+            [self.mapped(beside), "version"],
+            cwd=self.root / "empty",
+            env={"PATH": "/nowhere"},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode or not done.stdout.startswith("txingress "):
+            raise CheckError(f"status {done.returncode} from {beside} version:\n{done.stdout}{done.stderr}")
         command = [self.mapped(word) for word in self.entrypoint] + ["--help"]
         for prefix in self.ways_to_start():
             print("run:  " + shlex.join([*prefix, *self.entrypoint, "--help"]), flush=True)

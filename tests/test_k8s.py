@@ -12,13 +12,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from examples.whoami import whoami
-from ingress.cluster.kinds import EVENTS, KINDS, LEASES, STATUSES
+from ingress.cluster.kinds import EVENTS, KINDS, LEASES, REFERRED_TO, STATUSES
 from ingress.model.objects import Kind, ObjectKey
 from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
@@ -231,6 +232,15 @@ class FileTests(PodTestCase):
         """The ClusterRole grants what the tables of kinds say is called: nothing less, nothing more."""
         (role,) = (one for _, one in raw() if one["kind"] == "ClusterRole")
         self.assertEqual(rights(role), called_in_namespaces() | called_in_the_cluster())
+
+    def test_rights_of_whoever_looks(self) -> None:
+        """The ClusterRole that the page shows for ``--live`` lists what is listed there, and can nothing else."""
+        page = (K8S / "README.md").read_text("utf-8")
+        _, _, rest = page.partition("## Rights of whoever looks\n")
+        shown = [line for line in rest.partition("\n|")[0].splitlines() if line.startswith("    ")]
+        (role,) = objects(dedent("\n".join(shown)))
+        listed = {(read.group, read.plural, "list", "") for read in KINDS.values() if read not in REFERRED_TO}
+        self.assertEqual(rights(role), listed)
 
     def test_roles_are_the_calls(self) -> None:
         """The Role for each namespace grants what is called there: all but what belongs to no namespace."""

@@ -1,4 +1,4 @@
-"""What is installed: the wheel's content, the ``twistd`` command, and the declared requirements."""
+"""What is installed: the wheel's content, the commands, and the declared requirements."""
 
 import ast
 import os
@@ -18,6 +18,7 @@ from twisted.application.service import IServiceMaker
 from twisted.plugin import getPlugins
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.ctl.main import COMMANDS
 from ingress.tap import Options
 from scripts.image_check import copy_context
 from scripts.versions_check import constraints, requirements
@@ -119,20 +120,23 @@ class InstallTests(SynchronousTestCase):
         run(*pip, "--no-index", "--no-deps", "--no-build-isolation", "--no-warn-script-location", *what)
 
     def assert_installed(self, folder: Path) -> None:
-        """From another directory, ``twistd`` lists the command and starts the code in *folder*."""
+        """From another directory, ``twistd`` lists the command and starts the code in *folder*, and so does ``ingressctl``."""
         listed = run(self.python, "-P", "-c", TWISTD, "--help").splitlines()
         self.assertEqual(len([line for line in listed if line.split()[:1] == ["ingress"]]), 1, listed)
         self.assertIn("--ingress-class", run(self.python, "-P", "-c", TWISTD, "ingress", "--help"))
         self.assertTrue(Path(run(self.python, "-P", "-c", WHERE).strip()).is_relative_to(folder))
+        script = str(Path(self.python).with_name("ingressctl"))
+        self.assertRegex(run(script, "version"), r"^txingress \d")
+        for name in COMMANDS:
+            self.assertIn(f"Usage: ingressctl {name}", run(script, name, "--help"))
 
     def test_wheel(self) -> None:
-        """The wheel holds package, marker and drop-in, no tests, and its installation brings the command."""
+        """The wheel that is made of the source distribution holds package, marker and drop-in, no tests, and brings the commands."""
         run(
             sys.executable,
             "-m",
             "build",
             "--no-isolation",
-            "--wheel",
             "--outdir",
             str(self.folder),
             str(self.source),
@@ -155,6 +159,6 @@ class InstallTests(SynchronousTestCase):
         self.assert_installed(self.folder / "venv")
 
     def test_editable(self) -> None:
-        """An editable installation brings the command from any directory, and runs the checkout."""
+        """An editable installation brings the commands from any directory, and runs the checkout."""
         self.install("--editable", str(self.source))
         self.assert_installed(self.source)
