@@ -1,5 +1,7 @@
 """The lines of findings: not only where an object begins, but the field that a finding is about."""
 
+from collections import Counter
+
 from attrs import evolve
 
 from ingress.ctl.inputs.input import FieldOf, Input
@@ -7,11 +9,15 @@ from ingress.ctl.lint.finding import Finding, LintReport
 
 
 def placed(report: LintReport, given: Input) -> LintReport:
-    """Return *report*, of *given*, with each finding where its field stands, as far as that is found."""
+    """Return *report*, of *given*, with each finding where its field stands, as far as that is found.
+
+    Texts are read once more for that.  An object is looked for where others begin in its line, too, as in JSON.
+    """
+    lines = Counter(one.place for one in report.objects)
     found = given.exact_places(
         {
             *map(_field, report.findings),
-            *((one.place, one.object_id, "") for one in report.objects),
+            *((one.place, one.object_id, "") for one in report.objects if lines[one.place] > 1),
         }
     )
 
