@@ -144,11 +144,13 @@ clean: ## remove the environment and everything built
 $(user_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(compile)
 	@touch $@
 
 $(dev_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(compile)
 	@touch $@ $(user_environment)
 
 $(bench_environment) $(bench_quick_environment): override VENV = $(BENCH_VENV)
@@ -181,6 +183,10 @@ command -v '$(PYTHON)' >/dev/null || { \
 '$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { \
 	echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 endef
+
+# What is installed for good is compiled by pip; without bytecode every start of a command would take twice as long, for
+# ever where the environment forbids to write any.
+compile = $(bin)/python -m compileall -q ingress
 
 define make_venv
 $(have_python); \
