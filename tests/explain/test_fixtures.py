@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.objects import KnownObjects
@@ -33,9 +31,7 @@ def urls_of(table: RouteTable) -> Iterator[str]:
 class FixtureTests(CompareCase):
     def check(self, case: Path) -> int:
         """Explain and send requests to what *case* becomes; return how many."""
-        state = golden.read_state((case / "manifests.yaml").read_text("utf-8"))
-        written = case / "options.yaml"
-        options = golden.read_options(yaml.safe_load(written.read_text("utf-8")) if written.exists() else {})
+        state, options = golden.state_of_case(case), golden.options_of_case(case)
         snapshot = translate(state, options, golden.NOW)
         served = Served(snapshot, golden.NOW, (), KnownObjects(state, options))
         count = 0

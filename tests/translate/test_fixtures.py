@@ -7,7 +7,6 @@ difference is then to be reviewed by eye.
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
@@ -25,7 +24,7 @@ class FixtureTests(SynchronousTestCase):
     def check(self, case: Path) -> None:
         """Compare what the manifests of *case* become with ``expected.yaml``."""
         written = case / "expected.yaml"
-        expected: dict[str, Any] = yaml.safe_load(written.read_text("utf-8")) if written.exists() else {}
+        expected = golden.read_mapping(written)
         found = golden.outcome(case, list(expected.get("requests", {})))
         if REWRITE:
             text = yaml.safe_dump(found, sort_keys=False, width=110, allow_unicode=True)

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-import yaml
 from attrs import evolve, frozen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -63,10 +62,7 @@ def snapshots() -> list[Snapshot]:
     """Translate all fixtures."""
     found = []
     for case in golden.cases():
-        state = golden.read_state((case / "manifests.yaml").read_text("utf-8"))
-        options = case / "options.yaml"
-        read = golden.read_options(yaml.safe_load(options.read_text("utf-8")) if options.exists() else {})
-        found.append(translate(state, read, golden.NOW))
+        found.append(translate(golden.state_of_case(case), golden.options_of_case(case), golden.NOW))
     return found
 
 

@@ -492,12 +492,10 @@ class TextTests(GatewayCase):
     def test_every_object_of_the_fixtures_is_one_that_an_api_server_takes(self) -> None:
         """Whatever Ingresses ask for, well or badly, in both channels."""
         for case in golden.cases():
-            written = case / "options.yaml"
-            asked = yaml.safe_load(written.read_text("utf-8")) if written.exists() else {}
             given = evolve(
                 given_by(),
-                state=golden.read_state((case / "manifests.yaml").read_text("utf-8")),
-                settings=evolve(DEFAULTS, translate=golden.read_options(asked)),
+                state=golden.state_of_case(case),
+                settings=evolve(DEFAULTS, translate=golden.options_of_case(case)),
             )
             for channel in ("standard", "experimental"):
                 rendering = render_gateway(given, GatewayOptions(experimental=channel == "experimental"))

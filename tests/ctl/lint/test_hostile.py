@@ -12,7 +12,7 @@ from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.lint.linting import lint
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, PREFIX, SPECIFIC, ingress, input_of
-from tests.translate.golden import cases, read_state
+from tests.translate.golden import cases, state_of_case
 
 NAMES = sorted({name for family in FAMILIES for name in family.annotations} | OF_INGRESS_NGINX)
 VALUES = [
@@ -96,7 +96,7 @@ class HostileTests(SynchronousTestCase):
     def test_everything_that_translation_is_tried_with(self) -> None:
         """The manifests of all fixtures."""
         for case in cases():
-            given = evolve(input_of(), state=read_state((case / "manifests.yaml").read_text("utf-8")))
+            given = evolve(input_of(), state=state_of_case(case))
             for finding in lint(given).findings:
                 self.assertTrue(finding.message, case.name)
 
