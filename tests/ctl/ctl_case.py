@@ -1,5 +1,6 @@
 """A case that runs ``ingressctl`` in this process, with manifests of its own."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -49,9 +50,14 @@ class CtlCase(SynchronousTestCase):
         path.write_text(text, "utf-8")
         return str(path)
 
-    def run_command(self, *arguments: str, given: str | bytes | None = None) -> Result:
-        """Run ``ingressctl`` with *arguments*, and *given* on standard input; an exception of ours fails the test."""
-        result = CliRunner().invoke(commands, list(arguments), input=given, prog_name="ingressctl")
+    def run_command(
+        self, *arguments: str, given: str | bytes | None = None, env: Mapping[str, str] | None = None
+    ) -> Result:
+        """Run ``ingressctl`` with *arguments*, *given* on standard input, and *env* besides the environment that there is.
+
+        An exception of ours fails the test.
+        """
+        result = CliRunner().invoke(commands, list(arguments), input=given, env=env, prog_name="ingressctl")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

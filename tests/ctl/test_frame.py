@@ -12,20 +12,22 @@ from ingress.ctl.main import COMMANDS
 from tests.ctl.ctl_case import CtlCase
 
 
-def completions(words: str) -> list[str]:
-    """What a shell would offer behind *words*, with the kinds that click gives them."""
-    typed = words.split(" ")
-    asked = {
-        **os.environ,
+def asking_for(words: str) -> dict[str, str]:
+    """The environment in which bash asks what to offer behind *words*."""
+    return {
         "_INGRESSCTL_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
-        "COMP_CWORD": str(len(typed) - 1),
+        "COMP_CWORD": str(words.count(" ")),
     }
-    command = [sys.executable, "-c", "from ingress.ctl.main import main; main()"]
-    return subprocess.check_output(command, env=asked, text=True, timeout=60).splitlines()
 
 
-class CompletionTests(CtlCase):
+class CompletionCase(CtlCase):
+    def completions(self, words: str) -> list[str]:
+        """What bash would offer behind *words*, with the kinds that click gives them."""
+        return self.run_command(env=asking_for(words)).stdout.splitlines()
+
+
+class CompletionTests(CompletionCase):
     """``ingressctl completion``, and what its scripts ask for."""
 
     def test_each_shell_has_a_script(self) -> None:
@@ -94,11 +96,22 @@ class CompletionTests(CtlCase):
 
     def test_commands_are_completed(self) -> None:
         """A beginning gives the commands that begin so."""
-        self.assertEqual(completions("ingressctl li"), ["plain,lint"])
+        self.assertEqual(self.completions("ingressctl li"), ["plain,lint"])
+
+    def test_a_process_completes(self) -> None:
+        """As the script of a shell starts it."""
+        done = subprocess.run(
+            [sys.executable, "-c", "from ingress.ctl.main import main; main()"],
+            env={**os.environ, **asking_for("ingressctl expl")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual((done.stdout, done.stderr), ("plain,explain\n", ""))
 
     def test_options_of_the_controller_are_completed(self) -> None:
         """Those with a value end in an equals sign."""
-        self.assertEqual(completions("ingressctl lint -o ingress-cl"), ["plain,ingress-class="])
+        self.assertEqual(self.completions("ingressctl lint -o ingress-cl"), ["plain,ingress-class="])
 
 
 class ManTests(CtlCase):

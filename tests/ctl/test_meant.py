@@ -11,9 +11,8 @@ from ingress.ctl.close_names import CloseNames
 from ingress.ctl.meant import Meant
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.state import ClusterState
-from tests.ctl.ctl_case import CtlCase
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
-from tests.ctl.test_frame import completions
+from tests.ctl.test_frame import CompletionCase
 
 
 def calls(of: Callable[[], object]) -> int:
@@ -150,7 +149,7 @@ class MeantTests(SynchronousTestCase):
         self.assertLess(first, 20 * len(keys))
 
 
-class CommandTests(CtlCase):
+class CommandTests(CompletionCase):
     """Where it is said."""
 
     def test_lint(self) -> None:
@@ -177,5 +176,5 @@ class CommandTests(CtlCase):
             (f"explain -m {self.folder}/absent sh", []),
             (f"explain -m {self.manifest('{', 'broken.yaml')} sh", []),
         ):
-            found = [one for one in completions(f"ingressctl {words}") if one]
+            found = [one for one in self.completions(f"ingressctl {words}") if one]
             self.assertEqual(found, [f"plain,{one}" for one in offered], words)
