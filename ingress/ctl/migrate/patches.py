@@ -11,13 +11,14 @@ from ingress.ctl.migrate.commands import commands
 from ingress.ctl.migrate.migration import Entry
 from ingress.ctl.migrate.unified import unified
 from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
-from ingress.ctl.migrate.yaml_places import Edit, Text
+from ingress.ctl.migrate.yaml_places import Edit, Text, secret_lines
 from ingress.model.objects import ObjectId
 
 ReadText = Callable[[str], str | None]
 """Returns the text of a file by its name; None where it cannot be read as UTF-8."""
 
 _NOT_READ: Final = "the file cannot be read"
+_BESIDE_SECRET: Final = "what would change stands on one line with content of a Secret"
 
 
 @frozen
@@ -46,6 +47,8 @@ class Patches:
 
     objects: tuple[ObjectPatch, ...]
     texts: Mapping[str, Text]
+    hidden: Mapping[str, frozenset[int]]
+    """The lines of each file that hold content of Secrets, from zero."""
 
     def files(self) -> Iterator[FilePatch]:
         """Yield the diff of each file that is edited."""
@@ -54,12 +57,14 @@ class Patches:
             if one.edits:
                 by_file.setdefault(one.entry.place.file, []).extend(one.edits)
         for path, edits in sorted(by_file.items()):
-            yield FilePatch(path, unified(header_path(path), self.texts[path], edits))
+            yield FilePatch(path, self._diff(path, edits))
 
     def diff_of(self, patch: ObjectPatch) -> str:
         """Return the diff of one object alone; empty where its file is not edited."""
-        file = patch.entry.place.file
-        return unified(header_path(file), self.texts[file], patch.edits) if patch.edits else ""
+        return self._diff(patch.entry.place.file, patch.edits) if patch.edits else ""
+
+    def _diff(self, path: str, edits: Sequence[Edit]) -> str:
+        return unified(header_path(path), self.texts[path], edits, self.hidden[path])
 
 
 def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
@@ -70,6 +75,7 @@ def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
         if is_file(entry.place):
             by_file.setdefault(entry.place.file, []).append(entry)
     texts: dict[str, Text] = {}
+    hidden: dict[str, frozenset[int]] = {}
     found: dict[tuple[str, ObjectId], tuple[Edit, ...]] = {}
     refused: dict[tuple[str, ObjectId], str] = {}
     for path, some in by_file.items():
@@ -77,16 +83,27 @@ def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
         if text is None:
             refused.update(((path, entry.object_id), _NOT_READ) for entry in some)
             continue
-        texts[path] = Text(text)
+        texts[path], hidden[path] = Text(text), secret_lines(text)
         edits = edits_of(text, _wanted(some))
-        found.update(((path, object_id), own) for object_id, own in edits.edits.items())
+        for object_id, own in edits.edits.items():
+            if _shows_any(texts[path], own, hidden[path]):
+                refused[path, object_id] = _BESIDE_SECRET
+            else:
+                found[path, object_id] = own
         refused.update(((path, object_id), why) for object_id, why in edits.refused.items())
     objects = []
     for entry in changing:
         name = (entry.place.file, entry.object_id)
         said = tuple(commands(entry.object_id, entry.changes))
         objects.append(ObjectPatch(entry, said, found.get(name, ()), refused.get(name, "")))
-    return Patches(tuple(objects), texts)
+    return Patches(tuple(objects), texts, hidden)
+
+
+def _shows_any(file: Text, edits: Iterable[Edit], hidden: frozenset[int]) -> bool:
+    """Whether a diff of *edits* would show a line of *hidden* as one that changes."""
+    return bool(hidden) and any(
+        line in hidden for edit in edits for line in range(file.line(edit.start), file.line(edit.end) + 1)
+    )
 
 
 def _wanted(entries: Sequence[Entry]) -> list[Wanted]:

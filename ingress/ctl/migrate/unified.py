@@ -1,6 +1,6 @@
 """Edits of a file as a unified diff that ``git apply`` and ``patch -p1`` take.  Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -21,20 +21,24 @@ class _Region:
     lines: tuple[str, ...]
 
 
-def unified(path: str, file: Text, edits: Iterable[Edit]) -> str:
-    """Return the diff of the *file* called *path* by *edits*; empty where there are none."""
+def unified(path: str, file: Text, edits: Iterable[Edit], hidden: Collection[int] = ()) -> str:
+    """Return the diff of the *file* called *path* by *edits*; empty where there are none.
+
+    The lines *hidden*, from zero, are not shown around what changes.
+    """
     regions = _regions(file, sorted(edits, key=lambda one: (one.start, one.end)))
     if not regions:
         return ""
     hunks: list[list[_Region]] = [[regions[0]]]
     for before, region in pairwise(regions):
-        if region.first - before.end > 2 * CONTEXT:
+        between = range(before.end, region.first)
+        if len(between) > 2 * CONTEXT or any(line in hidden for line in between):
             hunks.append([])
         hunks[-1].append(region)
     parts = [f"--- {_name('a', path)}\n+++ {_name('b', path)}\n"]
     shift = 0
     for hunk in hunks:
-        parts.append(_hunk(file.lines, hunk, shift))
+        parts.append(_hunk(file.lines, hunk, shift, _context(len(file.lines), hunk, hidden)))
         shift += sum(len(region.lines) - (region.end - region.first) for region in hunk)
     return "".join(parts)
 
@@ -62,9 +66,24 @@ def _regions(file: Text, edits: Sequence[Edit]) -> list[_Region]:
     return regions
 
 
-def _hunk(lines: Sequence[str], regions: Sequence[_Region], shift: int) -> str:
-    begin = max(0, regions[0].first - CONTEXT)
-    finish = min(len(lines), regions[-1].end + CONTEXT)
+def _context(count: int, regions: Sequence[_Region], hidden: Collection[int]) -> tuple[int, int]:
+    """Return where a hunk begins, and where it ends, in a file of *count* lines.
+
+    Where hidden lines are left out there are as many lines before as behind: of a side that has fewer, ``patch``
+    believes that it is an end of the file.
+    """
+    first, end = regions[0].first, regions[-1].end
+    before = min(CONTEXT, first)
+    behind = min(CONTEXT, count - end)
+    shown_before = next((some for some in range(before) if first - 1 - some in hidden), before)
+    shown_behind = next((some for some in range(behind) if end + some in hidden), behind)
+    if shown_before < before or shown_behind < behind:
+        shown_before = shown_behind = min(shown_before, shown_behind)
+    return first - shown_before, end + shown_behind
+
+
+def _hunk(lines: Sequence[str], regions: Sequence[_Region], shift: int, bounds: tuple[int, int]) -> str:
+    begin, finish = bounds
     body: list[str] = []
     old = new = 0
     at = begin

@@ -6,7 +6,7 @@ Source of the marks: YAML 1.2 section 9.1.2 (a line that begins with ``---`` or 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import yaml
@@ -93,6 +93,36 @@ def objects(root: Node) -> Iterator[Node]:
             open_nodes.extend(reversed(items.value))
         elif isinstance(node, yaml.MappingNode):
             yield node
+
+
+def secret_lines(text: str) -> frozenset[int]:
+    """Return the lines of *text*, from zero, that hold content of Secrets, or may: no part of a page has them."""
+    begins = documents(text)
+    found: set[int] = set()
+    for begin, end in pairwise([*begins, len(text)]):
+        part = text[begin:end]
+        if "Secret" not in part:
+            continue
+        first = text.count("\n", 0, begin)
+        try:
+            for root in compose(part):
+                found.update(first + line for line in _secret_lines_below(root, part.splitlines()))
+        except Unsafe:
+            found.update(range(first, first + part.count("\n") + 1))
+    return frozenset(found)
+
+
+def _secret_lines_below(root: Node, lines: list[str]) -> Iterator[int]:
+    for node in objects(root):
+        if scalar_of(node, "kind") not in ("Secret", "SecretList"):
+            continue
+        for key, value in node.value:
+            # What was applied last stands among the annotations, content and all.
+            if key.value not in ("apiVersion", "kind", "type"):
+                until = value.end_mark
+                # A block ends where the next one begins, so at a column with nothing before it.
+                ends_on = until.line < len(lines) and lines[until.line][: until.column].strip(" \t-")
+                yield from range(value.start_mark.line, until.line + bool(ends_on))
 
 
 def is_object(node: Node, object_id: ObjectId) -> bool:

@@ -1,6 +1,7 @@
 """``--patches``: applied, the findings are gone, and nothing else is served otherwise."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from ingress.ctl.lint.linting import lint
 from ingress.model.objects import ObjectKey
 from ingress.options.option import DEFAULTS
 from ingress.routing.route import Route
-from tests.ctl.ctl_case import CtlCase
+from tests.ctl.ctl_case import CtlCase, ingress
 
 SHOP = """\
 # What the storefront serves.
@@ -281,3 +282,69 @@ class UneditedTests(CtlCase):
         self.run_command("migrate", path, "--patches", str(patches))
         text = (patches / "manifests-from-root.patch").read_text("utf-8")
         self.assertTrue(text.startswith(f"--- a{path}\n+++ b{path}\n"), text[:200])
+
+
+class SecretBesideTests(CtlCase):
+    """Secrets in the file of an Ingress that is patched."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": "key",
+                "namespace": "shop",
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "HIDDEN"},
+            },
+            "stringData": {"password": "HIDDEN", "user": "HIDDEN"},
+        }
+        self.ingress = yaml.safe_load(ingress(rate_limit="5"))
+
+    def patched(self, text: str) -> dict[str, Any]:
+        """Return the patches of the report of *text*, none of which shows what is hidden, once git has applied them."""
+        path = Path(self.manifest(text))
+        page = self.run_command("migrate", str(path), "--patches", str(self.folder / "out")).stdout
+        files = {
+            one.name: one.read_text("utf-8") for one in (self.folder / "out").rglob("*") if one.is_file()
+        }
+        for shown in (page, *files.values()):
+            self.assertNotIn("HIDDEN", shown)
+        self.assertIn("rate-limit-", page)
+        return files
+
+    def assert_applied(self, text: str) -> None:
+        """The diff of *text* applies by ``git`` and by ``patch``, and does away with the annotation."""
+        self.patched(text)
+        (diff,) = (self.folder / "out").rglob("*.patch")
+        alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(Path.cwd().parent)}
+        for command in (["git", "apply"], ["patch", "--quiet", "-p1", "--input"]):
+            self.manifest(text)
+            subprocess.run([*command, str(diff)], env=alone, check=True)
+            after = (self.folder / "objects.yaml").read_text("utf-8")
+            self.assertNotIn("rate-limit", after)
+            self.assertEqual(after.count("HIDDEN"), text.count("HIDDEN"))
+
+    def test_documents_around_it(self) -> None:
+        """The lines before and behind a change end where the content of a Secret begins."""
+        secret = yaml.safe_dump(self.secret)
+        first = yaml.safe_dump(
+            {"metadata": self.ingress.pop("metadata")}, default_flow_style=True, width=1000
+        )
+        text = first.strip()[1:-1]
+        own = f"{text}\n{yaml.safe_dump(self.ingress, sort_keys=False)}"
+        self.assert_applied(f"{secret}---\n{own}---\n{secret}")
+        last = f"{yaml.safe_dump(self.ingress, sort_keys=False)}{text}\n"
+        self.assert_applied(f"{secret}---\n{last}---\n{secret}")
+
+    def test_items_of_a_list(self) -> None:
+        """As ``kubectl get -o yaml`` writes them."""
+        listed = {"apiVersion": "v1", "kind": "List", "items": [self.secret, self.ingress, self.secret]}
+        self.assert_applied(yaml.safe_dump(listed))
+
+    def test_everything_on_one_line(self) -> None:
+        """There is no diff that would not show it; the commands for the cluster are there."""
+        listed = {"apiVersion": "v1", "kind": "List", "items": [self.secret, self.ingress]}
+        files = self.patched(json.dumps(listed))
+        self.assertIn("one line with content of a Secret", files["not-edited.json"])
+        self.assertEqual([name for name in files if name.endswith(".patch")], [])
