@@ -6,13 +6,13 @@ file waits for what talks to a cluster.
 
 import gc
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from ingress.ctl.errors import MISTAKEN
+from ingress.ctl.other_words import hint, instead_of_command
 
 COMMANDS: Final = {
     "lint": "Say what becomes of each object, and what its owner should know.",
@@ -50,15 +50,43 @@ class Commands(click.Group):
         """Find the command that *args* begin with; say which one may be meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            close = get_close_matches(name, COMMANDS, 1)
-            meant = f" Did you mean {close[0]}?" if close else ""
-            ctx.fail(f"There is no command {name!r}.{meant}")
+            ctx.fail(f"There is no command {name!r}{instead_of_command(name, COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read *args* before the command; ``help`` and a command asks for its help."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _explained(error, ctx.command_path, "options stand behind the command") from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; say of an option that it has not what is meant by it."""
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            command = error.ctx
+            if command is None:
+                raise
+            from ingress.options.table import OPTIONS
+
+            own = {name for parameter in command.command.params for name in parameter.opts}
+            told = hint(error.option_name, command.info_name or "", own, OPTIONS)
+            raise _explained(error, command.command_path, told) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _explained(error: click.NoSuchOption, path: str, told: str) -> click.UsageError:
+    """Return what to say in the place of *error* where something can be *told* of the option that *path* has not."""
+    if not told:
+        return error
+    return click.UsageError(f"{path} has no option {error.option_name}; {told}", error.ctx)
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
@@ -69,6 +97,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
 
 @click.group("ingressctl", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     is_eager=True,
@@ -79,7 +108,9 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
 def commands() -> None:
     """Say what txingress would do with Ingress objects.
 
-    They are those of files, of a cluster, or of a running controller; nothing is served, and nothing is changed.
+    To begin with, ingressctl lint FOLDER; ingressctl help COMMAND tells more of each.
+
+    The objects are those of files, of a cluster, or of a running controller; nothing is served, and nothing is changed.
 
     The exit status is 0 where all is fine, 1 where there is what a command looks for, and 2 where something could not be done.
     """

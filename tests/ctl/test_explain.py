@@ -239,7 +239,7 @@ class ExplainTests(CtlCase):
             (("/cart", path), "names no host"),
             (("http://a.com/", path, "-H", "x"), "header"),
             (("http://a.com/", path, "--client", "me"), "IP address"),
-            (("http://a.com/",), "--manifests PATH"),
+            (("http://a.com/",), "manifests behind the URL"),
             (("http://a.com/", path, "--admin", "127.0.0.1:1"), "leave out manifests"),
             (("http://a.com/", "--admin", "ftp://x"), "no address of an admin port"),
             (("http://a.com/", "--admin", "127.0.0.1:1"), "no connection is made"),

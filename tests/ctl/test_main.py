@@ -18,7 +18,7 @@ class CommandsTests(CtlCase):
         """It ends with status 2, and the name that is close."""
         result = self.run_command("lnit")
         self.assertEqual(result.exit_code, 2)
-        self.assertIn("Did you mean lint?", result.stderr)
+        self.assertIn("did you mean lint?", result.stderr)
 
     def test_a_path_that_is_not_there_is_a_line_and_status_2(self) -> None:
         """No traceback; the path is named."""
@@ -39,3 +39,40 @@ class CommandsTests(CtlCase):
         result = self.run_command("lint", "-o", "ingress-clas=own", str(self.folder))
         self.assertEqual(result.exit_code, 2)
         self.assertIn("no option 'ingress-clas'; did you mean ingress-class?", result.stderr)
+
+    def test_what_other_programs_have_is_told_what_it_is_called_here(self) -> None:
+        """Whatever somebody types from habit, the answer has what to type instead, and status 2."""
+        for arguments, told in (
+            (("lint", "--json", "."), "lint has no option --json; write --output json"),
+            (("lint", "--format", "json"), "here it is --output"),
+            (("lint", "-o", "json", "."), "for a format, write --output json"),
+            (
+                ("lint", "-f", "a.yaml"),
+                "name files and folders without an option, as in ingressctl lint FILE",
+            ),
+            (("migrate", "-f", "a.yaml"), "as in ingressctl migrate FILE"),
+            (("lint", "--recursive", "."), "folders are looked through anyway"),
+            (("lint", "--ingress-class=alb", "."), "write -o ingress-class"),
+            (("--live", "lint"), "options stand behind the command"),
+            (("lint", "--verbos"), "--verbose"),
+            ((str(self.folder),), f"write ingressctl lint {self.folder}"),
+            (("frobnicate",), "ingressctl --help lists them"),
+            (("lint", "nowhere/*.yaml"), "nothing matches this pattern"),
+            (("lint",), "name files or folders (. is the current one)"),
+            (("explain", "a.example.com"), "files or folders of manifests behind the URL"),
+            (("explain", str(self.folder)), f"ingressctl explain URL {self.folder}"),
+        ):
+            result = self.run_command(*arguments)
+            self.assertEqual(result.exit_code, 2, arguments)
+            self.assertIn(told, " ".join(result.stderr.split()), arguments)
+
+    def test_help_and_version_by_the_names_that_are_tried_first(self) -> None:
+        """They are the same as the help and the version by their own names."""
+        for asked, same in (
+            (("help",), ("--help",)),
+            (("help", "lint"), ("lint", "--help")),
+            (("--version",), ("version",)),
+            (("-V",), ("version",)),
+        ):
+            result = self.run_command(*asked)
+            self.assertEqual((result.exit_code, result.stdout), (0, self.run_command(*same).stdout), asked)

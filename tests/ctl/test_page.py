@@ -24,7 +24,7 @@ class PageTests(CtlCase):
         page = "```console\n$ ingressctl lnit\nold\n$ echo $?\n0\n$ ingressctl --help | head -1\n```\n"
         pasted = ingressctl_page(page)
         self.assertNotIn("old", pasted)
-        self.assertIn("Did you mean lint?\n$ echo $?\n2\n", pasted)
+        self.assertIn("did you mean lint?\n$ echo $?\n2\n", pasted)
         self.assertIn("head -1\nUsage: ingressctl [OPTIONS] COMMAND [ARGS]...\n…\n```\n", pasted)
 
     def test_nothing_else_is_run(self) -> None:

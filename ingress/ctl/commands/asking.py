@@ -204,7 +204,9 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
         from ingress.ctl.inputs.manifests import read_manifests
 
         if not paths:
-            raise Mistake("name a file, a directory, - for standard input, or --live for a cluster")
+            raise Mistake(
+                "name files or folders (. is the current one), - for standard input, or --live for a cluster"
+            )
         with progress() as tell_progress:
             how = evolve(source or How(), progress=tell_progress)
             found = read_manifests(paths, given.settings, now, how)

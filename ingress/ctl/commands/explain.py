@@ -1,6 +1,7 @@
 """``ingressctl explain``."""
 
 import json
+import os
 from typing import Any
 
 import click
@@ -107,7 +108,14 @@ def command(
         data = ask_controller(admin, url, method, headers, client)
     else:
         if not files and not isinstance(source, LiveCluster):
-            raise Mistake("name manifests to explain it by (--manifests PATH), or --live, or --admin URL")
+            if os.path.exists(url):
+                raise Mistake(
+                    printable(f"{url} is a path; name the URL before: ingressctl explain URL {url}")
+                )
+            raise Mistake(
+                "name what to explain it by: files or folders of manifests behind the URL (. is the current one), --live for a"
+                " cluster, or --admin URL for a running controller"
+            )
         given = read_input(files, options, source)
         tell_unread(given)
         data = plain(_explained(asked, given))
@@ -126,7 +134,10 @@ def _explained(asked: Asked, given: Input) -> Explanation:
     """Return what the first layer of *given* says that takes *asked*, or else the first of all."""
     layers = given.layers
     if len(layers) > 1:
-        tell(f"there are {len(layers)} sets of objects; this is by the first that takes the request")
+        tell(
+            f"some objects stand there in several forms, so there are {len(layers)} sets, as of overlays;"
+            " this is by the first that takes the request"
+        )
     first: Explanation | None = None
     for layer in layers:
         found = explain(asked, _served(layer))

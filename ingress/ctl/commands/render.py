@@ -119,8 +119,8 @@ def _print_gateway(
 
     if given.others:
         raise Mistake(
-            f"there are {len(given.layers)} sets of objects that cannot be applied together, such as overlays;"
-            " name one of them"
+            f"some objects stand there in several forms, so there are {len(given.layers)} sets that cannot be applied together,"
+            " as of overlays; name the folder or the files of one"
         )
     options = GatewayOptions(_key(gateway), gateway_class, experimental, unguarded)
     rendering = render_gateway(given, options)

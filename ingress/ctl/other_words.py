@@ -1,0 +1,76 @@
+"""What is meant by options that other programs have: somebody who types them is told what it is called here.  Pure."""
+
+import os
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Final
+
+_FORMATS: Final = ("json", "yaml", "table", "sarif", "github", "junit", "text", "markdown", "html", "wide")
+_OTHER_NAMES: Final = {
+    "--format": "--output",
+    "--file": "--output-file",
+    "--filename": "",
+    "-f": "",
+    "--directory": "",
+    "--path": "",
+    "-R": "",
+    "--recursive": "",
+    "-l": "",
+    "--selector": "",
+    "--ignore": "",
+    "--strict": "--fail-on",
+    "--error-on": "--fail-on",
+    "--severity": "--fail-on",
+}
+"""Options of kubectl, of linters and the like, each with that of ours which does this, if any."""
+_SENTENCES: Final = {
+    "-f": "name files and folders without an option, as in ingressctl {command} FILE",
+    "-R": "folders are looked through anyway",
+    "-l": "objects are chosen by files, and by -n NAMESPACE",
+    "--ignore": "what is accepted stands in .ingressctl.toml",
+}
+_SAME: Final = {
+    "--filename": "-f",
+    "--directory": "-f",
+    "--path": "-f",
+    "--recursive": "-R",
+    "--selector": "-l",
+}
+
+
+def hint(option: str, command: str, own: Collection[str], of_controller: Collection[str]) -> str:
+    """Return what somebody who gave *command* the unknown *option* should write; empty where that is not known.
+
+    *own* are the options that *command* has, *of_controller* those of the controller, without dashes.
+    """
+    name = option.lstrip("-")
+    if name in _FORMATS and "--output" in own:
+        return f"write --output {name}"
+    other = _OTHER_NAMES.get(option)
+    if other and other in own:
+        return f"here it is {other}"
+    sentence = _SENTENCES.get(_SAME.get(option, option))
+    if other is not None and sentence:
+        return sentence.format(command=command)
+    if option.startswith("--") and name in of_controller:
+        return f"it is one of the controller: write -o {name}"
+    return ""
+
+
+def format_hint(text: str) -> str:
+    """Return what is meant by the option of the controller *text* if it is the name of a format, as kubectl has it."""
+    return (
+        f"; -o is for options of the controller: for a format, write --output {text}"
+        if text in _FORMATS
+        else ""
+    )
+
+
+def instead_of_command(name: str, commands: Collection[str]) -> str:
+    """Say what to write in the place of *name*, which is none of *commands*."""
+    close = get_close_matches(name[:64], commands, 1)
+    if close:
+        return f"; did you mean {close[0]}?"
+    if os.path.exists(name):
+        return f"; to look at what is there, write ingressctl lint {name}"
+    return "; ingressctl --help lists them"
