@@ -100,7 +100,7 @@ class _Walk:
         except OSError as error:
             contents.unread.append(Unread(_name(folder), f"cannot be read: {error.strerror or error}"))
             return
-        names = {entry.name for entry in here}
+        names = {entry.name for entry in here if not _is_folder(entry)}
         is_chart = CHART in names
         if is_chart and _makes_routes(folder):
             contents.unread.append(unrendered_chart(folder))

@@ -1,11 +1,11 @@
 """Which objects are applied together: what manifests hold, put into layers that each have an object once.  Pure."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from attrs import define, evolve, field, frozen
 
 from ingress.cluster.kinds import KINDS
-from ingress.cluster.manifests.manifest_files import ManifestContent
+from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.cluster.manifests.manifest_scan import ManifestFile, together
 from ingress.model.objects import ObjectId, Projection
 
@@ -71,8 +71,9 @@ def in_layers(
 
 
 def _layer(units: Iterable[Unit], namespaces: Collection[str], besides: Collection[ObjectId]) -> Layer:
+    known: dict[ObjectId, tuple[str, Projection]] = {}
     files = [
-        (name, ManifestFile(objects=content.objects, problems=content.problems))
+        (name, ManifestFile(objects=tuple(_but_equal(name, content, known)), problems=content.problems))
         for unit in units
         for name, content in unit.files
     ]
@@ -83,6 +84,18 @@ def _layer(units: Iterable[Unit], namespaces: Collection[str], besides: Collecti
             if one.id in objects:
                 places.setdefault(one.id, (name, one.line))
     return Layer(objects, places)
+
+
+def _but_equal(
+    name: str, content: ManifestContent, known: dict[ObjectId, tuple[str, Projection]]
+) -> Iterator[ManifestObject]:
+    """Yield the objects of a file but for what is in no namespace and stands in another file just so; *known* is what came before."""
+    for one in content.objects:
+        if not one.id[1].namespace:
+            file, projection = known.setdefault(one.id, (name, one.projection))
+            if file != name and projection == one.projection:
+                continue
+        yield one
 
 
 def _share(layers: list[Layer]) -> None:

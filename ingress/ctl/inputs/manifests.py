@@ -40,10 +40,13 @@ from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
 from ingress.ctl.inputs.layers import Layer, Unit, in_layers
 from ingress.ctl.inputs.looks import may_hold_objects
 from ingress.ctl.inputs.reading import read_text
+from ingress.ctl.inputs.variants import variants
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
 
 _MOST_TOLD: Final = 10
+_PATTERN: Final = frozenset("*?[")
+"""What a shell replaces by names of files, and leaves where no file has such a name."""
 _ByPlace = dict[tuple[str, ObjectId], Mapping[str, str]]
 """Texts of objects, by file and object."""
 
@@ -228,7 +231,7 @@ class _Manifests:
     def _input(self, now: datetime) -> Input:
         key = self._settings.config_map
         besides = () if key is None else ((Kind.CONFIG_MAP, key),)
-        units = [Unit(tuple(files)) for files in self._units.values()]
+        units = [one for files in self._units.values() for one in variants(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
         unread = (*self._contents.unread, *(_templates(*group) for group in self._templates.items()))
         if unread and not self._units and not self._built:
@@ -272,7 +275,8 @@ def _mode(path: str) -> int:
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
-        raise Mistake(f"{display_name(path)}: {getattr(error, 'strerror', None) or error}") from None
+        matches = "; nothing matches this pattern" if _PATTERN.intersection(path) else ""
+        raise Mistake(f"{display_name(path)}: {getattr(error, 'strerror', None) or error}{matches}") from None
     if stat.S_ISSOCK(mode) or stat.S_ISBLK(mode):
         raise Mistake(f"{display_name(path)}: neither a file nor a folder")
     return mode

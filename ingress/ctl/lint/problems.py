@@ -1,12 +1,14 @@
 """Problems of translation as findings: their rules, and what to write instead."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from attrs import evolve
 
 from ingress.annotations.unknown_names import UnknownNames
+from ingress.cluster.kinds import KINDS
+from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, object_of
 from ingress.ctl.lint.finding import Change, Finding, Level
@@ -14,7 +16,7 @@ from ingress.ctl.lint.mending import mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
 from ingress.ctl.lint.survey import Subject
 from ingress.ctl.meant import Meant
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim
 from ingress.translate.host_expressions import GUARD_IS_MISSING
@@ -26,15 +28,26 @@ _ABSENT: Final = {
     Reason.CONFIG_MAP_NOT_FOUND: Kind.CONFIG_MAP,
 }
 _OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANNOTATION})
+OTHER_FORMS: Final = "where files are not applied together, lint each by itself"
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
 
 def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
     """Yield *problems* of what is no route object."""
+    referred_to = _ReferredTo(given)
     for problem in problems:
         rule = RULES[problem.reason.value]
         object_id = object_of(problem)
+        if problem.reason is Reason.DUPLICATE_OBJECT:
+            if object_id not in referred_to:
+                continue
+            # What refers to it is judged by the first form of it; that is all there is to it.
+            rule = evolve(rule, level=Level.NOTE, advice=OTHER_FORMS)
+        elif problem.reason is Reason.MALFORMED_OBJECT and not (
+            object_id in referred_to or _is_of_route(problem)
+        ):
+            rule = evolve(rule, level=Level.NOTE, advice=f"{rule.advice}; no Ingress refers to it")
         yield Finding(
             rule.level,
             rule.name,
@@ -46,6 +59,41 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
         )
 
 
+class _ReferredTo:
+    """Whether the objects of an input are of any concern to its route objects."""
+
+    def __init__(self, given: Input) -> None:
+        self._given = given
+        self._needed: dict[Kind, Container[ObjectKey]] = {}
+
+    def __contains__(self, object_id: ObjectId) -> bool:
+        kind, key = object_id
+        if kind not in (Kind.SECRET, Kind.CONFIG_MAP):
+            return kind != Kind.MANIFEST
+        return key == self._given.settings.config_map or key in self._needed_of(kind)
+
+    def _needed_of(self, kind: Kind) -> Container[ObjectKey]:
+        if kind not in self._needed:
+            state = self._given.state
+            # Who names no class is judged as if it were ours.
+            served = evolve(self._given.options, watch_without_class=True)
+            references = ObjectReferences(served, KINDS.routes, kind)
+            references.changed(
+                {
+                    (row.read.kind, key): Projection(value)
+                    for row in KINDS.routes
+                    for key, value in state.of(row.read.kind).items()
+                }
+            )
+            self._needed[kind] = references.begin().needed
+        return self._needed[kind]
+
+
+def _is_of_route(problem: Problem) -> bool:
+    """Whether *problem* of a file is about what would be a route object, if it had a name."""
+    return any(f"{row.read.kind}: " in problem.message for row in KINDS.routes)
+
+
 def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iterator[Finding]:
     """Yield the problems of *subject*; *meant* says what may be meant by names that there are not.
 
@@ -55,6 +103,7 @@ def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iter
     shadowed = dict(_shadowed(subject))
     unknown = unknown_names(subject)
     # What is wrong with the host of a rule is as wrong where tls names it.
+    malformed = tuple(one.field for one in subject.problems if one.reason is Reason.MALFORMED_OBJECT)
     invalid_hosts = frozenset(
         one.message.partition("; ")[0]
         for one in subject.problems
@@ -64,10 +113,15 @@ def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iter
         at = _AT_PATH.match(problem.field)
         if problem.reason is Reason.PATH_CONFLICT and at is not None and int(at[1]) in shadowed:
             continue
+        is_malformed = any(field.startswith(f"{problem.field}.") for field in malformed)
+        if problem.reason is Reason.INVALID_BACKEND and is_malformed:
+            continue
         if _is_told_otherwise(subject, problem, invalid_hosts):
             continue
         claim = by_field.get(problem.field.removesuffix(".path").removesuffix(".pathType"))
         found = _finding(subject, problem, claim, unknown)
+        if problem.reason is Reason.PATH_CONFLICT and "stands in this Ingress twice" in problem.message:
+            found = evolve(found, advice="remove one of them")
         advice = "" if found.advice else meant.advice(problem)
         if not advice and problem.reason in _ABSENT and _ABSENT[problem.reason] not in coverage.whole:
             found = evolve(found, level=min(found.level, Level.WARNING))

@@ -39,7 +39,7 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     ),
     Reason.DUPLICATE_OBJECT: (
         _WARNING,
-        "The same object stands twice among files that are applied together; the first one is judged.",
+        "The same object stands twice otherwise among files that are applied together; the first one is judged. Of what is no Ingress it is a note.",
         "remove one of them",
     ),
     Reason.DEPRECATED_VERSION: (

@@ -5,6 +5,7 @@ from hypothesis import settings, strategies
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.ctl.inputs.layers import Unit, in_layers
+from ingress.ctl.inputs.variants import MOST_VARIANTS
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.problems import Reason
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
@@ -14,6 +15,14 @@ apiVersion: networking.k8s.io/v1
 kind: IngressClass
 metadata: {name: nginx}
 spec: {controller: k8s.io/other}
+"""
+
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {{name: {}, namespace: shop}}
+spec: {{ports: [{{port: 80}}]}}
 """
 
 
@@ -40,10 +49,17 @@ class LayerTests(FilesCase):
         self.assertEqual([layer.state.problems for layer in given.layers], [(), ()])
         self.assertEqual(given.others[0].others, ())
 
-    def test_the_same_object_in_one_folder(self) -> None:
-        """In one folder the first counts, and is told of the other."""
-        self.manifest(an_ingress(), "a.yaml")
-        self.manifest(an_ingress(), "b.yaml")
+    def test_equal_objects_in_one_folder_are_one(self) -> None:
+        """Nothing is told of the second, which is another copy and no other form."""
+        for name in ("a.yaml", "b.yaml"):
+            self.manifest(an_ingress(), name)
+            self.manifest(CLASS, f"class-{name}")
+        given = self.read()
+        self.assertEqual((len(given.layers), given.state.problems), (1, ()))
+
+    def test_the_same_object_twice_in_one_file(self) -> None:
+        """The first counts, and is told of the other, equal or not: one of them was to have another name."""
+        self.manifest(f"{an_ingress()}---\n{an_ingress()}", "a.yaml")
         given = self.read()
         self.assertEqual(len(given.layers), 1)
         (problem,) = given.state.problems
@@ -51,6 +67,43 @@ class LayerTests(FilesCase):
             (problem.reason, str(given.place_of(problem))),
             (Reason.DUPLICATE_OBJECT, f"{self.folder}/a.yaml:1"),
         )
+
+    def test_a_file_that_has_an_ingress_otherwise_is_a_layer(self) -> None:
+        """It is judged with the Services of the folder, also with its own; each form once, and all others in the first layer."""
+        self.manifest(an_ingress(host="a.example.com"), "a.yaml")
+        self.manifest(an_ingress(host="b.example.com") + "---\n" + SERVICE.format("own"), "b.yaml")
+        self.manifest(an_ingress(host="b.example.com"), "c.yaml")
+        self.manifest(an_ingress("other") + "---\n" + SERVICE.format("web"), "d.yaml")
+        given = self.read()
+        ingresses = [
+            sorted((key.name, str(layer.place((kind, key)))[-8:]) for (kind, key), _ in layer.route_objects())
+            for layer in given.layers
+        ]
+        self.assertEqual(ingresses, [[("other", "d.yaml:1"), ("web", "a.yaml:1")], [("web", "b.yaml:1")]])
+        for layer in given.layers:
+            self.assertEqual(sorted(key.name for key in layer.state.services), ["own", "web"])
+            self.assertEqual(layer.state.problems, ())
+
+    def test_a_service_that_is_otherwise_is_a_note(self) -> None:
+        """The first form counts, the note names all files, and there is no further layer."""
+        self.manifest(an_ingress(), "a.yaml")
+        for number, name in enumerate(("b.yaml", "c.yaml", "d.yaml")):
+            self.manifest(SERVICE.format("web").replace("80", f"8{number}"), name)
+        given = self.read()
+        self.assertEqual(len(given.layers), 1)
+        (problem,) = given.state.problems
+        self.assertIn("b.yaml, which is used, and otherwise in", problem.message)
+        self.assertIn("d.yaml", problem.message)
+        output = self.run_command("lint", str(self.folder)).stdout
+        self.assertIn("note     stands in", output)
+
+    def test_a_folder_of_very_many_forms(self) -> None:
+        """So many are layers as are bounded; those after them are told of."""
+        for number in range(MOST_VARIANTS + 3):
+            self.manifest(an_ingress(host=f"h{number}.example.com"), f"{number:03}.yaml")
+        given = self.read()
+        self.assertEqual(len(given.layers), MOST_VARIANTS + 1)
+        self.assertEqual([one.reason for one in given.state.problems], [Reason.DUPLICATE_OBJECT] * 2)
 
     def test_what_has_no_namespace_counts_everywhere(self) -> None:
         """An IngressClass decides in all layers whose each Ingress is, and stands where it stands."""

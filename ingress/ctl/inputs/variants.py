@@ -1,0 +1,110 @@
+"""The same object in several files of one folder: equal, or another form of it.  Pure.
+
+A folder of examples, or of manifests for several ways to install something, has the same names again and again.  What is
+equal is the same object.  A file that has a route object otherwise than a file before it is judged by itself, with the
+Services, Secrets and so on of the whole folder.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import evolve
+
+from ingress.cluster.kinds import KINDS
+from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
+from ingress.ctl.inputs.layers import Unit
+from ingress.model.objects import ObjectId
+from ingress.model.problems import Problem, Reason
+
+MOST_VARIANTS: Final = 50
+"""Files of a folder that are judged by themselves; those after them are told of as duplicates."""
+_MOST_BESIDE: Final = 100_000
+"""Objects that all variants of a folder have beside them, at most."""
+_MOST_NAMED: Final = 3
+_ROUTES: Final = frozenset(row.read.kind for row in KINDS.routes)
+
+_File = tuple[str, ManifestContent]
+_Forms = dict[ObjectId, list[tuple[str, ManifestObject]]]
+"""What is different of each object, with its file, the first before all."""
+
+
+def variants(unit: Unit) -> Iterator[Unit]:
+    """Yield *unit*, each object of its files once, and then what is in it in other forms."""
+    forms: _Forms = {}
+    differing: dict[ObjectId, list[str]] = {}
+    files: list[_File] = []
+    varying: list[_File] = []
+    for name, content in unit.files:
+        kept = [one for one in content.objects if _is_new(one, name, forms, differing)]
+        # What nobody applies twice is left out; a file that says something twice itself is told of.
+        left = evolve(content, objects=tuple(kept))
+        is_other = any(one.id[0] in _ROUTES and forms[one.id][0][0] != name for one in kept)
+        is_taken = is_other and len(varying) < MOST_VARIANTS
+        (varying if is_taken else files).append((name, left))
+    beside = [(name, _but_routes(content)) for name, content in varying]
+    told = {object_id: names for object_id, names in differing.items() if object_id[0] not in _ROUTES}
+    if len(varying) * sum(len(content.objects) for _, content in (*files, *beside)) > _MOST_BESIDE:
+        files, varying, beside = [*files, *varying], [], []
+    yield evolve(unit, files=tuple(_told([*files, *beside], forms, told)))
+    for name, content in varying:
+        own = {one.id for one in content.objects}
+        others = ((other, _but_routes(found, own)) for other, found in [*files, *beside] if other != name)
+        yield evolve(unit, files=((name, content), *_told(others, forms, {})))
+
+
+def _is_new(
+    one: ManifestObject,
+    name: str,
+    forms: _Forms,
+    differing: dict[ObjectId, list[str]],
+) -> bool:
+    """Whether *one* of the file *name* is not what another file has already; what is otherwise there is noted."""
+    known = forms.setdefault(one.id, [(name, one)])
+    if known[0][0] == name:
+        return True
+    if any(form.projection == one.projection for file, form in known if file != name):
+        return False
+    if len(known) <= MOST_VARIANTS:
+        known.append((name, one))
+    names = differing.setdefault(one.id, [])
+    if name not in names:
+        names.append(name)
+    return True
+
+
+def _but_routes(content: ManifestContent, but: Iterable[ObjectId] = ()) -> ManifestContent:
+    left = tuple(one for one in content.objects if one.id[0] not in _ROUTES and one.id not in but)
+    return ManifestContent(left)
+
+
+def _told(
+    files: Iterable[_File],
+    forms: _Forms,
+    differing: dict[ObjectId, list[str]],
+) -> Iterator[_File]:
+    """Yield *files* with the first form of what is no route object; where *differing* names others, it says so."""
+    for name, content in files:
+        yield name, evolve(content, objects=tuple(_first_forms(name, content, forms, differing)))
+
+
+def _first_forms(
+    name: str,
+    content: ManifestContent,
+    forms: _Forms,
+    differing: dict[ObjectId, list[str]],
+) -> Iterator[ManifestObject]:
+    for one in content.objects:
+        file, known = forms[one.id][0]
+        if file != name and one.id[0] not in _ROUTES:
+            continue
+        names = differing.get(one.id) if one is known else None
+        yield one if names is None else _with_note(one, file, names)
+
+
+def _with_note(one: ManifestObject, file: str, names: list[str]) -> ManifestObject:
+    kind, key = one.id
+    more = f" and {len(names) - _MOST_NAMED} more files" if len(names) > _MOST_NAMED else ""
+    message = f"stands in {file}, which is used, and otherwise in {', '.join(names[:_MOST_NAMED])}{more}"
+    problem = Problem(kind, key.namespace, key.name, Reason.DUPLICATE_OBJECT, message)
+    projection = one.projection
+    return evolve(one, projection=evolve(projection, problems=(*projection.problems, problem)))
