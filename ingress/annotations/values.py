@@ -24,7 +24,10 @@ S = TypeVar("S")
 MAX_SHOWN_CHARACTERS: Final = 64
 """How much of a tenant's text a message repeats; enough to recognize it by."""
 
-_PLACEHOLDER: Final = re.compile(r"\{\{|\$\(|\$\{")
+_PLACEHOLDER: Final = re.compile(
+    r"\{\{|\$\(|\$\{|\$[A-Z][A-Z0-9_]+|__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%"
+    r"|(?<![?\\])<[A-Za-z][A-Za-z0-9 ._-]*>"
+)
 _MOST_SEARCHED: Final = 4096
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -173,7 +176,9 @@ def placeholder_hint(text: str) -> str:
         return "; {{ begins a template, which must be rendered first, as with 'helm template'"
     if found[0] == "$(":
         return "; $( begins a variable of kustomize, which must be built first, as with 'kubectl kustomize'"
-    return "; ${ begins a variable, which must be filled in first, as with 'envsubst'"
+    if found[0].startswith("$"):
+        return f"; {found[0]} {'begins' if found[0] == '${' else 'is'} a variable, which must be filled in first, as with 'envsubst'"
+    return f"; {found[0][:MAX_SHOWN_CHARACTERS]} looks like a placeholder, which must be filled in first"
 
 
 def parse_switch(text: str) -> bool:

@@ -36,11 +36,13 @@ def wrapped(text: str, width: int, *, divides: bool = True) -> list[str]:
     return lines
 
 
-def shortened(text: str, width: int) -> str:
-    """Return *text* if it takes at most *width* columns, else what of its beginning does with a mark that it was cut."""
+def cut_inside(text: str, width: int) -> str:
+    """Return *text* if it takes at most *width* columns, else a third of that from its beginning, and its end: paths differ there."""
     if len(text) <= width // 2 or columns(text) <= width:
         return text
-    return _divided(text, width - 1)[0] + _CUT
+    head = _divided(text, max((width - 1) // 3, 1))[0]
+    tail = _divided(text[::-1], max(width - 1 - columns(head), 1))[0][::-1]
+    return head + _CUT + tail
 
 
 def _divided(text: str, width: int) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.columns import columns, shortened, wrapped
+from ingress.ctl.columns import columns, cut_inside, wrapped
 
 
 class ColumnsTests(SynchronousTestCase):
@@ -30,6 +30,6 @@ class ColumnsTests(SynchronousTestCase):
 
     def test_a_text_is_cut_with_a_mark(self) -> None:
         """Where it is too long, and only there."""
-        self.assertEqual(shortened("abcdef", 6), "abcdef")
-        self.assertEqual(shortened("abcdefg", 6), "abcde…")
-        self.assertEqual(shortened("中文字", 5), "中文…")
+        self.assertEqual(cut_inside("abcdef", 6), "abcdef")
+        self.assertEqual(cut_inside("abcdefg", 6), "a…defg")
+        self.assertEqual(cut_inside("中文字", 5), "中…字")

@@ -21,6 +21,9 @@ class ClassesTests(LintCase):
         self.assertEqual(report.objects[0].why_not, finding.message)
         seen = IngressClass(ObjectKey("", "traefik"), "traefik.io/ingress-controller")
         self.assertIn("traefik.io/ingress-controller", self.found("OtherClass", other, seen).message)
+        self.assertEqual(finding.advice, "to have class traefik judged: -o ingress-class=traefik")
+        odd = self.found("OtherClass", ingress(class_name="a b; c"))
+        self.assertIn("-o 'ingress-class=a b; c'", odd.advice)
 
     def test_one_without_class_is_judged_as_if_it_were_ours(self) -> None:
         """That is said, with the class to write; its annotations and conflicts are judged."""

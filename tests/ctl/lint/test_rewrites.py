@@ -42,6 +42,17 @@ class RewritesTests(LintCase):
                 finding.field, "metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]"
             )
 
+    def test_an_example_is_a_path_that_is_meant(self) -> None:
+        """Beside the root it is the other path; for the root alone one group does."""
+        both = self.found(
+            "RewriteToOnePath", ingress(("/", "Prefix"), ("/api", "Prefix"), rewrite_target="/")
+        )
+        self.assertIn("/api(/|$)(.*)", both.advice)
+        value = ingress(("/", "Prefix"), rewrite_target="/v1")
+        root = self.found("RewriteToOnePath", value)
+        self.assertIn("write it as in /(.*) with rewrite-target: /v1/$1", root.advice)
+        self.assertEqual(asked_for(changed(value, root.changes), b"/a/b"), b"/v1/a/b")
+
     def test_a_group_that_holds_a_slash_at_most(self) -> None:
         """The path has the form that keeps the rest, and the target names the wrong group: it alone is changed."""
         value = ingress(("/api(/|$)(.*)", SPECIFIC), rewrite_target="/$1")

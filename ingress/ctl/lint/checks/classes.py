@@ -1,5 +1,6 @@
 """Whose an object is, by its class."""
 
+import shlex
 from collections.abc import Iterator
 
 from ingress.annotations.values import quoted
@@ -22,7 +23,7 @@ def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
     if not subject.verdict.is_ours:
         if is_told:
             return
-        advice = f"if it is one that is served, name its class: -o ingress-class={class_named(value)}"
+        advice = f"to have class {class_named(value)} judged: {option_of_class(class_named(value))}"
         yield subject.found(
             OTHER_CLASS, why_not_ours(survey, subject), _FIELD, advice if class_named(value) else ""
         )
@@ -58,4 +59,9 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     seen = next((one for key, one in classes_of(survey.given.state).items() if key.name == name), None)
     whose = "" if seen is None else f", whose controller is {quoted(seen.controller)}"
     options = survey.given.options
-    return f"it is of class {quoted(name)}{whose}; judged is {quoted(options.ingress_class)}"
+    return f"its class is {quoted(name)}{whose}, and only class {quoted(options.ingress_class)} is judged"
+
+
+def option_of_class(name: str) -> str:
+    """Return the option that has the class *name* judged, as a shell takes it."""
+    return f"-o {shlex.quote(f'ingress-class={name}')}"

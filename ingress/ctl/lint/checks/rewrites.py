@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from attrs import evolve
+
 from ingress.annotations.regexes import REGEXES, RegexSettings
 from ingress.annotations.values import quoted
 from ingress.ctl.lint.finding import Change, Finding
@@ -51,7 +53,9 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
     changes = tuple(_changes(subject, claims, target.text))
     written = {change.field: change.value for change in changes}
     kept = written.get(subject.field(TARGET), "/$2")
-    wanted = written.get(f"{lost[0].field}.path", "" if changes else f"/api{REST}")
+    # The root keeps what follows by an odd expression, so another path is the better example.
+    shown_one = next((claim for claim in lost if _literal(claim.path).strip("/")), lost[0])
+    wanted = written.get(f"{shown_one.field}.path", "" if changes else f"/api{REST}")
     how = f"write it as in {wanted} with" if wanted else "write"
     advice = f"to keep what follows the path, {how} {TARGET}: {kept}"
     yield subject.found(REWRITE_TO_ONE_PATH, message, subject.field(TARGET), advice, changes)
@@ -120,5 +124,11 @@ def _changes(subject: Subject, claims: list[Claim], target: str) -> Iterator[Cha
             written.append(Change(f"{claim.field}.pathType", "ImplementationSpecific"))
             written.append(Change(f"{claim.field}.path", path))
     kept = re.sub(r"\$(\d|\w+)", "", target).rstrip("/")
+    if written and all(change.value in ("/()(.*)", "ImplementationSpecific") for change in written):
+        # Where there is nothing but the root, one group does.
+        written = [evolve(one, value="/(.*)") if one.value == "/()(.*)" else one for one in written]
+        yield subject.setting(TARGET, f"{kept}/$1")
+        yield from written
+        return
     yield subject.setting(TARGET, f"{kept}/$2")
     yield from written

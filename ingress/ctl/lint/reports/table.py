@@ -1,19 +1,20 @@
 """The report for people: what matters first, in the width of their terminal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Final
 
 import click
 from attrs import frozen
 
-from ingress.ctl.columns import columns, shortened, wrapped
+from ingress.ctl.columns import columns, cut_inside, wrapped
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Standing
-from ingress.ctl.lint.reports.remarks import AboutMany, AboutObject, Remark, Spot, remarks_of
+from ingress.ctl.lint.reports.remarks import MANY, AboutMany, AboutObject, Remark, Spot, remarks_of
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.reports.texts import object_name
 from ingress.ctl.lint.reports.words import common_kind, findings_sentence, number_of, objects_sentence
+from ingress.ctl.lint.rules import OTHER_CLASS
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
 
@@ -22,6 +23,9 @@ _LONGEST: Final = 4000
 """Characters of a message; more than that is no sentence for people."""
 _NAMED: Final = 6
 """How many objects are named of those that have something in common."""
+_NAMED_UNREAD: Final = 3
+_PATH_WIDTH: Final = 48
+"""What paths of things that were not checked take at most, so that what is said of them is seen."""
 _COLOURS: Final = {
     "error": "red",
     "closes": "red",
@@ -106,7 +110,7 @@ class _Table:
 
     def _beside(self, name: str, place: str, indent: str = "", *, bold: bool = False) -> Iterator[str]:
         """Yield *name* with *place* beside it, or below where that is too wide."""
-        name = shortened(name, self.look.width - len(indent))
+        name = cut_inside(name, self.look.width - len(indent))
         painted = f"{indent}{self.look.paint(name, bold=bold)}"
         if not place:
             yield painted
@@ -214,7 +218,7 @@ class _Table:
         yield from self._section(
             "Not served here", (self._named(some, f" ({why})") for why, some in others.items())
         )
-        yield from self._section("Not checked", report.not_checked, most=2)
+        yield from self._section("Not checked", _not_checked(report.not_checked, self._names_all), most=2)
         if self.results.shows_accepted:
             accepted = (
                 f"{one.finding.level.word} {object_name(one.finding.object_id)} ({one.finding.place}): "
@@ -260,10 +264,34 @@ class _Table:
         worst = "error" if counted.errors else "warning" if counted.warnings else ""
         colour = _COLOURS.get(worst, "green")
         kind = common_kind(one.object_id for one in self.results.report.objects)
-        for line in wrapped(
-            f"{objects_sentence(counted, kind)} {findings_sentence(counted)}", self.look.width
-        ):
+        advices = (
+            finding.advice
+            for one in self.results.report.objects
+            for finding in one.findings
+            if finding.rule == OTHER_CLASS.name and finding.advice
+        )
+        sentence = f"{objects_sentence(counted, kind, advices)} {findings_sentence(counted)}"
+        for line in wrapped(printable(_bounded(sentence)), self.look.width):
             yield self.look.paint(line, colour, bold=True)
+
+
+def _not_checked(sentences: Iterable[str], names_all: Callable[[int], bool]) -> Iterator[str]:
+    """Yield *sentences*, what is said of many paths once, and long paths cut in the middle: what helps has to be seen."""
+    by_why: dict[str, list[str]] = {}
+    for sentence in sentences:
+        what, _, why = sentence.partition(": ")
+        by_why.setdefault(why.replace(f" {what} ", " CHART "), []).append(sentence)
+    for why, same in by_why.items():
+        paths = [sentence.partition(": ")[0] for sentence in same]
+        if len(same) >= MANY and why:
+            named = paths if names_all(len(paths)) else paths[:_NAMED_UNREAD]
+            more = f" and {len(paths) - len(named)} more" if len(named) < len(paths) else ""
+            yield f"{', '.join(cut_inside(one, _PATH_WIDTH) for one in named)}{more}: each {why}"
+        else:
+            yield from (
+                sentence.replace(path, cut_inside(path, _PATH_WIDTH)) if "/" in path else sentence
+                for path, sentence in zip(paths, same, strict=True)
+            )
 
 
 def _bounded(text: str) -> str:

@@ -6,10 +6,14 @@ from ingress.ctl.lint.reports.results import Summary
 from ingress.model.objects import ObjectId
 
 
-def objects_sentence(counted: Summary, kind: str | None) -> str:
-    """Say how many objects there are, all of *kind* if it is one, and what becomes of them."""
+def objects_sentence(counted: Summary, kind: str | None, advices: Iterable[str] = ()) -> str:
+    """Say how many objects there are, all of *kind* if it is one, and what becomes of them; *advices* if none is served here."""
     if not counted.objects:
         return "There is no Ingress."
+    if not counted.ours:
+        advice = "; ".join(dict.fromkeys(advices))
+        none = "none of them" if counted.objects > 1 else "not"
+        return f"{number_of(counted.objects, kind or 'object')}, {none} served here{': ' * bool(advice)}{advice}."
     others = f", {counted.objects - counted.ours} of them not served here" * (counted.objects > counted.ours)
     return (
         f"{number_of(counted.objects, kind or 'object')}{others}: {counted.fully} honored fully, "

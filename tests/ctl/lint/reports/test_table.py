@@ -224,7 +224,7 @@ class SumTests(SynchronousTestCase):
         said = reported(findings=[finding(Level.NOTE, f"{why}; judged is nginx")], why_not=why)
         text = printed(results(said))
         self.assertNotIn("Not served here", text)
-        self.assertIn("1 Ingress, 1 of them not served here", text)
+        self.assertIn("1 Ingress, not served here. 1 note.", text)
 
     def test_nothing_to_say_is_a_line(self) -> None:
         """All is fine, or there is nothing at all."""
