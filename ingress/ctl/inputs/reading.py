@@ -1,19 +1,15 @@
 """One manifest as a command wants it: its objects, the labels of route objects, and whether it is a template."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from attrs import Factory, evolve, frozen
 
-from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
+from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.looks import is_template_before
 from ingress.fields import RawObject, is_object
 from ingress.model.objects import Kind, ObjectId
-
-_ROUTES: Final = frozenset(row.read.kind for row in KINDS.routes)
-_NO_TEXTS: Final[Mapping[str, str]] = {}
 
 
 @frozen
@@ -34,45 +30,33 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
     What is no object of Kubernetes, and a template, is passed over where the text *is_found* and nobody has named it.
     *namespace* is that of objects which name none.
     """
-    beside = _Beside(prefix, is_found, b"{{" in content)
-    read = read_manifest(content, name, prefix, namespace=namespace, onlooker=beside)
+    onlooker = _Onlooker(prefix, is_found, b"{{" in content)
+    read = read_manifest(content, name, prefix, namespace=namespace, onlooker=onlooker)
     if (
         is_found
         and read.is_broken
         and any(is_template_before(content, line_told(problem)) for problem in read.problems)
     ):
         return Reading(ManifestContent(), is_template=True)
-    if beside.templates:
-        read = evolve(read, objects=tuple(one for one in read.objects if one.id not in beside.templates))
-    return Reading(read, beside.labels, beside.strays, bool(beside.templates))
+    if onlooker.templates:
+        read = evolve(read, objects=tuple(one for one in read.objects if one.id not in onlooker.templates))
+    beside = onlooker.beside
+    return Reading(read, beside.labels, beside.strays, bool(onlooker.templates))
 
 
-class _Beside:
+class _Onlooker:
     """Looks at raw objects for what translation does not need; an ``Onlooker``."""
 
     def __init__(self, prefix: str, is_found: bool, may_have_templates: bool) -> None:
-        self._below = prefix + "/"
         self._is_found = is_found
         self._may_have_templates = may_have_templates and is_found
-        self.labels: dict[ObjectId, Mapping[str, str]] = {}
-        self.strays: dict[ObjectId, Mapping[str, str]] = {}
+        self.beside = Beside(prefix)
         self.templates: set[ObjectId] = set()
 
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
-        """Keep the labels of a route object, and look whether it has been rendered."""
-        if object_id[0] not in _ROUTES:
-            return
-        labels = _texts(raw, "labels")
-        if labels:
-            self.labels[object_id] = labels
-        strays = {
-            name: value
-            for name, value in _texts(raw, "annotations").items()
-            if not name.startswith(self._below) and name.rpartition("/")[2] in OF_INGRESS_NGINX
-        }
-        if strays:
-            self.strays[object_id] = strays
-        if self._may_have_templates and "{{" in str(raw.get("spec")):
+        """Keep what a route object says besides, and look whether it has been rendered."""
+        self.beside.saw(object_id, raw)
+        if self._may_have_templates and object_id[0] in ROUTE_KINDS and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)
 
     def passes_over(self, raw: object) -> bool:
@@ -81,12 +65,3 @@ class _Beside:
             return False
         kind = raw.get("kind") if is_object(raw) else None
         return not isinstance(kind, str) or Kind(kind) not in KINDS
-
-
-def _texts(raw: RawObject, field: str) -> Mapping[str, str]:
-    """Return the texts by name that *field* of the metadata of *raw* has."""
-    metadata = raw.get("metadata")
-    found = metadata.get(field) if is_object(metadata) else None
-    if not is_object(found):
-        return _NO_TEXTS
-    return {name: value for name, value in found.items() if isinstance(name, str) and isinstance(value, str)}

@@ -62,6 +62,14 @@ class ReadingTests(LiveCase):
         found = await self.read()
         self.assertEqual(found.labels, {(Kind.INGRESS, WEB): {"team": "checkout"}})
 
+    async def test_annotations_behind_another_prefix_are_kept(self) -> None:
+        """lint tells of those that nobody reads, of a cluster as of files."""
+        web = ingress_object("web", "shop.example.com")
+        web["metadata"]["annotations"] = {"ingress.kubernetes.io/ssl-redirect": "true", "team": "checkout"}
+        self.server.create(web)
+        found = await self.read()
+        self.assertEqual(found.strays, {(Kind.INGRESS, WEB): {"ingress.kubernetes.io/ssl-redirect": "true"}})
+
     async def test_a_list_comes_in_pages(self) -> None:
         """All of them are read; no answer has more than a page."""
         for number in range(PAGE_OBJECTS + 1):

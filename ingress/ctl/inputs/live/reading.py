@@ -21,6 +21,7 @@ from ingress.cluster.kinds import KINDS, REFERRED_TO
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
@@ -37,9 +38,8 @@ SILENCE_SECONDS: Final = 30.0
 _NAMESPACES: Final = "/api/v1/namespaces"
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _NAMED: Final = 3
-_ROUTE_KINDS: Final = frozenset(row.kind for row in KINDS.routes)
 
-_Found = tuple[ObjectId, Projection, Mapping[str, str]]
+_Found = tuple[ObjectId, Projection]
 
 _wait: Final = Event().wait
 
@@ -112,7 +112,7 @@ class _Reading:
         self._settings = settings
         self._prefix = settings.translate.annotations_prefix
         self._objects: dict[ObjectId, Projection] = {}
-        self._labels: dict[ObjectId, Mapping[str, str]] = {}
+        self._beside = Beside(self._prefix)
         self._whole: set[Kind] = set()
         self._namespaces: dict[Kind, frozenset[str]] = {}
         self._unread: list[Unread] = []
@@ -142,7 +142,8 @@ class _Reading:
             settings=evolve(self._settings, translate=translating, secret_field_selector=""),
             now=now,
             coverage=Coverage(frozenset(self._whole | referred.whole), self._namespaces),
-            labels=self._labels,
+            labels=self._beside.labels,
+            strays=self._beside.strays,
             unread=(*self._unread, *referred.unread),
         )
 
@@ -170,7 +171,7 @@ class _Reading:
         if not refused:
             return
         why = next(iter(refused.values()))
-        if not known and kind in _ROUTE_KINDS:
+        if not known and kind in ROUTE_KINDS:
             hint = "" if self._asked.namespaces else "; name a namespace of yours with --namespace"
             raise Mistake(f"{_plural(kind)} may not be read in {_some(refused)}: {why}{hint}")
         self._unread.append(Unread(f"{_plural(kind)} in {_some(refused)}", why))
@@ -187,23 +188,20 @@ class _Reading:
 
     def _list(self, kind: Kind, read: KindRead, namespace: str) -> Forbidden | None:
         """List *kind* in *namespace*, the empty one for the whole cluster; keep what comes, or say why it may not be read."""
-        has_labels = kind in _ROUTE_KINDS
 
         def take(page: dict[str, Any]) -> list[_Found]:
             found: list[_Found] = []
             for raw in items_of(page):
                 key, projection = project(read, raw, self._prefix)
                 if key is not None:
-                    found.append(((kind, key), projection, _labels(raw) if has_labels else {}))
+                    found.append(((kind, key), projection))
+                    self._beside.saw((kind, key), raw)
             return found
 
         listed = self._server.listed(read.path(namespace), take, selector=read.field_selector)
         if isinstance(listed, Forbidden):
             return listed
-        for object_id, projection, labels in listed:
-            self._objects[object_id] = projection
-            if labels:
-                self._labels[object_id] = labels
+        self._objects.update(listed)
         return None
 
     def _expect_namespaces(self) -> None:
@@ -221,13 +219,6 @@ def _names(page: dict[str, Any]) -> list[str]:
 
 def _has_metadata(raw: object) -> bool:
     return isinstance(raw, dict) and isinstance(raw.get("metadata"), dict)
-
-
-def _labels(raw: Any) -> dict[str, str]:
-    labels = raw["metadata"].get("labels")
-    if not isinstance(labels, dict):
-        return {}
-    return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
 def _plural(kind: Kind) -> str:
