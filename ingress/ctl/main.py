@@ -5,6 +5,7 @@ file waits for what talks to a cluster.
 """
 
 import gc
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -13,6 +14,7 @@ import click
 
 from ingress.ctl.errors import MISTAKEN
 from ingress.ctl.other_words import hint, instead_of_command
+from ingress.ctl.terminal import printable, tell
 
 COMMANDS: Final = {
     "lint": "Say what becomes of each object, and what its owner should know.",
@@ -120,8 +122,19 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     """Run *arguments*, those of the process without any; ends it with a status."""
     # Nearly all that a command makes lives until it ends; to look for garbage among that takes a tenth of its time.
     gc.set_threshold(_OBJECTS_BETWEEN_WALKS)
+    if sys.stdout is None:
+        # What is printed would be lost, and the first file that is opened would stand in its place.
+        raise _ended("standard output is closed; to have no answer, send it to /dev/null")
     try:
         return commands.main(args=arguments, prog_name="ingressctl")
     except RecursionError:
-        click.echo("Error: what was read is nested too deeply", err=True)
-        raise SystemExit(MISTAKEN) from None
+        raise _ended("what was read is nested too deeply") from None
+    except OSError as error:
+        # Commands tell of the files they open: what is left is an answer that found no room.
+        where = "standard output" if error.filename is None else printable(str(error.filename))
+        raise _ended(f"{where}: {error.strerror or error}") from None
+
+
+def _ended(message: str) -> SystemExit:
+    tell(f"Error: {message}")
+    return SystemExit(MISTAKEN)

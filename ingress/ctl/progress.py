@@ -20,7 +20,7 @@ Tell = Callable[[str, int, int], None]
 def progress(stream: TextIO | None = None, clock: Callable[[], float] = monotonic) -> Iterator[Tell]:
     """Give what is to be called with how far things are; the line that this shows is gone at the end."""
     stream = sys.stderr if stream is None else stream
-    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+    if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield _nothing
         return
     shown = False

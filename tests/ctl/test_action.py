@@ -69,6 +69,15 @@ class InstallTests(ActionCase):
         self.assertEqual(self.asked_of_pip("1.2.3"), "txingress==1.2.3")
         self.assertEqual(self.asked_of_pip("1; touch x"), "txingress==1; touch x")
 
+    def test_the_repository_brings_no_modules(self) -> None:
+        """What is checked out is looked at, and no part of the program that looks."""
+        for name in ("sys", "venv", "ensurepip", "pip", "secrets"):
+            (self.work / f"{name}.py").write_text("open('harmed', 'w')\n")
+        self.program(self.bin / "ingressctl", "exit 0")
+        self.assertEqual(self.step("Lint").returncode, 0)
+        self.step("Install ingressctl")
+        self.assertFalse((self.work / "harmed").exists())
+
     def test_an_old_python_is_told(self) -> None:
         """With what helps, and nothing is installed."""
         self.program(self.folder / "path" / "python3", "exit 1")

@@ -1,5 +1,8 @@
 """The commands as a whole: their list, and what becomes of mistakes."""
 
+import subprocess
+import sys
+
 from click import Context
 
 from ingress.ctl.main import COMMANDS, commands
@@ -76,3 +79,30 @@ class CommandsTests(CtlCase):
         ):
             result = self.run_command(*asked)
             self.assertEqual((result.exit_code, result.stdout), (0, self.run_command(*same).stdout), asked)
+
+
+class OutputTests(CtlCase):
+    """An answer that does not arrive is no good answer; as processes, for that is about their files."""
+
+    def ended(self, redirected: str, *arguments: str) -> tuple[int, str]:
+        """The status of ``ingressctl`` and what it says on standard error, its files *redirected* by a shell."""
+        program = "from ingress.ctl.main import main; main()"
+        command = ["sh", "-c", f'"$@" {redirected}', "sh", sys.executable, "-c", program, *arguments]
+        found = subprocess.run(command, capture_output=True, text=True)
+        return found.returncode, found.stderr
+
+    def test_no_room_or_no_output_is_status_2(self) -> None:
+        """One line says why, whoever prints."""
+        for arguments in (("version",), ("render", "--as", "served", self.manifest(ingress()))):
+            self.assertEqual(
+                self.ended("> /dev/full", *arguments),
+                (2, "Error: standard output: No space left on device\n"),
+            )
+        self.assertEqual(
+            self.ended(">&-", "version"),
+            (2, "Error: standard output is closed; to have no answer, send it to /dev/null\n"),
+        )
+
+    def test_nobody_has_to_listen_to_what_is_beside_the_answer(self) -> None:
+        """Standard error may be closed."""
+        self.assertEqual(self.ended("2>&-", "lint", self.manifest(ingress())), (0, ""))

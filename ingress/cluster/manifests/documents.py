@@ -117,7 +117,7 @@ def _after_space(text: str, position: int) -> int:
 def read_yaml(text: str) -> Iterator[Document]:
     """Yield the documents of a YAML stream, each when it is complete; raises ``DocumentError``."""
     builder = _Builder(1)
-    for event in _events(text):
+    for event in read_events(text):
         kind = type(event)
         if kind is DocumentStartEvent:
             builder = _Builder(_line_of(event))
@@ -127,7 +127,8 @@ def read_yaml(text: str) -> Iterator[Document]:
             builder.take(kind, event)
 
 
-def _events(text: str) -> Iterator[Event]:
+def read_events(text: str) -> Iterator[Event]:
+    """Yield the events of a YAML stream, which have tags and marks; raises ``DocumentError``."""
     try:
         yield from yaml.parse(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:

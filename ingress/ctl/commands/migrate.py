@@ -1,6 +1,8 @@
 """``ingressctl migrate``."""
 
+import os
 from collections.abc import Iterator
+from errno import ELOOP
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -37,6 +39,8 @@ from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
 from ingress.ctl.terminal import printable, say, tell
 
 FORMATS: Final = ("markdown", "html", "json")
+# A pipe that nobody reads is no file to wait for.
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
 
 
@@ -142,7 +146,7 @@ def _write_patches(migration: Migration, directory: Path) -> None:
     patches = patches_of(migration.entries, _read_text)
     files = patch_files(patches)
     for name, text in files.items():
-        _write(directory / name, text, makes_directory=True)
+        _write_below(directory, name, text)
     edited = sum(bool(one.edits) for one in patches.objects)
     tell(
         printable(
@@ -160,13 +164,25 @@ def _read_text(path: str) -> str | None:
         return None
 
 
-def _write(path: Path, text: str, *, makes_directory: bool = False) -> None:
+def _write(path: Path, text: str) -> None:
     try:
-        if makes_directory:
-            path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror or error}") from None
+
+
+def _write_below(directory: Path, name: str, text: str) -> None:
+    """Write a file of *directory*, or of a folder in it: no link that waits there leads out of it."""
+    path = directory / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent != directory and path.parent.is_symlink():
+            raise Mistake(f"{path.parent}: is a link, and nothing is written to where it leads")
+        with os.fdopen(os.open(path, _NEW, 0o666), "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+    except OSError as error:
+        why = "is a link, and is not followed" if error.errno == ELOOP else error.strerror or error
+        raise Mistake(f"{path}: {why}") from None
 
 
 def _source_words(source: Source) -> Iterator[str]:

@@ -10,15 +10,33 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.cluster.manifests.documents import DocumentError, read_yaml
+from ingress.cluster.manifests.documents import DocumentError, read_events, read_yaml
 from ingress.ctl.inputs.folders import KUSTOMIZATIONS
 from ingress.fields import RawObject, is_object
 
 _GROUP: Final = "kustomize.config.k8s.io/"
 _MOST_BYTES: Final = 4 * 2**20
+_MOST_TOLD: Final = 200
 _PARTS: Final = ("resources", "bases", "components")
-_PLUGINS: Final = ("generators", "transformers", "validators", "configurations", "crds")
+_PLUGINS: Final = ("generators", "transformers", "validators")
+_SETTINGS: Final = ("configurations", "crds")
 _PATCHES: Final = ("patches", "patchesJson6902", "replacements")
+_GENERATORS: Final = ("configMapGenerator", "secretGenerator")
+_WITH_PATHS: Final = ("path", "files", "envs", "env")
+_BY_LOWER_CASE: Final = {
+    name.lower(): name
+    for name in (
+        *_PARTS,
+        *_PLUGINS,
+        *_SETTINGS,
+        *_PATCHES,
+        *_GENERATORS,
+        *_WITH_PATHS,
+        "patchesStrategicMerge",
+        "openapi",
+    )
+}
+"""How names of fields are written that have paths in them: kustomize takes them in any case."""
 _HARMLESS: Final = frozenset(
     {
         "apiVersion",
@@ -38,6 +56,8 @@ _HARMLESS: Final = frozenset(
 """The fields that leave objects as they stand in their files, as far as they matter here."""
 # What kustomize takes for the address of a repository or of a page, even where a folder of that name is here.
 _ADDRESS: Final = re.compile(r"(?i)git::|gh:|github\.com[/:]|[a-z][a-z0-9+.-]*://|[^/]*@[^/]*")
+# What it gets from a server where a file is named.
+_FETCHED: Final = re.compile(r"(?i)(?:[^=\s]*=)?https?://")
 
 
 @frozen
@@ -53,6 +73,8 @@ class Kustomization:
     is_component: bool = False
     is_changing: bool = False
     """Whether its parts come out otherwise than they stand in their files."""
+    plugins: tuple[str, ...] = ()
+    """What makes, changes or checks objects besides: texts of objects, files with such, and folders that come to such."""
 
     @property
     def folder(self) -> str:
@@ -60,11 +82,36 @@ class Kustomization:
         return os.path.dirname(self.file)
 
     def remote(self) -> str | None:
-        """Return the first of its paths that is not here, and which kustomize would look for in a network."""
+        """Return what kustomize would look for in a network, or may; None where all is here."""
         for path in self.parts:
             if _ADDRESS.match(path) or not os.path.exists(os.path.join(self.folder, path)):
-                return path
-        return next((path for path in self.besides if _ADDRESS.match(path)), None)
+                return f"{path[:_MOST_TOLD]}, which is not here"
+        for path in self.besides:
+            if _ADDRESS.match(path):
+                return f"{path[:_MOST_TOLD]}, which is not here"
+        return next((why for plugin in self.plugins if (why := self._remote_of(plugin))), None)
+
+    def _remote_of(self, plugin: str) -> str | None:
+        """Return what a plugin would look for: it has paths of its own, in fields that only it knows."""
+        text = plugin
+        if "\n" not in plugin:
+            shown = plugin[:_MOST_TOLD]
+            if _ADDRESS.match(plugin):
+                return f"{shown}, which is not here"
+            path = os.path.join(self.folder, plugin)
+            if os.path.isdir(path):
+                return f"the folder of plugins {shown}, of which nobody knows before what they refer to"
+            try:
+                text = _text(path)
+            except (OSError, ValueError):
+                return f"the plugin {shown}, which cannot be read"
+        try:
+            _refuse_tags(text)
+            found = [one for document in read_yaml(text) for one in _all_texts(document.value)]
+        except DocumentError:
+            return "a plugin that is not understood"
+        address = next((one for one in found if _FETCHED.match(one)), None)
+        return f"{address[:_MOST_TOLD]}, which is not here" if address else None
 
 
 @frozen
@@ -79,8 +126,8 @@ class NotAKustomization:
 def read_kustomization(path: str) -> Kustomization | NotAKustomization:
     """Read a kustomization; never raises."""
     try:
-        with open(path, "rb") as stream:
-            text = stream.read(_MOST_BYTES).decode("utf-8-sig")
+        text = _text(path)
+        _refuse_tags(text)
         documents = [document for document in read_yaml(text) if document.value is not None]
     except DocumentError as error:
         return NotAKustomization(path, error.line, error.reason)
@@ -88,6 +135,8 @@ def read_kustomization(path: str) -> Kustomization | NotAKustomization:
         return NotAKustomization(path, 1, "is not UTF-8 text")
     except OSError as error:
         return NotAKustomization(path, 0, f"cannot be read: {error.strerror or error}")
+    except ValueError as error:
+        return NotAKustomization(path, 0, str(error))
     raw = documents[0].value if len(documents) == 1 else None
     if not is_object(raw):
         return NotAKustomization(path)
@@ -95,21 +144,72 @@ def read_kustomization(path: str) -> Kustomization | NotAKustomization:
     is_meant = isinstance(version, str) and version.startswith(_GROUP)
     if not is_meant or kind not in ("Kustomization", "Component"):
         return NotAKustomization(path)
+    for name in _names(raw):
+        meant = _BY_LOWER_CASE.get(name.lower(), name)
+        if name != meant:
+            return NotAKustomization(path, 0, f"{name[:_MOST_TOLD]} is written {meant}")
     parts = tuple(path for field in _PARTS for path in _texts(raw.get(field)))
     return Kustomization(
-        path, parts, tuple(_besides(raw)), kind == "Component", not _HARMLESS.issuperset(raw)
+        path,
+        parts,
+        tuple(_besides(raw)),
+        kind == "Component",
+        not _HARMLESS.issuperset(raw),
+        tuple(text for field in _PLUGINS for text in _texts(raw.get(field))),
     )
 
 
+def _text(path: str) -> str:
+    """Return the text of a file; raises ``OSError``, and ``ValueError`` where it is none, is large or is not UTF-8."""
+    if not os.path.isfile(path):
+        raise ValueError("is no file")
+    with open(path, "rb") as stream:
+        content = stream.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ValueError(f"is larger than {_MOST_BYTES // 2**20} MiB")
+    return content.decode("utf-8-sig")
+
+
+def _refuse_tags(text: str) -> None:
+    """Raise ``DocumentError`` for a tag: there, kustomize may read another text than the one that is written."""
+    if "!" not in text:
+        return
+    for event in read_events(text):
+        if getattr(event, "tag", None) is not None:
+            raise DocumentError(event.start_mark.line + 1, "has a tag, which is not read here")
+
+
+def _names(raw: RawObject) -> Iterator[str]:
+    """Yield the names of the fields of *raw*, and of the objects in its lists."""
+    yield from raw
+    for value in raw.values():
+        for entry in _objects(value if isinstance(value, list) else [value]):
+            yield from entry
+
+
+def _all_texts(value: object) -> Iterator[str]:
+    """Yield all texts in *value*, however deep."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            waiting += one
+        elif is_object(one):
+            waiting += one.values()
+
+
 def _besides(raw: RawObject) -> Iterator[str]:
-    for field in _PLUGINS:
+    for field in _SETTINGS:
         yield from _texts(raw.get(field))
+    yield from (path for field in _PLUGINS for path in _texts(raw.get(field)) if "\n" not in path)
     # A patch may stand here itself.
     yield from (path for path in _texts(raw.get("patchesStrategicMerge")) if "\n" not in path)
     for field in _PATCHES:
         yield from (path for entry in _objects(raw.get(field)) for path in _texts([entry.get("path")]))
     yield from (path for entry in _objects([raw.get("openapi")]) for path in _texts([entry.get("path")]))
-    for field in ("configMapGenerator", "secretGenerator"):
+    for field in _GENERATORS:
         for entry in _objects(raw.get(field)):
             for named in ("files", "envs"):
                 yield from (path.rpartition("=")[2] for path in _texts(entry.get(named)))
@@ -145,7 +245,7 @@ class Build:
 
     kustomization: Kustomization
     remote: str | None = None
-    """What of it is not here."""
+    """What of it is not here, or may not be, and that it is so."""
     resources: frozenset[FileIdentity] = frozenset()
     """The files that come out of it, with those of all kustomizations that it is built of."""
     files: tuple[str, ...] = ()
@@ -196,7 +296,7 @@ def plan(found: Mapping[str, str], named: Iterable[str]) -> Plan:
 
 def _build(root: Kustomization, known: "_Known") -> Build:
     below = list(known.below(root))
-    remote = next((path for one in below if (path := one.remote())), None)
+    remote = next((why for one in below if (why := one.remote() or known.unknown_in(one))), None)
     paths = [os.path.normpath(os.path.join(one.folder, path)) for one in below for path in one.parts]
     files = tuple(path for path in paths if os.path.isfile(path))
     resources = frozenset(identity for path in files if (identity := identity_of(path)))
@@ -222,16 +322,24 @@ class _Known:
 
     def parts(self, one: Kustomization) -> Iterator[Kustomization]:
         """Yield the kustomizations that *one* is built of."""
+        return (found for found in self._in_parts(one) if isinstance(found, Kustomization))
+
+    def unknown_in(self, one: Kustomization) -> str | None:
+        """Return what *one* is built of and is not understood here, while kustomize may."""
+        for found in self._in_parts(one):
+            if isinstance(found, NotAKustomization):
+                return f"{found.file}, which is not understood"
+        return None
+
+    def _in_parts(self, one: Kustomization) -> Iterator[Kustomization | NotAKustomization]:
         for part in one.parts:
             if _ADDRESS.match(part):
                 continue
             folder = os.path.normpath(os.path.join(one.folder, part))
             for name in KUSTOMIZATIONS:
                 path = os.path.join(folder, name)
-                if os.path.isfile(path):
-                    found = self.in_file(path)
-                    if isinstance(found, Kustomization):
-                        yield found
+                if os.path.exists(path):
+                    yield self.in_file(path)
                     break
 
     def below(self, root: Kustomization) -> Iterator[Kustomization]:

@@ -160,7 +160,7 @@ class _Manifests:
         if not self._how.builds:
             return f"is not built, as was asked for; {read}"
         if build.remote is not None and not self._how.allows_remote:
-            return f"refers to {build.remote[:200]}, which is not here, and nothing is fetched without --allow-remote-bases; {read}"
+            return f"refers to {build.remote}, and nothing is fetched without --allow-remote-bases; {read}"
         if command is None:
             return (
                 f"is not built, since neither kubectl nor kustomize is at hand; {read};"

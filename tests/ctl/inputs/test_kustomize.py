@@ -207,6 +207,57 @@ class RemoteTests(KustomizeCase):
             self.assertIn("default/here", self.ingresses(given))
         self.assertEqual(self.built(), [])
 
+    def test_what_plugins_refer_to(self) -> None:
+        """Objects of plugins have paths of their own, here or in files; what a folder of such comes to is not known before."""
+        plugin = (
+            "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, path: 'http://127.0.0.1/x'}"
+        )
+        self.manifest(an_ingress("here"), "far/ingress.yaml")
+        self.manifest(plugin, "far/plugin.yaml")
+        self.manifest("resources: ['http://127.0.0.1/x']\n", "far/gen/kustomization.yaml")
+        for text in (
+            "transformers: [plugin.yaml]",
+            "generators: [gen]",
+            "validators: [gen]",
+            f'transformers: ["{plugin}\\n"]',
+            "generators: [\"{files: ['a=HTTP://127.0.0.1/x']}\\n\"]",
+            'generators: ["{files: !!binary eA==}\\n"]',
+        ):
+            self.manifest(f"resources: [ingress.yaml]\n{text}\nnamePrefix: x\n", "far/kustomization.yaml")
+            given = self.read()
+            self.assertIn("nothing is fetched without --allow-remote-bases", self.unread(given)[0][1], text)
+            self.assertIn("default/here", self.ingresses(given))
+        self.assertEqual(self.built(), [])
+
+    def test_what_kustomize_may_read_otherwise(self) -> None:
+        """Names of fields in another case, tags, what is too large: these are faults, and of a base a reason to build nothing."""
+        self.manifest(an_ingress("here"), "far/ingress.yaml")
+        for text in (
+            "Resources: ['http://127.0.0.1/x']",
+            "patches: [{Path: 'http://127.0.0.1/x'}]",
+            "patches: [{path: !!binary aHR0cDovLzEyNy4wLjAuMS94}]",
+            "#" * 2**22 + "\nresources: ['http://127.0.0.1/x']",
+            "---\n{}\n---\nresources: ['http://127.0.0.1/x']",
+        ):
+            self.manifest(f"{text}\nnamePrefix: x\n", "base/kustomization.yaml")
+            self.manifest("resources: [ingress.yaml, ../base]\nnamePrefix: x\n", "far/kustomization.yaml")
+            given = self.read()
+            self.assertTrue(
+                any(
+                    "base/kustomization.yaml, which is not understood" in why for _, why in self.unread(given)
+                ),
+                text[:100],
+            )
+        self.assertEqual(self.built(), [])
+
+    def test_a_pipe_is_no_kustomization(self) -> None:
+        """Nobody waits for what is written to it."""
+        self.manifest(an_ingress("here"), "a.yaml")
+        os.mkfifo(self.folder / "kustomization.yaml")
+        given = self.read()
+        self.assertEqual(self.told_of_files(given), ["kustomization.yaml: is no file"])
+        self.assertEqual(list(self.ingresses(given)), ["default/here"])
+
     def test_what_a_base_refers_to(self) -> None:
         """A base of a base counts as well."""
         self.manifest("resources: [https://example.com/x.yaml]\n", "base/kustomization.yaml")

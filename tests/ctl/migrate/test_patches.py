@@ -283,6 +283,28 @@ class UneditedTests(CtlCase):
         text = (patches / "manifests-from-root.patch").read_text("utf-8")
         self.assertTrue(text.startswith(f"--- a{path}\n+++ b{path}\n"), text[:200])
 
+    def test_links_that_wait_in_the_directory_lead_nowhere(self) -> None:
+        """Nor do pipes: each is one line and status 2, and nothing is written elsewhere."""
+        path = self.manifest(SHOP)
+        victim = self.folder / "victim"
+        victim.mkdir()
+        (victim / "file").write_text("precious")
+        for number, (name, target) in enumerate(
+            (("kubectl.sh", "file"), ("objects", "."), ("objects", None))
+        ):
+            patches = self.folder / f"out{number}"
+            patches.mkdir()
+            if target is None:
+                (patches / name).mkdir()
+                os.mkfifo(patches / name / "0001-shop-web.json")
+            else:
+                (patches / name).symlink_to(victim.resolve() / target)
+            result = self.run_command("migrate", path, "--patches", str(patches))
+            self.assertEqual(result.exit_code, 2)
+            self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertEqual([one.name for one in victim.iterdir()], ["file"])
+        self.assertEqual((victim / "file").read_text(), "precious")
+
 
 class SecretBesideTests(CtlCase):
     """Secrets in the file of an Ingress that is patched."""
