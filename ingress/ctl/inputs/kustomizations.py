@@ -6,7 +6,7 @@ Source: the fields of ``kustomize.config.k8s.io`` (Kustomization ``v1beta1``, Co
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -174,7 +174,8 @@ def _refuse_tags(text: str) -> None:
     """Raise ``DocumentError`` for a tag: there, kustomize may read another text than the one that is written."""
     if "!" not in text:
         return
-    for event in read_events(text):
+    events: Iterator[Any] = read_events(text)
+    for event in events:
         if getattr(event, "tag", None) is not None:
             raise DocumentError(event.start_mark.line + 1, "has a tag, which is not read here")
 

@@ -6,9 +6,11 @@ Of a field that is not there the line is that of what it would be in.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, TypeVar
 
 import yaml
 from attrs import frozen
@@ -25,6 +27,7 @@ from ingress.cluster.manifests.documents import MAX_DEPTH
 from ingress.cluster.manifests.manifest_files import is_json
 from ingress.model.objects import ObjectId
 
+_Group = TypeVar("_Group")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -40,8 +43,10 @@ class AskedField:
 _TOO_DEEP: Final = "the text is not the one that objects were read from, and its nesting takes long"
 
 Lines = dict[AskedField, int]
-_Rests = dict[AskedField, str]
-"""What is left of the paths of fields below where the reading is."""
+_Rest = tuple[str, AskedField]
+_Rests = list[_Rest]
+"""What is left of the paths of fields below where the reading is, in their order."""
+_REST: Final = itemgetter(0)
 
 
 def lines_of(text: str, asked: Iterable[AskedField]) -> Lines:
@@ -57,25 +62,45 @@ def lines_of(text: str, asked: Iterable[AskedField]) -> Lines:
     return found
 
 
+def _rests_by(asked: Iterable[AskedField], group: Callable[[AskedField], _Group]) -> dict[_Group, _Rests]:
+    found: dict[_Group, _Rests] = {}
+    for one in asked:
+        found.setdefault(group(one), []).append((one.field, one))
+    for rests in found.values():
+        rests.sort(key=_REST)
+    return found
+
+
 def _below(rests: _Rests, step: str | int) -> _Rests:
-    """Return those of *rests* that lead to the member *step*, or the entry of that number, without this first step."""
-    inside: _Rests = {}
-    for asked, rest in rests.items():
-        left = _left(rest, step)
-        if left is not None:
-            inside[asked] = left
+    """Return those of *rests* that lead to the member *step*, or the entry of that number, without this first step.
+
+    They are looked up and not gone through: an object may have as many members as are asked about.
+    """
+    inside = [(rest.removeprefix("."), asked) for rest, asked in _beginning(rests, f"[{step}]")]
+    if isinstance(step, str) and step:
+        # A key of a ConfigMap has dots, too, so the name of a member decides where it ends.
+        inside += _beginning(rests, f"{step}.")
+        inside += ((f"[{rest}", asked) for rest, asked in _beginning(rests, f"{step}["))
+        at = bisect_left(rests, step, key=_REST)
+        while at < len(rests) and rests[at][0] == step:
+            inside.append(("", rests[at][1]))
+            at += 1
+    inside.sort(key=_REST)
     return inside
 
 
-def _left(rest: str, step: str | int) -> str | None:
-    bracketed = f"[{step}]"
-    if rest.startswith(bracketed):
-        return rest[len(bracketed) :].removeprefix(".")
-    if isinstance(step, int) or not step or not rest.startswith(step):
-        return None
-    left = rest[len(step) :]
-    # A key of a ConfigMap has dots, too, so the name of a member decides where it ends.
-    return left.removeprefix(".") if not left or left[0] in ".[" else None
+def _beginning(rests: _Rests, prefix: str) -> Iterator[_Rest]:
+    """Yield those of *rests* that begin with *prefix*, without it."""
+    for at in range(bisect_left(rests, prefix, key=_REST), len(rests)):
+        rest, asked = rests[at]
+        if not rest.startswith(prefix):
+            return
+        yield rest[len(prefix) :], asked
+
+
+def _is_further(rests: _Rests) -> bool:
+    """Whether any of *rests* leads further down."""
+    return bool(rests) and bool(rests[-1][0])
 
 
 class _Yaml:
@@ -84,9 +109,7 @@ class _Yaml:
     def __init__(self, text: str, asked: Iterable[AskedField], found: Lines) -> None:
         self._events: Iterator[Event] = iter(yaml.parse(text, Loader=_Loader))
         self._found = found
-        self._by_line: dict[int, _Rests] = {}
-        for one in asked:
-            self._by_line.setdefault(one.line, {})[one] = one.field
+        self._by_line = _rests_by(asked, lambda one: one.line)
 
     def read(self) -> None:
         depth = 0
@@ -110,15 +133,15 @@ class _Yaml:
                 return
 
     def _at(self, line: int, rests: _Rests) -> None:
-        for asked in rests:
+        for _, asked in rests:
             self._found[asked] = line
 
     def _inside(self, event: Event, rests: _Rests) -> None:
         """Read the value that begins with *event* to its end."""
         kind = type(event)
-        if kind is MappingStartEvent and any(rests.values()):
+        if kind is MappingStartEvent and _is_further(rests):
             self._mapping(rests)
-        elif kind is SequenceStartEvent and any(rests.values()):
+        elif kind is SequenceStartEvent and _is_further(rests):
             self._sequence(rests)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             depth = 1
@@ -135,11 +158,11 @@ class _Yaml:
         for name in self._events:
             if type(name) is MappingEndEvent:
                 return
-            inside = _below(rests, name.value) if isinstance(name, ScalarEvent) else {}
+            inside = _below(rests, name.value) if isinstance(name, ScalarEvent) else []
             if inside:
                 self._at(_line(name), inside)
             else:
-                self._inside(name, {})
+                self._inside(name, [])
             self._inside(next(self._events), inside)
 
     def _sequence(self, rests: _Rests) -> None:
@@ -170,9 +193,7 @@ class _Json:
         self._text = text
         self._decoder = json.JSONDecoder()
         self._found = found
-        self._by_object: dict[ObjectId, _Rests] = {}
-        for one in asked:
-            self._by_object.setdefault(one.object_id, {})[one] = one.field
+        self._by_object = _rests_by(asked, lambda one: one.object_id)
         self._by_name: dict[tuple[str, str], list[ObjectId]] = {}
         for object_id in self._by_object:
             self._by_name.setdefault((object_id[0], object_id[1].name), []).append(object_id)
@@ -226,7 +247,7 @@ class _Json:
 
     def _inside(self, position: int, rests: _Rests) -> None:
         """Look for *rests* in the value that begins at *position*."""
-        if not any(rests.values()):
+        if not _is_further(rests):
             return
         if self._text[position] == "{":
             for name, at, _ in self._members(position):
@@ -282,5 +303,5 @@ class _Json:
             counted, line = 0, 1
         line += self._text.count("\n", counted, position)
         self._counted = position, line
-        for asked in rests:
+        for _, asked in rests:
             self._found[asked] = line

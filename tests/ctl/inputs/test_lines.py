@@ -1,6 +1,7 @@
 """Lines of fields: a finding is where its field stands."""
 
 import json
+import sys
 
 import yaml
 from hypothesis import given as drawn
@@ -193,3 +194,40 @@ def _findings(report: object) -> list[dict[str, str]]:
         inside = [finding for entry in report.values() for finding in _findings(entry)]
         return [report, *inside] if "rule" in report and "field" in report else inside
     return []
+
+
+class EffortTests(FilesCase):
+    """What one tenant writes costs what it is long."""
+
+    def calls(self, count: int, form: str) -> int:
+        """How many functions are called to find *count* fields among as many."""
+        names = [f"nginx.ingress.kubernetes.io/x{number}" for number in range(count)]
+        raw = {
+            "kind": "Ingress",
+            "metadata": {"name": "web", "namespace": "shop", "annotations": dict.fromkeys(names, "")},
+            "spec": {"tls": [{"hosts": ["a"]} for _ in names]},
+        }
+        text = json.dumps(raw) if form == "json" else yaml.safe_dump(raw)
+        asked = [
+            *(AskedField(SHOP, 1, f"metadata.annotations[{name}]") for name in names),
+            *(AskedField(SHOP, 1, f"spec.tls[{number}].hosts[0]") for number in range(count)),
+        ]
+        calls = 0
+
+        def count_call(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(count_call)
+        try:
+            found = lines_of(text, asked)
+        finally:
+            sys.setprofile(before)
+        self.assertEqual(len(found), 2 * count)
+        return calls
+
+    def test_many_fields_of_one_object(self) -> None:
+        """Twice as many are twice the work."""
+        for form in ("json", "yaml"):
+            self.assertLess(self.calls(400, form), 2.6 * self.calls(200, form), form)
