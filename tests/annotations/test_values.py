@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.values import MAX_SHOWN_CHARACTERS, ValueRefused, parse_boolean, quoted
+from ingress.annotations.values import (
+    MAX_SHOWN_CHARACTERS,
+    ValueRefused,
+    parse_boolean,
+    placeholder_hint,
+    quoted,
+)
 
 
 class ParseBooleanTests(SynchronousTestCase):
@@ -25,6 +31,27 @@ class ParseBooleanTests(SynchronousTestCase):
         for text in ("", "yes", "on", " true", "true\n", "tRUE", "2", "ture"):
             refusal = self.assertRaises(ValueRefused, parse_boolean, text)
             self.assertEqual(str(refusal), 'is not a boolean; write "true" or "false"')
+
+
+class PlaceholderTests(SynchronousTestCase):
+    def test_what_another_program_was_to_fill_in(self) -> None:
+        """Marks of templates, variables of shells, and what people write for something to be replaced."""
+        for text, told in (
+            ("{{ .Values.host }}", "helm template"),
+            ("$(HOST)", "kubectl kustomize"),
+            ("${HOST}", "envsubst"),
+            ("$HOST.example.com", "; $HOST is a variable"),
+            ("__INGRESS_HOST__", "; __INGRESS_HOST__ looks like a placeholder"),
+            ("registry.<your domain>", "; <your domain> looks like a placeholder"),
+            ("@DOMAIN@", "@DOMAIN@ looks"),
+            ("%DOMAIN%.com", "%DOMAIN% looks"),
+        ):
+            self.assertIn(told, placeholder_hint(text), text)
+
+    def test_what_is_meant_as_it_stands(self) -> None:
+        """Groups of expressions, variables of nginx, encoded paths and ordinary names."""
+        for text in ("/(?<rest>.*)", "$host$request_uri", "/a%20b%2F", "a_b__c", "x < y > z", "a@b", "$1"):
+            self.assertEqual(placeholder_hint(text), "", text)
 
 
 class QuotedTests(SynchronousTestCase):

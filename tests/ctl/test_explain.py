@@ -107,6 +107,10 @@ class ExplainTests(CtlCase):
         result = self.run_command("explain", "https://shop.example.com/", path)
         said = " ".join(result.stdout.split())
         self.assertIn("the certificate is not checked: no Secret of namespace shop is given", said)
+        # It is told there, and where the backend is, and not again.
+        self.assertIn("endpoints not checked: no Service of namespace shop is given", said)
+        self.assertEqual(said.count("no Secret of namespace"), 1)
+        self.assertEqual(said.count("no Service of namespace"), 1)
 
     def test_what_was_not_read_is_told(self) -> None:
         """A file that is malformed, and a template: the request may be for what they would hold."""

@@ -169,8 +169,13 @@ def _unserved(data: Data) -> Iterator[str]:
 
 
 def _not_checked(data: Data) -> Iterator[str]:
+    """Yield what could not be checked, but for what is told where it matters."""
+    told = [one["unknown"] for one in data.get("backends", ()) if one["unknown"]]
+    handshake = data.get("handshake")
+    if handshake is not None and handshake["notChecked"]:
+        told.append(handshake["notChecked"])
     for one in data.get("problems", ()):
-        if one["notChecked"]:
+        if one["notChecked"] and not any(text.startswith(one["notChecked"]) for text in told):
             yield f"{one['object']} {one['field']}: {one['notChecked']}"
 
 

@@ -29,6 +29,7 @@ _ABSENT: Final = {
 }
 _OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANNOTATION})
 OTHER_FORMS: Final = "where files are not applied together, lint each by itself"
+_OF_CONTENT: Final = re.compile(rf"\Aline \d+: (?:{Kind.SECRET}|{Kind.CONFIG_MAP}): ")
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
@@ -45,7 +46,7 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             # What refers to it is judged by the first form of it; that is all there is to it.
             rule = evolve(rule, level=Level.NOTE, advice=OTHER_FORMS)
         elif problem.reason is Reason.MALFORMED_OBJECT and not (
-            object_id in referred_to or _is_of_route(problem)
+            object_id in referred_to and not _is_nameless(problem)
         ):
             rule = evolve(rule, level=Level.NOTE, advice=f"{rule.advice}; no Ingress refers to it")
         yield Finding(
@@ -69,7 +70,7 @@ class _ReferredTo:
     def __contains__(self, object_id: ObjectId) -> bool:
         kind, key = object_id
         if kind not in (Kind.SECRET, Kind.CONFIG_MAP):
-            return kind != Kind.MANIFEST
+            return True
         return key == self._given.settings.config_map or key in self._needed_of(kind)
 
     def _needed_of(self, kind: Kind) -> Container[ObjectKey]:
@@ -89,9 +90,9 @@ class _ReferredTo:
         return self._needed[kind]
 
 
-def _is_of_route(problem: Problem) -> bool:
-    """Whether *problem* of a file is about what would be a route object, if it had a name."""
-    return any(f"{row.read.kind}: " in problem.message for row in KINDS.routes)
+def _is_nameless(problem: Problem) -> bool:
+    """Whether *problem* of a file is about a Secret or a ConfigMap in it without a name, which nothing can refer to."""
+    return problem.kind == Kind.MANIFEST and _OF_CONTENT.search(problem.message) is not None
 
 
 def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iterator[Finding]:

@@ -52,6 +52,12 @@ class FolderTests(FilesCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
 
+    def test_a_folder_that_is_called_as_a_kustomization(self) -> None:
+        """It is a folder as any other, whose files are read."""
+        self.manifest(an_ingress(), "kustomize.toolkit.fluxcd.io/Kustomization/a.yaml")
+        given = self.read()
+        self.assertEqual((len(list(given.route_objects())), given.unread, given.state.problems), (1, (), ()))
+
     def test_other_files_are_passed_over_in_silence(self) -> None:
         """Neither what is no object, nor what others have brought along, is read or told of."""
         for name, text in OTHERS.items():

@@ -1,5 +1,6 @@
 """Lint as a whole: layers, what is not known, and certificates that are."""
 
+import json
 from datetime import timedelta
 
 from attrs import evolve
@@ -59,6 +60,34 @@ class OverlayTests(CtlCase):
         self.assertIn("nonsense-staging", text)
         self.assertIn("nonsense-production", text)
         self.assertNotIn("DuplicateObject", text)
+
+
+class ConcernTests(CtlCase):
+    """What is said of Secrets and ConfigMaps that lie beside the Ingresses."""
+
+    def objects(self, secret: str) -> str:
+        """Return an Ingress with passwords of Secret users, beside a Secret that nobody can read."""
+        return (
+            manifest(auth_type="basic", auth_secret="users", ssl_redirect="false")
+            + f"---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {secret}, namespace: shop}}\ndata: {{auth: '%'}}\n"
+        )
+
+    def test_what_no_ingress_refers_to_is_a_note(self) -> None:
+        """A Secret of somebody else that an API server would refuse fails no build; that of an Ingress does."""
+        for secret, level in (("somebodys", "note"), ("users", "error")):
+            output = self.run_command("lint", "--output", "json", self.manifest(self.objects(secret))).stdout
+            (found,) = (one for one in json.loads(output)["findings"] if one["kind"] == "Secret")
+            self.assertEqual((found["level"], found["rule"]), (level, "MalformedObject"))
+
+    def test_what_has_no_name_is_an_error_if_it_is_no_secret_or_config_map(self) -> None:
+        """A file that was named and is no manifest, and an Ingress without a name, fail; a ConfigMap of test data does not."""
+        for text, level in (
+            ("a: b", "error"),
+            ("apiVersion: networking.k8s.io/v1\nkind: Ingress\nspec: {}", "error"),
+            ("apiVersion: v1\nkind: ConfigMap", "note"),
+        ):
+            output = self.run_command("lint", "--output", "json", self.manifest(text)).stdout
+            self.assertEqual({one["level"] for one in json.loads(output)["findings"]}, {level}, text)
 
 
 class UnknownTests(LintCase):

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.ctl.columns import columns
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.accepted import AcceptedFinding
-from ingress.ctl.lint.finding import Level, Standing
+from ingress.ctl.lint.finding import Level, LintReport, Standing
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
 from ingress.model.objects import Kind
@@ -107,6 +107,38 @@ class FindingTests(SynchronousTestCase):
         secret = object_id("shop/tls", Kind.SECRET)
         text = printed(results(others=[finding(of=secret, rule="InvalidCertificate")]))
         self.assertIn("Secret shop/tls  deploy/shop.yaml:12\n  error ", text)
+
+
+class NotCheckedTests(SynchronousTestCase):
+    """What was not checked, of which a repository may have much."""
+
+    def said(self, *sentences: str) -> str:
+        """Return the section of *sentences*, as one line."""
+        text = "\n".join(table(Results(LintReport((), (), sentences)), Look(80)))
+        return " ".join(text.split())
+
+    def test_the_end_of_a_long_path_and_what_helps_are_seen(self) -> None:
+        """The middle of the path is left out."""
+        path = f"{'deep/' * 30}web"
+        said = self.said(f"{path}: is a Helm chart: render it first, as with helm template {path} | x")
+        self.assertRegex(said, r"- (deep/)+…(deep/|eep/|ep/|p/|/)*web: is a Helm chart: render it first")
+
+    def test_what_is_said_of_many_is_said_once(self) -> None:
+        """The first are named, and what helps stands there whole."""
+        charts = [f"charts/c{number}" for number in range(12)]
+        said = self.said(
+            *(f"{one}: is a Helm chart: render, as with helm template {one} | lint -" for one in charts)
+        )
+        self.assertIn(
+            "charts/c0, charts/c1, charts/c2 and 9 more: each is a Helm chart: render, as with helm template CHART | lint -",
+            said,
+        )
+        self.assertEqual(said.count("- "), 2)
+
+    def test_sentences_without_paths_are_whole(self) -> None:
+        """However long they are."""
+        sentence = f"whether Services exist in {', '.join(f'namespace-{n}' for n in range(6))}: none of there was read"
+        self.assertIn(sentence, self.said(sentence))
 
 
 class AnnotationTests(SynchronousTestCase):
