@@ -10,6 +10,7 @@ from ingress.model.objects import Kind, ObjectKey, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
+from ingress.wording import first_of
 
 _KINDS: Final = {
     Reason.SERVICE_NOT_FOUND: Kind.SERVICE,
@@ -65,8 +66,8 @@ class Meant:
         others = sorted(self._namespaces.get((kind, key.name), set()) - {key.namespace})
         if not others:
             return ""
-        more = f" and {len(others) - _SHOWN_NAMESPACES} more" if len(others) > _SHOWN_NAMESPACES else ""
-        return f"there is a {kind} {key.name} in namespace {', '.join(others[:_SHOWN_NAMESPACES])}{more}, and none in {key.namespace}"
+        namespaces = first_of(others, _SHOWN_NAMESPACES)
+        return f"there is a {kind} {key.name} in namespace {namespaces}, and none in {key.namespace}"
 
     def port(self, namespace: str, backend: IngressBackend) -> str:
         """Return which port of its Service may be meant by *backend*, in a sentence; or nothing."""

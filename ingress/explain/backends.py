@@ -15,6 +15,7 @@ from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Route
 from ingress.routing.variants import Choice
+from ingress.wording import first_of
 
 _SHOWN_ENDPOINTS = 3
 _WORDS = {
@@ -106,8 +107,7 @@ def shown_place(one: BackendSeen) -> str:
         return f"{shown_backend(one)}, {'whose endpoints are not known here' if one.unknown else known}"
     if len(some) == 1:
         return f"{shown_backend(one)} at {some[0]}"
-    more = f" and {len(some) - _SHOWN_ENDPOINTS} more" if len(some) > _SHOWN_ENDPOINTS else ""
-    return f"{shown_backend(one)} at one of {', '.join(some[:_SHOWN_ENDPOINTS])}{more}"
+    return f"{shown_backend(one)} at one of {first_of(some, _SHOWN_ENDPOINTS)}"
 
 
 def settings_of(route: Route, serving: ServingSettings) -> Iterator[str]:

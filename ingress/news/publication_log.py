@@ -4,13 +4,14 @@ One line a second at most; what is published sooner is told with the next one, s
 line is always true.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import Factory, frozen
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.model.objects import Kind, ObjectId
+from ingress.wording import first_of, plural_of
 
 log = Logger()
 
@@ -96,7 +97,7 @@ class PublicationLog:
         self._told_at = self._clock.seconds()
         objects, self._objects = self._objects, {}
         routes, self._routes = self._routes, RouteNews()
-        others = ", ".join(f"{count} {_plural(kind)}" for kind, count in served.others.items() if count)
+        others = ", ".join(f"{count} {plural_of(kind)}" for kind, count in served.others.items() if count)
         left = f"; left alone, since of another class or of none: {others}" if others else ""
         if served.why_nothing is not None:
             left = f": {served.why_nothing()}"
@@ -127,23 +128,13 @@ def _named(objects: Mapping[ObjectId, str]) -> str:
         sorts.setdefault((verb, kind), []).append(name)
     order = {verb: place for place, verb in enumerate(("came", "went", "changed"))}
     return ", ".join(
-        f"{kind} {_some(names)} {verb}"
+        f"{kind} {first_of(sorted(names), NAMED)} {verb}"
         for (verb, kind), names in sorted(
             sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
         )
     )
 
 
-def _plural(kind: str) -> str:
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
-
-
 def _place_of(kind: str) -> int:
     """Route objects come before what they refer to."""
     return _REFERRED_TO.index(kind) if kind in _REFERRED_TO else -1
-
-
-def _some(names: Iterable[str]) -> str:
-    ordered = sorted(names)
-    more = len(ordered) - NAMED
-    return f"{', '.join(ordered[:NAMED])} and {more} more" if more > 0 else ", ".join(ordered)

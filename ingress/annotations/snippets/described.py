@@ -15,6 +15,7 @@ from ingress.annotations.snippets.blocks import (
     SetVariable,
     Statement,
 )
+from ingress.wording import first_of
 
 _MOST: Final = 8
 
@@ -80,9 +81,7 @@ def _methods(limited: MethodAccess) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    found = list(names)
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return ", ".join(map(_shown, found[:_MOST])) + more
+    return first_of(list(map(_shown, names)), _MOST)
 
 
 def _shown(text: str) -> str:

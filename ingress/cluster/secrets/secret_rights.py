@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Set
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.reader import KindRead
+from ingress.wording import first_of
 
 _NAMED = 3
 _FORBIDDEN = {Kind.SECRET: Reason.SECRET_FORBIDDEN, Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN}
@@ -76,11 +77,7 @@ def _secrets(keys: list[ObjectKey]) -> str:
     for key in keys:
         by_namespace.setdefault(key.namespace, []).append(key.name)
     named = [
-        f"secrets in namespace {namespace} ({_some(names)})" for namespace, names in by_namespace.items()
+        f"secrets in namespace {namespace} ({first_of(names, _NAMED)})"
+        for namespace, names in by_namespace.items()
     ]
-    return _some(named)
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_of(named, _NAMED)

@@ -34,9 +34,9 @@ from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
 from ingress.ctl.migrate.patch_files import patch_files
 from ingress.ctl.migrate.patches import patches_of
-from ingress.ctl.migrate.verdict import number
 from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
 from ingress.ctl.terminal import printable, say, tell
+from ingress.wording import number_of
 
 FORMATS: Final = ("markdown", "html", "json")
 # A pipe that nobody reads is no file to wait for.
@@ -150,8 +150,8 @@ def _write_patches(migration: Migration, directory: Path) -> None:
     edited = sum(bool(one.edits) for one in patches.objects)
     tell(
         printable(
-            f"wrote {number(len(files), 'file', 'files')} into {directory}: patches of"
-            f" {number(len(patches.objects), 'object', 'objects')}, {edited:,} of them in their manifests"
+            f"wrote {number_of(len(files), 'file')} into {directory}: patches of"
+            f" {number_of(len(patches.objects), 'object')}, {edited:,} of them in their manifests"
         )
     )
 

@@ -2,6 +2,8 @@
 
 from attrs import field, frozen
 
+from ingress.wording import first_of
+
 
 class SideDownError(Exception):
     """A side takes no connections; the message says which, and why."""
@@ -18,9 +20,7 @@ class ShownCertificate:
     """Whether it is the one that a controller makes itself for hosts that have none."""
 
     def __str__(self) -> str:
-        names = ", ".join(self.names[:4]) + (
-            f" and {len(self.names) - 4} more" if len(self.names) > 4 else ""
-        )
+        names = first_of(self.names, 4)
         made = "a self-made one" if self.is_self_made else f"SHA-256 {self.fingerprint[:16]}…"
         return f"{names or 'no name'} ({made})"
 

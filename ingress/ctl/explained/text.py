@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ingress.ctl.columns import wrapped
 from ingress.ctl.terminal import printable
+from ingress.wording import number_of
 
 _WIDTH: Final = 12
 _INDENT: Final = 3
@@ -95,7 +96,7 @@ def _hosts(data: Data) -> Iterator[str]:
     for one in data.get("hosts", ()):
         host = one["host"] or "(rules for all hosts)"
         count = one["paths"]
-        yield f"{host}: {_count(count, 'path')}" if count else f"{host}: nothing is served"
+        yield f"{host}: {number_of(count, 'path')}" if count else f"{host}: nothing is served"
 
 
 def _route(data: Data) -> Iterator[str]:
@@ -187,7 +188,3 @@ def _problems(data: Data) -> Iterator[str]:
         yield f"{one['object']}{field}: {one['message']} ({one['reason']})"
     if data.get("moreProblems"):
         yield f"and {data['moreProblems']} more"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -21,6 +21,7 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import wildcard_of
 from ingress.translate.readers.reader import Readers
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.wording import first_of
 
 _NAMED = 5
 _MISSING = (GuardMissing.name, HostClosed.name)
@@ -218,17 +219,17 @@ class _Rendering:
             yield f"a Gateway has 64 listeners at most, so there are {len(gateways)}, each with an address of its own"
         wide = [host for host in self._hosts if host.startswith("*")]
         if wide:
-            yield f"a wildcard is one label today, and any number of them in the Gateway API: {_some(wide)}"
+            yield f"a wildcard is one label today, and any number of them in the Gateway API: {first_of(wide, _NAMED)}"
         if self._isolated:
             yield (
-                f"what {_some(sorted(self._isolated))} has no path for is 404 today, and no other host's; that takes a Gateway"
+                f"what {first_of(sorted(self._isolated), _NAMED)} has no path for is 404 today, and no other host's; that takes a Gateway"
                 " that keeps its listeners apart (GatewayHTTPListenerIsolation)"
             )
         bare = [host or "all hosts" for host in sorted(self._insecure)]
         if bare:
             yield (
                 "no listener for HTTPS, since no certificate is named (the controller shows its own today):"
-                f" {_some(bare)}"
+                f" {first_of(bare, _NAMED)}"
             )
         coverage = self._given.coverage
         is_guarded = any(one.what in _MISSING for one in self._remarks.all())
@@ -261,8 +262,3 @@ def _speaks_grpc(route: Route) -> bool:
 
 def _json(rules: Iterable[Rule]) -> list[Json]:
     return [rule.json() for rule in rules]
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

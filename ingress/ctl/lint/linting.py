@@ -28,6 +28,7 @@ from ingress.ctl.lint.survey import Subject, Survey
 from ingress.ctl.meant import Meant
 from ingress.model.objects import Kind, ObjectId
 from ingress.model.problems import Problem, Reason
+from ingress.wording import first_of
 
 _Check = Callable[[Survey, Subject], Iterator[Finding]]
 _CHECKS: Final[tuple[_Check, ...]] = (check_hosts, check_paths, check_rewrites, check_effects, check_prefixes)
@@ -97,8 +98,7 @@ def _is_made_later(given: Input, problem: Problem) -> bool:
 
 def _shown(namespaces: Iterable[str]) -> str:
     some = sorted(one or "the cluster" for one in namespaces)
-    more = f" and {len(some) - _MOST_NAMESPACES} more namespaces" if len(some) > _MOST_NAMESPACES else ""
-    return ", ".join(some[:_MOST_NAMESPACES]) + more
+    return first_of(some, _MOST_NAMESPACES, "namespaces")
 
 
 def _reports(survey: Survey) -> Iterator[ObjectReport]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ingress.ctl.migrate.config_map import NOT_HONORED
 from ingress.ctl.migrate.document import Code, Line, Reference
 from ingress.ctl.migrate.migration import Migration
-from ingress.ctl.migrate.verdict import number
+from ingress.wording import number_of
 
 
 def checklist(migration: Migration) -> Iterator[Line]:
@@ -53,14 +53,14 @@ def _changes(migration: Migration) -> Iterator[Line]:
     by_hand = sum(entry.by_hand for entry in migration.entries)
     if patched:
         yield (
-            f"Read the patches of {number(patched, 'Ingress', 'Ingresses')}, which ",
+            f"Read the patches of {number_of(patched, 'Ingress')}, which ",
             Code("--patches DIRECTORY"),
             " writes, and apply those that say what is meant. ingress-nginx understands them, too, so this can be done before"
             " anything moves; what never had an effect begins to have one by them.",
         )
     if by_hand:
         yield (
-            f"Change {number(by_hand, 'Ingress', 'Ingresses')} by hand; what each needs is said ",
+            f"Change {number_of(by_hand, 'Ingress')} by hand; what each needs is said ",
             where,
             ".",
         )
@@ -68,7 +68,7 @@ def _changes(migration: Migration) -> Iterator[Line]:
     not_honored = sum(key.standing == NOT_HONORED for key in keys)
     if not_honored:
         yield (
-            f"Decide about {number(not_honored, 'key', 'keys')} of the ",
+            f"Decide about {number_of(not_honored, 'key')} of the ",
             Reference("ConfigMap", "configmap"),
             " that would have no effect.",
         )
@@ -78,10 +78,10 @@ def _reading(migration: Migration) -> Iterator[Line]:
     count = migration.count
     if count.differs:
         yield (
-            f"Read what differs with {number(count.differs, 'Ingress', 'Ingresses')}; nothing has to be changed for it.",
+            f"Read what differs with {number_of(count.differs, 'Ingress')}; nothing has to be changed for it.",
         )
     if migration.mistaken:
-        some = number(migration.mistaken, "Ingress", "Ingresses")
+        some = number_of(migration.mistaken, "Ingress")
         yield (
             f"Tell the owners of {some} what is wrong there in either controller; it need not be mended before the move.",
         )

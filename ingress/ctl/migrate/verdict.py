@@ -1,6 +1,7 @@
 """What a report says in one sentence."""
 
 from ingress.ctl.migrate.migration import Count
+from ingress.wording import number_of
 
 
 def verdict(count: Count) -> str:
@@ -17,7 +18,7 @@ def verdict(count: Count) -> str:
         f"{count.needs_change:,} {'needs' if count.needs_change == 1 else 'need'} a change before the switch",
     ]
     closed = f"; {count.closed:,} would answer 503" if count.closed else ""
-    return f"Of {number(count.whole, 'Ingress', 'Ingresses')}, {parts[0]}, {parts[1]}, {parts[2]}{closed}."
+    return f"Of {number_of(count.whole, 'Ingress')}, {parts[0]}, {parts[1]}, {parts[2]}{closed}."
 
 
 def _of_one(count: Count) -> str:
@@ -26,8 +27,3 @@ def _of_one(count: Count) -> str:
     if count.needs_change:
         return "needs a change before the switch"
     return "differs in something" if count.differs else "works as it is"
-
-
-def number(how_many: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{how_many:,} {one if how_many == 1 else many}"

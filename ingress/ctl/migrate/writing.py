@@ -27,9 +27,10 @@ from ingress.ctl.migrate.document import (
 from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.ctl.migrate.patches import ObjectPatch, Patches
-from ingress.ctl.migrate.verdict import number, verdict
+from ingress.ctl.migrate.verdict import verdict
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
+from ingress.wording import number_of
 
 _NAMES: Final = re.compile(r"([\w./-]{1,253}(?:, [\w./-]{1,253}){0,20}): ")
 _CLAUSE: Final = re.compile(r"[;:,] ")
@@ -103,14 +104,14 @@ class _Page:
     def _besides(self) -> Iterator[Block]:
         migration = self._migration
         if migration.mistaken:
-            some = number(migration.mistaken, "Ingress has", "Ingresses have")
+            some = number_of(migration.mistaken, "Ingress has", "Ingresses have")
             yield Paragraph(
                 (
                     f"{some} something that is as wrong in ingress-nginx: moving neither makes it nor mends it.",
                 )
             )
         if migration.not_ours:
-            one = number(sum(migration.not_ours.values()), "more is", "more are")
+            one = number_of(sum(migration.not_ours.values()), "more is", "more are")
             yield Paragraph((f"{one} not counted, since this controller does not serve them:",))
             whys = sorted(migration.not_ours.items(), key=lambda one: (-one[1], one[0]))
             yield Points(
@@ -158,7 +159,7 @@ class _Page:
             )
         )
         for place, matter in shared[:MOST_ROWS]:
-            how_many = number(len(matter.objects), "Ingress", "Ingresses")
+            how_many = number_of(len(matter.objects), "Ingress")
             yield Heading(3, (f"{_title(matter)} ({how_many})",), self._shared[place])
             yield Paragraph(_sentence(matter, whole=False))
             yield Paragraph(tuple(_names(matter.objects)))
@@ -366,7 +367,7 @@ def _standings(standings: Mapping[Standing, int]) -> str:
 
 
 def _keys(report: ConfigMapReport) -> Iterator[Block]:
-    yield Paragraph((Code(str(report.object_id[1])), f" has {number(len(report.keys), 'key', 'keys')}."))
+    yield Paragraph((Code(str(report.object_id[1])), f" has {number_of(len(report.keys), 'key')}."))
     rows = tuple(
         ((Code(key.name),), (key.standing,), (_clipped(key.why, 400),)) for key in report.keys[:MOST_ROWS]
     )

@@ -21,6 +21,7 @@ from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.translate.absent_secrets import forbidden_by
 from ingress.translate.readers.ingress.objects import Ingress, classes_of, ingresses_of
+from ingress.wording import first_of, plural_of
 
 V = TypeVar("V")
 
@@ -116,9 +117,7 @@ def _lacking(
 
 def _these(kind: Kind, keys: Iterable[ObjectKey]) -> str:
     named = sorted(map(str, keys))
-    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-    plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
-    return f"{kind if len(named) == 1 else plural} {', '.join(named[:_SHOWN])}{more}"
+    return f"{kind if len(named) == 1 else plural_of(kind)} {first_of(named, _SHOWN)}"
 
 
 def _applied(given: Input, other: Input) -> Input:
@@ -165,6 +164,4 @@ def _unknown(given: Input) -> Iterator[str]:
         if kind is not None:
             namespaces.setdefault(kind, set()).add(problem.namespace)
     for kind, some in sorted(namespaces.items()):
-        named = sorted(some)
-        more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-        yield f"whether {kind}s exist in {', '.join(named[:_SHOWN])}{more}: neither side has any of there"
+        yield f"whether {plural_of(kind)} exist in {first_of(sorted(some), _SHOWN)}: neither side has any of there"

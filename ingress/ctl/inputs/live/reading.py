@@ -32,6 +32,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.reader import KindRead
+from ingress.wording import first_of, plural_of
 
 CONNECT_SECONDS: Final = 5.0
 SILENCE_SECONDS: Final = 30.0
@@ -154,7 +155,7 @@ class _Reading:
                 self._whole.add(kind)
                 return
             if not read.namespaced:
-                self._unread.append(Unread(_plural(kind), refusal.why))
+                self._unread.append(Unread(plural_of(kind), refusal.why))
                 return
         self._read_kind_by_namespace(kind, read)
 
@@ -173,8 +174,8 @@ class _Reading:
         why = next(iter(refused.values()))
         if not known and kind in ROUTE_KINDS:
             hint = "" if self._asked.namespaces else "; name a namespace of yours with --namespace"
-            raise Mistake(f"{_plural(kind)} may not be read in {_some(refused)}: {why}{hint}")
-        self._unread.append(Unread(f"{_plural(kind)} in {_some(refused)}", why))
+            raise Mistake(f"{plural_of(kind)} may not be read in {_named(refused)}: {why}{hint}")
+        self._unread.append(Unread(f"{plural_of(kind)} in {_named(refused)}", why))
 
     def _visible_namespaces(self) -> tuple[str, ...]:
         """Return the namespaces to try where the whole cluster is forbidden."""
@@ -221,12 +222,5 @@ def _has_metadata(raw: object) -> bool:
     return isinstance(raw, dict) and isinstance(raw.get("metadata"), dict)
 
 
-def _plural(kind: Kind) -> str:
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
-
-
-def _some(names: Iterable[str]) -> str:
-    """Name a few of *names*."""
-    known = sorted(names)
-    more = len(known) - _NAMED
-    return ", ".join(known[:_NAMED]) + (f" and {more} more namespaces" if more > 0 else "")
+def _named(namespaces: Iterable[str]) -> str:
+    return first_of(sorted(namespaces), _NAMED, "namespaces")

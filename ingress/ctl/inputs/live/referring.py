@@ -21,6 +21,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import Needs
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import KindRead
+from ingress.wording import first_of
 
 MOST_BY_NAME: Final = 4
 """How many Secrets of a namespace are asked for one by one; of more, a list of the namespace comes first."""
@@ -161,8 +162,7 @@ def _told(read: KindRead, refused: Mapping[ObjectKey, str]) -> list[Unread]:
     if not refused:
         return []
     keys = list(refused)
-    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
-    return [Unread(f"{read.kind} {keys[0]}{more}", refused[keys[0]])]
+    return [Unread(f"{read.kind} {first_of(list(map(str, keys)), 1)}", refused[keys[0]])]
 
 
 def _count(number: int) -> str:

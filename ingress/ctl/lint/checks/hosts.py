@@ -18,6 +18,7 @@ from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import wildcard_of
+from ingress.wording import first_of
 
 _MOST_SHOWN = 3
 
@@ -116,5 +117,4 @@ def _namespaces(survey: Survey, subject: Subject, parsed: ParsedObject) -> Itera
 
 
 def _shown(hosts: tuple[str, ...] | list[str]) -> str:
-    more = f" and {len(hosts) - _MOST_SHOWN} more" if len(hosts) > _MOST_SHOWN else ""
-    return ", ".join(quoted(host).strip('"') for host in hosts[:_MOST_SHOWN]) + more
+    return first_of([quoted(host).strip('"') for host in hosts], _MOST_SHOWN)

@@ -22,6 +22,7 @@ from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.translate.claims import ROOT, Claim
+from ingress.wording import first_of
 
 PROBES: Final = (b"", b"/", b"/x", b"x", b"/x/y")
 """What may follow the literal beginning of a path in a request for it."""
@@ -189,8 +190,7 @@ def _slashes(survey: Survey, subject: Subject, host: str, claims: Sequence[Claim
 
 def _shown(claims: Sequence[Claim]) -> str:
     paths = list(dict.fromkeys(claim.path for claim in claims))
-    more = f" and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else ""
-    return ("paths " if len(paths) > 1 else "path ") + ", ".join(map(quoted, paths[:_MOST_SHOWN])) + more
+    return ("paths " if len(paths) > 1 else "path ") + first_of(list(map(quoted, paths)), _MOST_SHOWN)
 
 
 def _text(path: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import OTHER_PREFIX
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.wording import first_of
 
 _OTHERS: Final = ("alb.", "appgw.", "contour", "gce.", "haproxy", "kong", "traefik.", "voyager.")
 """What the prefixes of other controllers begin with, whose annotations may have the same names."""
@@ -29,11 +30,10 @@ def check_prefixes(survey: Survey, subject: Subject) -> Iterator[Finding]:
             by_prefix.setdefault(before, []).append(name)
     for before, names in by_prefix.items():
         written = [f"{before}/{name}" if before else name for name in names]
-        more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
         has = f"the prefix {before}" if before else "no prefix"
         yield subject.found(
             OTHER_PREFIX,
-            f"{', '.join(names[:_MOST_SHOWN])}{more}: with {has}, nobody reads it; that of ingress-nginx is {prefix}",
+            f"{first_of(names, _MOST_SHOWN)}: with {has}, nobody reads it; that of ingress-nginx is {prefix}",
             f"metadata.annotations[{written[0]}]",
             f"write {prefix}/{names[0]}",
             [

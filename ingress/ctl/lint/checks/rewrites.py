@@ -13,6 +13,7 @@ from ingress.ctl.lint.rules import REWRITE_TO_ONE_PATH
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.route import Match
 from ingress.translate.claims import Claim
+from ingress.wording import first_of
 
 TARGET: Final = "rewrite-target"
 REST: Final = "(/|$)(.*)"
@@ -43,8 +44,7 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
     if not lost:
         return
     paths = list(dict.fromkeys(_literal(claim.path) for claim in lost))
-    more = f" and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else ""
-    shown = ", ".join(map(quoted, paths[:_MOST_SHOWN])) + more
+    shown = first_of(list(map(quoted, paths)), _MOST_SHOWN)
     one = re.sub(r"\$(\d|\w+)", "", target.text) or "/"
     example = paths[0].rstrip("/")
     message = (

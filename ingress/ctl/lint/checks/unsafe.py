@@ -38,6 +38,7 @@ from ingress.ctl.lint.rules import (
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.client_authentication import VerifyClient
 from ingress.model.networks import Network, read_network
+from ingress.wording import first_of
 
 _EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))
 _CRITICAL: Final = frozenset(
@@ -82,7 +83,7 @@ def _passwords(subject: Subject, settings: AnnotationSettings) -> Iterator[Findi
         if not any(isinstance(spec, HttpsRedirect) for spec in route.filters)
     )
     if hosts:
-        shown = ", ".join(list(hosts)[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else "")
+        shown = first_of(list(hosts), 3)
         name = "auth-type" if subject.says("auth-type") else "auth-secret"
         yield subject.found(
             PASSWORDS_OVER_HTTP,

@@ -13,10 +13,11 @@ from ingress.ctl.lint.finding import AnnotationReport, Standing
 from ingress.ctl.lint.reports.remarks import MANY, AboutMany, AboutObject, Remark, Spot, remarks_of
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.reports.texts import object_name
-from ingress.ctl.lint.reports.words import common_kind, findings_sentence, number_of, objects_sentence
+from ingress.ctl.lint.reports.words import common_kind, findings_sentence, objects_sentence
 from ingress.ctl.lint.rules import OTHER_CLASS
 from ingress.ctl.terminal import printable
 from ingress.model.objects import ObjectId
+from ingress.wording import first_of, number_of
 
 _MARK_WIDTH: Final = 9
 _LONGEST: Final = 4000
@@ -255,9 +256,7 @@ class _Table:
 
     def _listed(self, names: list[str]) -> str:
         """Join *names*, of many the first."""
-        if self._names_all(len(names)):
-            return ", ".join(names)
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+        return first_of(names, len(names) if self._names_all(len(names)) else _NAMED)
 
     def _closing(self) -> Iterator[str]:
         counted = summary(self.results)

@@ -1,9 +1,10 @@
-"""Words for people: numbers of things, and the sentences that sum up a lint."""
+"""Words for people: the sentences that sum up a lint."""
 
 from collections.abc import Iterable
 
 from ingress.ctl.lint.reports.results import Summary
 from ingress.model.objects import ObjectId
+from ingress.wording import number_of
 
 
 def objects_sentence(counted: Summary, kind: str | None, advices: Iterable[str] = ()) -> str:
@@ -35,12 +36,6 @@ def findings_sentence(counted: Summary) -> str:
     accepted = f", {counted.accepted} accepted" if counted.accepted else ""
     not_checked = f" {number_of(counted.not_checked, 'thing')} not checked." if counted.not_checked else ""
     return f"{levels or 'No findings'}{accepted}.{not_checked}"
-
-
-def number_of(number: int, word: str) -> str:
-    """Return *number* with *word*, in the plural where it is not one."""
-    plural = "es" if word.endswith("s") else "s"
-    return f"{number} {word}{plural if number != 1 else ''}"
 
 
 def common_kind(objects: Iterable[ObjectId]) -> str | None:

@@ -1,0 +1,21 @@
+"""Numbers of things and lists of names, as sentences for people have them.  Pure."""
+
+from collections.abc import Sequence
+
+
+def plural_of(word: str) -> str:
+    """Return *word* for several: ``Ingresses``, ``Services``."""
+    return f"{word}es" if word.endswith("s") else f"{word}s"
+
+
+def number_of(number: int, one: str, many: str = "") -> str:
+    """Return *number* with what there is of it, *one* or *many*, which is the plural of *one* unless it is said."""
+    return f"{number:,} {one if number == 1 else many or plural_of(one)}"
+
+
+def first_of(names: Sequence[str], most: int, what: str = "") -> str:
+    """Return *names* as a list in a sentence, of more than *most* the first with how many more there are, of *what*."""
+    more = len(names) - most
+    if more <= 0:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {more:,} more{what and f' {what}'}"
