@@ -102,7 +102,7 @@ class RewritesTests(LintCase):
             self.assertTrue(finding.changes)
             mended = changed(value, finding.changes)
             self.assert_not_found("RewriteToOnePath", mended)
-            kept = str(finding.changes[0].value).removesuffix("$2").rstrip("/")
+            kept = str(finding.changes[0].value).removesuffix("$2").removesuffix("$1").rstrip("/")
             for path in paths:
                 plain = path.partition("(")[0].partition(".")[0].rstrip("/?")
                 asked = f"{plain}/{rest}".encode()
