@@ -8,11 +8,10 @@ from attrs import field, frozen
 
 from ingress.ctl.errors import Mistake, meant
 from ingress.ctl.terminal import printable
+from ingress.ctl.toml_files import read_toml
 
 NAME: Final = ".ingressctl.toml"
 KEYS: Final = ("fail-on", "options", "accept")
-_LARGEST: Final = 1 << 20
-"""In bytes; what is larger is no such file."""
 
 
 @frozen
@@ -72,22 +71,8 @@ def find_project_file(folder: str, asked: str | None = None) -> ProjectFile:
 
 
 def _read(asked: str, path: str) -> ProjectFile:
-    import tomllib  # most runs have no such file, and need not wait for its reader
-
     name = printable(asked)
-    try:
-        with open(path, "rb") as file:
-            content = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise Mistake(f"{name}: {error.strerror}") from None
-    if len(content) > _LARGEST:
-        raise Mistake(f"{name}: it is larger than {_LARGEST >> 20} MiB")
-    try:
-        tables = tomllib.loads(content.decode())
-    except UnicodeDecodeError as error:
-        raise Mistake(f"{name}: it is not UTF-8, at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise Mistake(f"{name}: {error}") from None
+    tables = read_toml(path, asked)
     for key in tables:
         if key not in KEYS:
             raise Mistake(f"{name}: there is no key {key!r}{meant(key, KEYS)}")

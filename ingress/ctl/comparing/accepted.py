@@ -9,7 +9,6 @@ theirs = "301"
 ours = "308"
 """
 
-import tomllib
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -18,8 +17,8 @@ from attrs import frozen
 from ingress.ctl.comparing.differences import Difference
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.errors import Mistake
+from ingress.ctl.toml_files import read_toml
 
-MAX_BYTES: Final = 1024 * 1024
 _KEYS: Final = ("reason", "host", "path", "aspect", "theirs", "ours")
 
 
@@ -51,18 +50,7 @@ class Accepted:
 
 def read_accepted(path: str) -> tuple[Accepted, ...]:
     """Read the file *path*; raises ``Mistake``."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise Mistake(f"--accept {path}: it is larger than {MAX_BYTES // 1024 // 1024} MiB")
-        content = tomllib.loads(text.decode("utf-8"))
-    except OSError as error:
-        raise Mistake(f"--accept {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Mistake(f"--accept {path}: it is not UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Mistake(f"--accept {path}: {error}") from None
+    content = read_toml(path, f"--accept {path}")
     entries = content.get("accepted", [])
     if content.keys() - {"accepted"} or not isinstance(entries, list):
         raise Mistake(f"--accept {path}: write entries, each below [[accepted]]")

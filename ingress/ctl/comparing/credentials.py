@@ -9,10 +9,7 @@ None of their values is ever shown: whatever comes back of them in an answer is 
 the file's text.
 """
 
-import os
 import re
-import stat
-import tomllib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -23,12 +20,11 @@ from attrs import field, frozen
 
 from ingress.ctl.comparing.samples import OURS_ALONE, Sample, why_not_sent
 from ingress.ctl.errors import Mistake
+from ingress.ctl.toml_files import read_toml
 
-MAX_BYTES: Final = 1024 * 1024
 _LEAST_HIDDEN: Final = 6
 """Characters of what is hidden wherever it stands; less would hide words that are nobody's secret."""
 _SHOWN_AS: Final = "(hidden)"
-_LINE: Final = re.compile(r"at line ([0-9]+)")
 _SECRET_FIELDS: Final = re.compile(
     r"authorization|cookie|token|secret|api-?key|password|session|credential|signature|jwt|csrf",
     re.IGNORECASE,
@@ -66,24 +62,7 @@ NO_CREDENTIALS: Final = Credentials()
 
 def read_credentials(path: str) -> Credentials:
     """Read the file *path*; raises ``Mistake``, whose message has nothing of what is in it."""
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) & 0o077:
-                raise Mistake(f"--credentials {path}: others than you may read or write it; chmod 600 {path}")
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise Mistake(f"--credentials {path}: {error.strerror}") from None
-    if len(text) > MAX_BYTES:
-        raise Mistake(f"--credentials {path}: it is larger than {MAX_BYTES // 1024 // 1024} MiB")
-    try:
-        content = tomllib.loads(text.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise Mistake(f"--credentials {path}: it is not UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = _LINE.search(str(error))
-        where = f" at line {found[1]}" if found else ""
-        raise Mistake(f"--credentials {path}: it is no TOML{where}") from None
+    content = read_toml(path, f"--credentials {path}", is_secret=True)
     return Credentials(tuple(_section(path, pattern, fields) for pattern, fields in content.items()))
 
 
