@@ -59,6 +59,8 @@ class Onlooker(Protocol):
         """Whether *raw*, which is no Kubernetes object, is to be told to nobody."""
 
 
+UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""What texts begin with that are UTF-16."""
 _LINE: Final = re.compile(r"line ([0-9]{1,9}): ")
 
 
@@ -89,7 +91,8 @@ def read_manifest(
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return broken_content(source_name, f"line {line}: is not UTF-8 text")
+        hint = ", but UTF-16, as PowerShell writes it; save it as UTF-8" if content[:2] in UTF_16 else " text"
+        return broken_content(source_name, f"line {line}: is not UTF-8{hint}")
     return read_manifest_text(text, source_name, annotations_prefix, kinds, namespace, onlooker)
 
 

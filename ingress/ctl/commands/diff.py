@@ -94,7 +94,7 @@ def command(
 ) -> None:
     """Say what is served otherwise by NEW than by OLD.
 
-    Each is a file, a directory, - for standard input, or live or live:CONTEXT for a cluster (a file of that name is
+    Each is a file, a folder, - for standard input, or live or live:CONTEXT for a cluster (a file of that name is
     ./live).  With OLD alone, the same objects are compared by other options of the controller.
 
     The exit status is 0 where the same is served, 1 where something is different, and 2 where something could not be done.

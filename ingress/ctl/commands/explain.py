@@ -34,7 +34,7 @@ from ingress.explain.urls import UrlRefused
     metavar="PATH",
     multiple=True,
     type=click.Path(),
-    help="A file or a directory of manifests, or - for standard input; repeatable.",
+    help="A file or a folder of manifests, or - for standard input; repeatable.",
 )
 @live_parameters
 @click.option("--admin", metavar="URL", help="Ask a running controller, at its admin port.")

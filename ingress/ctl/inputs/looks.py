@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.manifests.manifest_files import UTF_16
 
 _NAMES: Final = "|".join((*sorted(KINDS), "")).rstrip("|")
 _KIND: Final = re.compile(rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode())
@@ -12,6 +13,9 @@ _MARKS: Final = re.compile(r"\{\{|\{%|<%")
 
 def may_hold_objects(content: bytes) -> bool:
     """Whether a file that nobody has named says of something that it is of a kind that is read here."""
+    if content[:2] in UTF_16:
+        # It is told that this is not read, if it would hold objects.
+        content = content.replace(b"\0", b"")
     return _KIND.search(content) is not None
 
 

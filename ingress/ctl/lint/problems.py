@@ -191,7 +191,8 @@ def _finding(
         changes = () if some is None else tuple(renamed(subject, some))
         return subject.found(RULES[reason.value], problem.message, problem.field, _advice(changes), changes)
     changes = _changes(subject, problem, claim)
-    return subject.found(RULES[reason.value], problem.message, problem.field, changes=changes)
+    advice = f"write pathType: {changes[0].value}" if reason is Reason.MISSING_PATH_TYPE else ""
+    return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
 
 
 def _advice(changes: tuple[Change, ...]) -> str:

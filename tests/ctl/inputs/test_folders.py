@@ -52,6 +52,17 @@ class FolderTests(FilesCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
 
+    def test_what_powershell_wrote(self) -> None:
+        """UTF-16 that would be a manifest is told, with what helps; any other file of it is none of ours."""
+        path = self.folder / "a.yaml"
+        path.write_bytes(an_ingress().encode("utf-16"))
+        (self.folder / "b.yaml").write_bytes("a: b".encode("utf-16"))
+        given = self.read()
+        self.assertEqual(
+            [(one.name, one.message) for one in given.state.problems],
+            [(str(path), "line 1: is not UTF-8, but UTF-16, as PowerShell writes it; save it as UTF-8")],
+        )
+
     def test_a_folder_that_is_called_as_a_kustomization(self) -> None:
         """It is a folder as any other, whose files are read."""
         self.manifest(an_ingress(), "kustomize.toolkit.fluxcd.io/Kustomization/a.yaml")

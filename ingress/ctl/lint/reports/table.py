@@ -285,12 +285,18 @@ def _not_checked(sentences: Iterable[str], names_all: Callable[[int], bool]) -> 
         if len(same) >= MANY and why:
             named = paths if names_all(len(paths)) else paths[:_NAMED_UNREAD]
             more = f" and {len(paths) - len(named)} more" if len(named) < len(paths) else ""
-            yield f"{', '.join(cut_inside(one, _PATH_WIDTH) for one in named)}{more}: each {why}"
+            # What helps comes first: the end may be cut.
+            yield f"{len(same)} paths, each {why}: {', '.join(cut_inside(one, _PATH_WIDTH) for one in named)}{more}"
         else:
-            yield from (
-                sentence.replace(path, cut_inside(path, _PATH_WIDTH)) if "/" in path else sentence
-                for path, sentence in zip(paths, same, strict=True)
-            )
+            yield from (_short(path, sentence) for path, sentence in zip(paths, same, strict=True))
+
+
+def _short(path: str, sentence: str) -> str:
+    """Return *sentence*, which begins with *path*, with that cut if it is long; in what helps it is not cut, for nobody could use it."""
+    cut = cut_inside(path, _PATH_WIDTH) if "/" in path else path
+    if cut == path:
+        return sentence
+    return cut + sentence[len(path) :].replace(f" {path} ", " CHART ")
 
 
 def _bounded(text: str) -> str:
