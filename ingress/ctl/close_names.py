@@ -19,6 +19,12 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-."
 _LEAST_CLOSE: Final = 0.7
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of a message: which one of a few *names* is meant by *name*, none of them; empty where none is close."""
+    close = get_close_matches(name[:_MOST_CHARACTERS], names, 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 class CloseNames:
     """Names, and what may be meant by others; *between* stands between the words of one."""
 

@@ -1,7 +1,5 @@
 """How a command ends."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 import click
@@ -32,9 +30,3 @@ class Mistake(click.ClickException):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-
-
-def meant(name: str, names: Iterable[str]) -> str:
-    """Return a question whether one of *names* is meant by *name*, which is none of them; empty where none is close."""
-    close = get_close_matches(name[:64], names, 1)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import MISTAKEN
 from ingress.ctl.other_words import hint, instead_of_command
 from ingress.ctl.terminal import printable, tell
@@ -52,7 +53,8 @@ class Commands(click.Group):
         """Find the command that *args* begin with; say which one may be meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            ctx.fail(f"There is no command {name!r}{instead_of_command(name, COMMANDS)}")
+            meant = did_you_mean(name, COMMANDS) or instead_of_command(name)
+            ctx.fail(f"There is no command {name!r}{meant}")
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

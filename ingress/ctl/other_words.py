@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import Final
 
 _FORMATS: Final = ("json", "yaml", "table", "sarif", "github", "junit", "text", "markdown", "html", "wide")
@@ -66,11 +65,8 @@ def format_hint(text: str) -> str:
     )
 
 
-def instead_of_command(name: str, commands: Collection[str]) -> str:
-    """Say what to write in the place of *name*, which is none of *commands*."""
-    close = get_close_matches(name[:64], commands, 1)
-    if close:
-        return f"; did you mean {close[0]}?"
+def instead_of_command(name: str) -> str:
+    """Say what to write in the place of *name*, which is no command and like none."""
     if os.path.exists(name):
         return f"; to look at what is there, write ingressctl lint {name}"
     return "; ingressctl --help lists them"

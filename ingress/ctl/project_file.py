@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from ingress.ctl.errors import Mistake, meant
+from ingress.ctl.close_names import did_you_mean
+from ingress.ctl.errors import Mistake
 from ingress.ctl.terminal import printable
 from ingress.ctl.toml_files import read_toml
 
@@ -75,5 +76,5 @@ def _read(asked: str, path: str) -> ProjectFile:
     tables = read_toml(path, asked)
     for key in tables:
         if key not in KEYS:
-            raise Mistake(f"{name}: there is no key {key!r}{meant(key, KEYS)}")
+            raise Mistake(f"{name}: there is no key {key!r}{did_you_mean(key, KEYS)}")
     return ProjectFile(name, os.path.dirname(path), tables)

@@ -36,7 +36,7 @@ OPTIONS: Final = (
 
 
 @frozen
-class Comparison:
+class AskedComparison:
     """What is asked for, as it was given."""
 
     theirs: str | None
@@ -55,11 +55,11 @@ class Comparison:
     dry_run: bool
 
 
-FIELDS: Final = tuple(one.name for one in fields(Comparison))
+FIELDS: Final = tuple(one.name for one in fields(AskedComparison))
 
 
 def compare_parameters(command: F) -> F:
-    """Give *command* the parameters of a comparison, as ``comparison``: a ``Comparison``, None without ``--compare``."""
+    """Give *command* the parameters of a comparison, as ``comparison``: a ``AskedComparison``, None without ``--compare``."""
 
     @wraps(command)
     def run(*, compare: bool, **others: Any) -> Any:
@@ -71,7 +71,7 @@ def compare_parameters(command: F) -> F:
                 if parameter.name in FIELDS and source is ParameterSource.COMMANDLINE:
                     raise Mistake(f"{parameter.opts[-1]} is for a comparison: add --compare")
             return command(comparison=None, **others)
-        return command(comparison=Comparison(**given), **others)
+        return command(comparison=AskedComparison(**given), **others)
 
     result: Any = run
     for option in reversed(OPTIONS):

@@ -9,7 +9,7 @@ from threading import Event
 from time import monotonic
 from typing import Final, TextIO
 
-from ingress.ctl.commands.compare_parameters import Comparison
+from ingress.ctl.commands.compare_parameters import AskedComparison
 from ingress.ctl.comparing.accepted import read_accepted
 from ingress.ctl.comparing.addresses import SideAddresses, read_addresses
 from ingress.ctl.comparing.answers import SideDownError
@@ -37,7 +37,7 @@ _wait: Final = Event().wait
 
 
 def compare(
-    asked: Comparison,
+    asked: AskedComparison,
     given: Input | None,
     output: str,
     clock: Callable[[], float] = monotonic,
@@ -71,7 +71,7 @@ def compare(
 
 
 def _ask(
-    asked: Comparison,
+    asked: AskedComparison,
     chosen: Chosen,
     theirs: SideAddresses,
     ours: SideAddresses,
@@ -125,7 +125,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} minutes"
 
 
-def _checked_methods(asked: Comparison) -> list[str]:
+def _checked_methods(asked: AskedComparison) -> list[str]:
     """Return the methods that may be sent; raises ``Mistake`` for these, and for numbers that are none to go by."""
 
     methods = [one.strip().upper() for one in asked.methods.split(",") if one.strip()]
@@ -141,7 +141,7 @@ def _checked_methods(asked: Comparison) -> list[str]:
     return methods
 
 
-def _chosen(asked: Comparison, given: Input | None, methods: list[str]) -> Chosen:
+def _chosen(asked: AskedComparison, given: Input | None, methods: list[str]) -> Chosen:
     if asked.requests_file is None:
         if given is None:
             raise Mistake("name manifests or --live, of whose rules requests are made, or --requests FILE")

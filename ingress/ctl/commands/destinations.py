@@ -6,7 +6,8 @@ from typing import Any
 import click
 from attrs import frozen
 
-from ingress.ctl.errors import Mistake, meant
+from ingress.ctl.close_names import did_you_mean
+from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
@@ -34,7 +35,7 @@ class DestinationType(click.ParamType[Destination]):
             return value
         name, has_file, file = value.partition("=")
         if name not in FORMATS:
-            self.fail(f"{name!r} is none of {', '.join(FORMATS)}{meant(name, FORMATS)}", param, ctx)
+            self.fail(f"{name!r} is none of {', '.join(FORMATS)}{did_you_mean(name, FORMATS)}", param, ctx)
         if has_file and not file:
             self.fail(f"{value} names no file", param, ctx)
         return Destination(name, "" if file == "-" else file)

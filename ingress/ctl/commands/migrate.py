@@ -17,7 +17,7 @@ from ingress.ctl.commands.asking import (
     read_input,
     tell_unread,
 )
-from ingress.ctl.commands.compare_parameters import Comparison, compare_parameters
+from ingress.ctl.commands.compare_parameters import AskedComparison, compare_parameters
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.input import Input
@@ -77,7 +77,7 @@ def command(
     output_file: str | None,
     owner_labels: tuple[str, ...],
     patches_directory: str | None,
-    comparison: Comparison | None,
+    comparison: AskedComparison | None,
 ) -> None:
     """Write the report of a move from ingress-nginx: what works, what differs, and what has to change.
 
@@ -108,7 +108,7 @@ def command(
 
 
 def _compared(
-    comparison: Comparison, paths: tuple[str, ...], options: tuple[str, ...], source: Source, form: str
+    comparison: AskedComparison, paths: tuple[str, ...], options: tuple[str, ...], source: Source, form: str
 ) -> tuple[str, int]:
     # Who asks for the report does not wait for what speaks TLS.
     from ingress.ctl.commands.comparing import compare

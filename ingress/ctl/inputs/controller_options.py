@@ -5,7 +5,8 @@ from typing import Any
 
 from attrs import frozen
 
-from ingress.ctl.errors import Mistake, meant
+from ingress.ctl.close_names import did_you_mean
+from ingress.ctl.errors import Mistake
 from ingress.ctl.other_words import format_hint
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
@@ -35,7 +36,9 @@ def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOp
         name, has_value, value = text.removeprefix("--").partition("=")
         option = SPELLINGS.get(name)
         if option is None:
-            raise Mistake(f"the controller has no option {name!r}{format_hint(text) or meant(name, OPTIONS)}")
+            raise Mistake(
+                f"the controller has no option {name!r}{format_hint(text) or did_you_mean(name, OPTIONS)}"
+            )
         if option.read is None and has_value:
             raise Mistake(f"{name} is a flag of the controller, and takes no value")
         if option.read is not None and not has_value:

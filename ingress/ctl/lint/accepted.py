@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from ingress.ctl.errors import Mistake, meant
+from ingress.ctl.close_names import did_you_mean
+from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
 from ingress.model.objects import ObjectId
@@ -89,7 +90,7 @@ def read_acceptances(tables: object, prefix: str) -> tuple[Acceptance, ...]:
 def _read(number: int, table: Mapping[str, Any], where: str) -> Acceptance:
     for name in table:
         if name not in _KEYS:
-            raise Mistake(f"{where}: there is no key {name!r}{meant(name, _KEYS)}")
+            raise Mistake(f"{where}: there is no key {name!r}{did_you_mean(name, _KEYS)}")
     reason = table.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise Mistake(f'{where}: say why, as in reason = "the old clients need it"')
@@ -101,7 +102,7 @@ def _read(number: int, table: Mapping[str, Any], where: str) -> Acceptance:
         raise Mistake(f"{where}: it would accept everything; say one of {', '.join(_PATTERNS)}")
     for pattern in patterns.get("rules", Patterns()).texts:
         if not any(fnmatchcase(rule, pattern) for rule in RULES):
-            raise Mistake(f"{where}: there is no rule {pattern!r}{meant(pattern, RULES)}")
+            raise Mistake(f"{where}: there is no rule {pattern!r}{did_you_mean(pattern, RULES)}")
     return Acceptance(number, reason, until, **patterns)
 
 

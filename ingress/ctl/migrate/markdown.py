@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ingress.ctl.fences import fenced, longest_run
 from ingress.ctl.migrate.document import (
     Block,
     Code,
@@ -26,7 +27,6 @@ from ingress.ctl.terminal import printable, printable_lines
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>|&~$])")
 _BEGINNING: Final = re.compile(r"^(\s*)([-+#=]|[0-9]+(?=[.)]))")
 _BY_ITSELF: Final = re.compile(r"@|://|www\.", re.IGNORECASE)
-_RUN: Final = re.compile("`+")
 
 
 def as_markdown(document: Document) -> str:
@@ -52,11 +52,7 @@ def _block(block: Block) -> Iterator[str]:
             for row in rows:
                 yield _row(_line(cell, in_table=True) for cell in row)
         case Listing(text, language):
-            shown = printable_lines(text)
-            fence = "`" * max(3, _longest_run(shown) + 1)
-            yield f"{fence}{language}"
-            yield shown
-            yield fence
+            yield fenced(printable_lines(text), language)
 
 
 def _row(cells: Iterator[str]) -> str:
@@ -100,7 +96,7 @@ def _code(text: str, in_table: bool) -> str:
     if in_table and ("|" in shown or "\\" in shown):
         # Rows are cut at bars before code is looked for, and how escapes of these nest is not said anywhere.
         return f"<code>{''.join(_entity(character) for character in shown)}</code>"
-    run = _longest_run(shown)
+    run = longest_run(shown)
     fence = "`" * (run + 1)
     space = " " if run or shown != shown.strip(" ") else ""
     return f"{fence}{space}{shown}{space}{fence}"
@@ -108,7 +104,3 @@ def _code(text: str, in_table: bool) -> str:
 
 def _entity(character: str) -> str:
     return character if character.isalnum() or character == " " else f"&#{ord(character)};"
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in _RUN.findall(text)), default=0)

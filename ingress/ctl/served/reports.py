@@ -1,10 +1,10 @@
 """A comparison as text, as JSON and as Markdown."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ingress.ctl.fences import fenced
 from ingress.ctl.served.blocks import SECTIONS, Block, blocks, by_section, summary
 from ingress.ctl.served.differences import Comparison, Difference
 from ingress.ctl.terminal import printable
@@ -15,8 +15,6 @@ SHOWN_WHOLE: Final = 50
 """The same of what comes or goes."""
 MOST_CHARACTERS: Final = 60_000
 """Of Markdown: a comment on GitHub takes 65,536."""
-_LEAST_FENCE: Final = 3
-_BACKTICKS: Final = re.compile("`+")
 
 Line = tuple[str, str]
 """A sign (``-``, ``+``, ``~``, ``#`` for a heading, empty for what follows) and a line, without line break."""
@@ -98,7 +96,7 @@ def as_markdown(layers: Iterable[tuple[str, Comparison]]) -> str:
         title = summary(comparison)
         parts.append(f"**ingressctl diff**: {title}.\n")
         if name:
-            parts.append(_fenced([f"# {printable(name)}"]))
+            parts.append(fenced(f"# {printable(name)}", "diff") + "\n")
         parts += (_section(section, some) for section, some in by_section(blocks(comparison)))
         if comparison.not_compared:
             lines = [f"  {printable(one)}" for one in comparison.not_compared]
@@ -127,13 +125,8 @@ def _details(title: str, lines: list[str], *, is_open: bool) -> str:
     left_out = len(lines) - len(kept)
     if left_out:
         kept.append(f"# {left_out} more lines are left out; ingressctl diff prints them")
-    return f"<details{opened}><summary>{title}</summary>\n\n{_fenced(kept)}\n</details>\n"
-
-
-def _fenced(lines: list[str]) -> str:
-    text = "\n".join(lines)
-    fence = "`" * max([_LEAST_FENCE, *(len(run) + 1 for run in _BACKTICKS.findall(text))])
-    return f"{fence}diff\n{text}\n{fence}\n"
+    text = "\n".join(kept)
+    return f"<details{opened}><summary>{title}</summary>\n\n{fenced(text, 'diff')}\n\n</details>\n"
 
 
 def _bounded(parts: list[str]) -> str:

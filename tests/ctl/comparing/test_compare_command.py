@@ -8,7 +8,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from ingress.ctl.commands import comparing
-from ingress.ctl.commands.compare_parameters import FIELDS, Comparison
+from ingress.ctl.commands.compare_parameters import FIELDS, AskedComparison
 from ingress.ctl.commands.migrate import command
 from ingress.ctl.comparing.client import Client
 from tests.ctl.comparing.answering import Answering, answer
@@ -151,7 +151,7 @@ class CompareCommandTests(CtlCase):
         )
         sides = [f"--theirs={self.theirs.address}", f"--ours={self.ours.address}"]
         context = command.make_context("migrate", ["--compare", f"--requests={requests}", *sides])
-        asked = Comparison(**{name: context.params[name] for name in FIELDS})
+        asked = AskedComparison(**{name: context.params[name] for name in FIELDS})
         with CliRunner().isolation():
             _, status = comparing.compare(asked, None, "json", lambda: now[0], sleep)
         self.assertEqual((status, len(self.theirs.heads), len(self.ours.heads)), (0, 20, 20))
