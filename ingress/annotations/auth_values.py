@@ -148,7 +148,7 @@ def parse_key(text: str) -> Template | None:
 def parse_snippet(text: str) -> str:
     """Accept comments, which do nothing; what a snippet has the service be told may be what it decides by."""
     if _has_directive(text):
-        raise ValueRefused("is no data, and never executed")
+        raise ValueRefused("cannot be read as data, and is never executed")
     return text.strip()
 
 

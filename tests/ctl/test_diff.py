@@ -34,6 +34,19 @@ class DiffTests(CtlCase):
         self.assertEqual(found.exit_code, 0)
         self.assertIn("owner: Ingress shop/web → Ingress shop/renamed", found.stdout)
 
+    def test_forms_of_an_ingress_in_one_folder_are_called_by_their_files(self) -> None:
+        """What is different in the form of the second file stands below its name."""
+        old, new = str(self.folder / "old"), str(self.folder / "new")
+        for side, limit in (("old", "5"), ("new", "6")):
+            self.manifest(ingress(), f"{side}/a.yaml")
+            self.manifest(ingress(limit_rps=limit), f"{side}/limited.yaml")
+        found = self.run_command("diff", old, new)
+        self.assertEqual(found.exit_code, 1, found.output)
+        first, second = found.stdout.split("== limited.yaml\n")
+        self.assertIn("== .\n", first)
+        self.assertNotIn("rate-limit", first)
+        self.assertIn("rate-limit", second)
+
     def test_standard_input(self) -> None:
         """It is one side, not both."""
         path = self.manifest(ingress(limit_rps="5"))

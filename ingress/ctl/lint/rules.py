@@ -45,7 +45,7 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     Reason.DEPRECATED_VERSION: (
         _WARNING,
         "The object is written in a version that clusters do not take any more.",
-        "",
+        "kubectl convert writes all of it in the new version, backends and pathType, too",
     ),
     Reason.MISSING_PATH_TYPE: (
         _WARNING,

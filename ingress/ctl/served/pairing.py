@@ -33,7 +33,7 @@ def _nothing(like: Input) -> Input:
 
 
 def named_layers(given: Input, root: str) -> dict[str, Input]:
-    """Return the layers by the folder of what each has alone."""
+    """Return the layers by the folder of what each has alone, further ones of a folder by the file that has their Ingresses."""
     counts = Counter(
         file for layer in given.layers for file in {place.file for place in layer.places.values()}
     )
@@ -42,6 +42,10 @@ def named_layers(given: Input, root: str) -> dict[str, Input]:
         files = {place.file for place in layer.places.values() if place.file}
         own = {file for file in files if counts[file] == 1} or files
         name = below(os.path.commonpath([os.path.dirname(file) for file in own]) if own else "", root) or "."
+        if name in found:
+            # A file of the same folder that has an Ingress otherwise.
+            of_routes = {layer.place(object_id).file for object_id, _ in layer.route_objects()}
+            name = below(of_routes.pop(), root) if len(of_routes) == 1 else name
         number = 1
         while name in found:
             number += 1
