@@ -1,7 +1,9 @@
 """A case that runs ``ingressctl`` in this process, with manifests of its own."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from unittest.mock import patch
 
 from click.testing import CliRunner, Result
 from twisted.trial.unittest import SynchronousTestCase
@@ -36,10 +38,19 @@ def ingress(**annotations: str) -> str:
     return INGRESS.format(annotations=written)
 
 
+def usual_terminal(case: SynchronousTestCase) -> None:
+    """Let commands of *case* find the same terminal in the environment, whatever the one is at which tests are run."""
+    surroundings = patch.dict(os.environ, COLUMNS="100", TERM="xterm")
+    surroundings.start()
+    case.addCleanup(surroundings.stop)
+    os.environ.pop("NO_COLOR", None)
+
+
 class CtlCase(SynchronousTestCase):
     """Runs commands; *manifest* puts texts into files of a folder that goes with the test."""
 
     def setUp(self) -> None:
+        usual_terminal(self)
         self.folder = Path(self.mktemp())
         self.folder.mkdir(parents=True)
 

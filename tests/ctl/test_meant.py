@@ -1,9 +1,6 @@
 """What may be meant by names that there are not."""
 
-import sys
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,22 +10,7 @@ from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.state import ClusterState
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
 from tests.ctl.test_frame import CompletionCase
-
-
-def calls(of: Callable[[], object]) -> int:
-    """Return how many functions of Python and C are called."""
-    count = 0
-
-    def profile(frame: Any, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        of()
-    finally:
-        sys.setprofile(None)
-    return count
+from tests.fakes.counting import calls
 
 
 class CloseNamesTests(SynchronousTestCase):
@@ -75,7 +57,7 @@ class CloseNamesTests(SynchronousTestCase):
         for many in (1_000, 10_000):
             close = CloseNames(f"service-number-{number}" for number in range(many))
             close.close_to("first")
-            counts.append(calls(lambda close=close: close.close_to("service-nubmer-77")))  # type: ignore[misc]
+            counts.append(calls(partial(close.close_to, "service-nubmer-77")))
         self.assertEqual(counts[0], counts[1])
         self.assertLess(counts[1], 10_000)
 

@@ -13,6 +13,7 @@ from ingress.ctl.inputs.live.reading import read_live
 from ingress.ctl.main import commands
 from ingress.options.option import DEFAULTS
 from tests.cluster.api_server_case import ApiServerTestCase, in_thread
+from tests.ctl.ctl_case import usual_terminal
 from tests.fakes.apiserver.access import Grant
 
 NOW = datetime.now(UTC)
@@ -43,6 +44,7 @@ class LiveCase(ApiServerTestCase):
     """Reads the cluster of ``self.server``; what waits is noted in ``waited`` and not waited for."""
 
     def setUp(self) -> Any:
+        usual_terminal(self)
         self.waited: list[float] = []
         self.clock: Callable[[], float] = lambda: 0.0
         self.silence_seconds = 10.0

@@ -1,7 +1,6 @@
 """Lint of what nobody means well: it raises nothing, and costs no more than there is of it."""
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from attrs import evolve
@@ -12,6 +11,7 @@ from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.lint.linting import lint
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, PREFIX, SPECIFIC, ingress, input_of
+from tests.fakes.counting import calls
 from tests.translate.golden import cases, state_of_case
 
 NAMES = sorted({name for family in FAMILIES for name in family.annotations} | OF_INGRESS_NGINX)
@@ -109,23 +109,6 @@ class HostileTests(SynchronousTestCase):
             given = evolve(input_of(), state=state_of_case(case))
             for finding in lint(given).findings:
                 self.assertTrue(finding.message, case.name)
-
-
-def calls(work: Callable[[], object]) -> int:
-    """Return how many functions *work* calls."""
-    count = 0
-
-    def counted(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def many(kind: str, count: int) -> Iterable[Ingress]:

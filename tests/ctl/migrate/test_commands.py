@@ -1,6 +1,7 @@
 """Changes as commands for kubectl: whatever tenants wrote is quoted."""
 
 import json
+import os
 import subprocess
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -26,7 +27,9 @@ HOSTILE = (
 def words_of(command: str) -> list[str]:
     """The words that bash makes of *command*, after the first; nothing of it is run."""
     script = 'kubectl() { printf "%s\\0" "$@"; }\n' + command
-    done = subprocess.run(["bash", "-c", script], check=True, capture_output=True)
+    done = subprocess.run(
+        ["bash", "-c", script], check=True, capture_output=True, env={**os.environ, "LC_ALL": "C"}
+    )
     assert not done.stderr, done.stderr
     return done.stdout.decode("utf-8").split("\0")[:-1]
 

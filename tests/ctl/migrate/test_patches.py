@@ -233,7 +233,13 @@ class AppliedTests(CtlCase):
     def test_the_commands_are_a_script_that_runs_nothing_else(self) -> None:
         """bash calls kubectl once or twice for each object, and nothing of what tenants wrote."""
         script = 'kubectl() { printf "%s\\n" "$*"; }\n' + (self.patches / "kubectl.sh").read_text("utf-8")
-        done = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
         self.assertEqual(done.stderr, "")
         named = {line.split()[1] for line in done.stdout.splitlines()}
         self.assertEqual(named, {"ingress/web", "ingress/api", "ingress/rewritten", "ingress/exported"})

@@ -1,5 +1,6 @@
 """Changes of objects as edits of the YAML that they stand in."""
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -248,6 +249,14 @@ class RefusalTests(EditCase):
         self.assertIn("list", self.refusal(MANIFEST, Change("spec.rules[7]", "x"), line=2))
 
 
+APPLYING = [
+    command
+    for command in (["git", "apply"], ["patch", "--quiet", "-p1", "--input"])
+    if shutil.which(command[0])
+]
+"""The programs that are here; git is in every checkout."""
+
+
 class UnifiedTests(EditCase):
     def test_git_takes_it_and_makes_the_edits(self) -> None:
         """Applied by ``git apply`` and by ``patch``, a diff makes of a file what the edits make of it."""
@@ -261,7 +270,7 @@ class UnifiedTests(EditCase):
         self.assertEqual(found.refused, {})
         edits = [edit for some in found.edits.values() for edit in some]
         for name in ("plain.yaml", 'odd "na me" é.yaml'):
-            for command in (["git", "apply"], ["patch", "--quiet", "-p1", "--input"]):
+            for command in APPLYING:
                 folder = Path(self.mktemp())
                 folder.mkdir()
                 (folder / name).write_text(text, "utf-8")

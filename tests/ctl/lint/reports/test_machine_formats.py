@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -30,6 +29,7 @@ from tests.ctl.lint.reports.samples import (
     reported,
     results,
 )
+from tests.fakes.counting import calls
 
 
 def text_of(name: str, what: Results) -> str:
@@ -470,23 +470,11 @@ class EveryFormatTests(SynchronousTestCase):
             table,
             *(lambda what, name=name: machine_lines(name, what) for name in MACHINE_FORMATS),
         ):
-            few, many = (calls(lines, many_objects(number)) for number in (100, 1000))
+            few, many = (counted(lines, many_objects(number)) for number in (100, 1000))
             self.assertLess(many, 12 * few)
 
 
-def calls(lines: Callable[..., Any], what: Results) -> int:
-    """How many calls of functions in Python printing *what* takes."""
+def counted(lines: Callable[..., Any], what: Results) -> int:
+    """How many calls printing *what* takes."""
     list(lines(results()))
-    counted = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal counted
-        counted += event == "call"
-
-    sys.setprofile(count)
-    try:
-        for _ in lines(what):
-            pass
-    finally:
-        sys.setprofile(None)
-    return counted
+    return calls(lambda: list(lines(what)))
