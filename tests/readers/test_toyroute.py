@@ -348,22 +348,27 @@ class HistoryTests(SynchronousTestCase):
         self.assertEqual(cluster.translation.served, dict.fromkeys(cluster.translation.served, 0))
 
 
+PACKAGE = Path(ingress.__file__).parent
+TELLING = (PACKAGE / "ctl", PACKAGE / "explain")
+"""Rooms that judge and explain Ingresses for people: nothing is served by them."""
+
+
 class FolderTests(SynchronousTestCase):
     """What serves toy routes, and what knows of them."""
 
     def test_nothing_else_knows(self) -> None:
         """No module of the controller names the kind, or a thing of its folder."""
-        for path in Path(ingress.__file__).parent.rglob("*.py"):
+        for path in PACKAGE.rglob("*.py"):
             self.assertNotIn("toy", path.read_text("utf-8").lower(), path)
 
     def test_few_know_ingresses(self) -> None:
-        """Nor does any but the folder of Ingress name that kind by its type."""
-        package = Path(ingress.__file__).parent
-        folder = package / "translate" / "readers"
+        """Nor does any that serves, but the folder of Ingress, name that kind by its type; those that tell people of it do."""
+        folder = PACKAGE / "translate" / "readers"
         knowing = [
-            path.relative_to(package).as_posix()
-            for path in package.rglob("*.py")
-            if "readers.ingress" in path.read_text("utf-8") and not path.is_relative_to(folder / "ingress")
+            path.relative_to(PACKAGE).as_posix()
+            for path in PACKAGE.rglob("*.py")
+            if "readers.ingress" in path.read_text("utf-8")
+            and not any(map(path.is_relative_to, (folder / "ingress", *TELLING)))
         ]
         self.assertEqual(knowing, ["translate/readers/route_kinds.py"])
 
