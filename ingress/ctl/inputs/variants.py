@@ -18,7 +18,7 @@ from ingress.model.problems import Problem, Reason
 
 MOST_VARIANTS: Final = 50
 """Files of a folder that are judged by themselves; those after them are told of as duplicates."""
-_MOST_BESIDE: Final = 100_000
+MOST_BESIDE: Final = 100_000
 """Objects that all variants of a folder have beside them, at most."""
 _MOST_NAMED: Final = 3
 _ROUTES: Final = frozenset(row.read.kind for row in KINDS.routes)
@@ -32,24 +32,30 @@ def variants(unit: Unit) -> Iterator[Unit]:
     """Yield *unit*, each object of its files once, and then what is in it in other forms."""
     forms: _Forms = {}
     differing: dict[ObjectId, list[str]] = {}
-    files: list[_File] = []
-    varying: list[_File] = []
+    read: list[tuple[str, ManifestContent, bool]] = []
     for name, content in unit.files:
-        kept = [one for one in content.objects if _is_new(one, name, forms, differing)]
         # What nobody applies twice is left out; a file that says something twice itself is told of.
-        left = evolve(content, objects=tuple(kept))
-        is_other = any(one.id[0] in _ROUTES and forms[one.id][0][0] != name for one in kept)
-        is_taken = is_other and len(varying) < MOST_VARIANTS
-        (varying if is_taken else files).append((name, left))
+        left = [one for one in content.objects if _is_new(one, name, forms, differing)]
+        is_other = any(one.id[0] in _ROUTES and forms[one.id][0][0] != name for one in left)
+        read.append((name, evolve(content, objects=tuple(left)), is_other))
+    besides = sum(one.id[0] not in _ROUTES for _, content, _ in read for one in content.objects)
+    most = min(MOST_VARIANTS, MOST_BESIDE // max(besides, 1))
+    varying = [(name, content) for name, content, is_other in read if is_other][:most]
+    by_themselves = {name for name, _ in varying}
+    files = [(name, content) for name, content, _ in read if name not in by_themselves]
     beside = [(name, _but_routes(content)) for name, content in varying]
-    told = {object_id: names for object_id, names in differing.items() if object_id[0] not in _ROUTES}
-    if len(varying) * sum(len(content.objects) for _, content in (*files, *beside)) > _MOST_BESIDE:
-        files, varying, beside = [*files, *varying], [], []
+    told: dict[ObjectId, list[str]] = {}
+    for object_id, names in differing.items():
+        is_route = object_id[0] in _ROUTES
+        left_out = [name for name in names if not (is_route and name in by_themselves)]
+        if left_out:
+            told[object_id] = left_out
     yield evolve(unit, files=tuple(_told([*files, *beside], forms, told)))
     for name, content in varying:
         own = {one.id for one in content.objects}
         others = ((other, _but_routes(found, own)) for other, found in [*files, *beside] if other != name)
-        yield evolve(unit, files=((name, content), *_told(others, forms, {})))
+        noted = tuple(_noted(one, forms, told) if one.id[0] in _ROUTES else one for one in content.objects)
+        yield evolve(unit, files=((name, evolve(content, objects=noted)), *_told(others, forms, {})))
 
 
 def _is_new(
@@ -67,7 +73,7 @@ def _is_new(
     if len(known) <= MOST_VARIANTS:
         known.append((name, one))
     names = differing.setdefault(one.id, [])
-    if name not in names:
+    if names[-1:] != [name]:
         names.append(name)
     return True
 
@@ -82,7 +88,7 @@ def _told(
     forms: _Forms,
     differing: dict[ObjectId, list[str]],
 ) -> Iterator[_File]:
-    """Yield *files* with the first form of what is no route object; where *differing* names others, it says so."""
+    """Yield *files* with the first form of each object; where *differing* names others, it says so."""
     for name, content in files:
         yield name, evolve(content, objects=tuple(_first_forms(name, content, forms, differing)))
 
@@ -94,14 +100,16 @@ def _first_forms(
     differing: dict[ObjectId, list[str]],
 ) -> Iterator[ManifestObject]:
     for one in content.objects:
-        file, known = forms[one.id][0]
-        if file != name and one.id[0] not in _ROUTES:
-            continue
-        names = differing.get(one.id) if one is known else None
-        yield one if names is None else _with_note(one, file, names)
+        if forms[one.id][0][0] == name:
+            yield _noted(one, forms, differing)
 
 
-def _with_note(one: ManifestObject, file: str, names: list[str]) -> ManifestObject:
+def _noted(one: ManifestObject, forms: _Forms, differing: dict[ObjectId, list[str]]) -> ManifestObject:
+    """Return *one*, with what there is to say of its other forms if it is the first."""
+    file, known = forms[one.id][0]
+    names = differing.get(one.id)
+    if one is not known or names is None:
+        return one
     kind, key = one.id
     more = f" and {len(names) - _MOST_NAMED} more files" if len(names) > _MOST_NAMED else ""
     message = f"stands in {file}, which is used, and otherwise in {', '.join(names[:_MOST_NAMED])}{more}"

@@ -4,6 +4,7 @@ from hypothesis import given as drawn
 from hypothesis import settings, strategies
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
+from ingress.ctl.inputs import variants
 from ingress.ctl.inputs.layers import Unit, in_layers
 from ingress.ctl.inputs.variants import MOST_VARIANTS
 from ingress.model.objects import Kind, ObjectKey, Projection
@@ -97,13 +98,28 @@ class LayerTests(FilesCase):
         output = self.run_command("lint", str(self.folder)).stdout
         self.assertIn("note     stands in", output)
 
+    def test_forms_beside_very_many_services(self) -> None:
+        """Fewer forms are layers there, for each has all Services beside it."""
+        self.patch(variants, "MOST_BESIDE", 3)
+        for number in range(3):
+            self.manifest(an_ingress(host=f"h{number}.example.com"), f"{number}.yaml")
+            self.manifest(SERVICE.format(f"s{number}"), f"s{number}.yaml")
+        given = self.read()
+        self.assertEqual([len(layer.state.services) for layer in given.layers], [3, 3])
+        (problem,) = given.state.problems
+        self.assertTrue(problem.message.endswith("2.yaml"), problem.message)
+
     def test_a_folder_of_very_many_forms(self) -> None:
-        """So many are layers as are bounded; those after them are told of."""
+        """As many are layers as is allowed; those after them are told of at once."""
         for number in range(MOST_VARIANTS + 3):
             self.manifest(an_ingress(host=f"h{number}.example.com"), f"{number:03}.yaml")
         given = self.read()
         self.assertEqual(len(given.layers), MOST_VARIANTS + 1)
-        self.assertEqual([one.reason for one in given.state.problems], [Reason.DUPLICATE_OBJECT] * 2)
+        (problem,) = given.state.problems
+        self.assertIs(problem.reason, Reason.DUPLICATE_OBJECT)
+        self.assertRegex(
+            problem.message, r"000.yaml, which is used, and otherwise in \S+051.yaml, \S+052.yaml$"
+        )
 
     def test_what_has_no_namespace_counts_everywhere(self) -> None:
         """An IngressClass decides in all layers whose each Ingress is, and stands where it stands."""
