@@ -1,6 +1,6 @@
 """The changes that mend an object: those of its findings, put together so that they can be made at once.  Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.translate.readers.ingress.objects import Ingress
@@ -29,8 +29,10 @@ def put_together(changes: Iterable[Change], value: Ingress | None) -> tuple[Chan
     some = list(dict.fromkeys(changes))
     if value is not None:
         some = _without_empty_rules(some, value)
-    gone = [change.steps for change in some if change.value is None]
-    return tuple(one for one in some if not any(_is_within(one.steps, steps) for steps in gone))
+    gone = {change.steps for change in some if change.value is None}
+    return tuple(
+        one for one in some if gone.isdisjoint(one.steps[:length] for length in range(len(one.steps)))
+    )
 
 
 def _without_empty_rules(changes: list[Change], value: Ingress) -> list[Change]:
@@ -50,7 +52,3 @@ def _without_empty_rules(changes: list[Change], value: Ingress) -> list[Change]:
         return [one for one in changes if one.value is not None or one.steps[:2] != ("spec", "rules")]
     whole = [Change(f"spec.rules[{number}]", None) for number in sorted(rules)]
     return list(dict.fromkeys((*changes, *whole)))
-
-
-def _is_within(steps: Sequence[str | int], outer: Sequence[str | int]) -> bool:
-    return len(steps) > len(outer) and steps[: len(outer)] == outer

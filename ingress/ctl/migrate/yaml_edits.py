@@ -25,6 +25,7 @@ from ingress.ctl.migrate.yaml_places import (
     compose,
     documents,
     is_object,
+    member_number,
     objects,
 )
 from ingress.model.objects import ObjectId
@@ -258,9 +259,7 @@ class _Editing:
         node, missing = self._follow(way)
         if missing or child(node, last) is None:
             raise Unsafe("it comes from elsewhere in the file")
-        number = last
-        if isinstance(last, str):
-            number = max(at for at, (key, _) in enumerate(node.value) if key.value == last)
+        number = member_number(node, last) if isinstance(last, str) else last
         removed.setdefault(way, set()).add(int(number))
 
     def _widen(

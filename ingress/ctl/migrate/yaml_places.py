@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import yaml
 from attrs import frozen
@@ -74,10 +75,24 @@ def scalar_of(node: Node, name: str) -> str:
     return found.value if isinstance(found, yaml.ScalarNode) else ""
 
 
+_NUMBERS: Final[WeakKeyDictionary[Node, dict[str, int]]] = WeakKeyDictionary()
+
+
+def member_number(node: yaml.MappingNode, name: str) -> int | None:
+    """Return which member of *node* the field *name* is, the last where it stands twice; None where there is none."""
+    numbers = _NUMBERS.get(node)
+    if numbers is None:
+        numbers = _NUMBERS[node] = {
+            key.value: number for number, (key, _) in enumerate(node.value) if isinstance(key.value, str)
+        }
+    return numbers.get(name)
+
+
 def child(node: Node, step: str | int) -> Node | None:
     """Return what is at *step* below *node*; the last where a field stands twice."""
     if isinstance(node, yaml.MappingNode) and isinstance(step, str):
-        return next((value for key, value in reversed(node.value) if key.value == step), None)
+        number = member_number(node, step)
+        return None if number is None else node.value[number][1]
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step]
     return None
