@@ -24,6 +24,13 @@ S = TypeVar("S")
 MAX_SHOWN_CHARACTERS: Final = 64
 """How much of a tenant's text a message repeats; enough to recognize it by."""
 
+_USER_OF_URL: Final = re.compile(r"://[^/?#@\s]*@")
+_PARAMETER: Final = re.compile(
+    r"([?&](?:access_|api_?|client_)?(?:token|secret|password|key)=)[^&#\s]+", re.IGNORECASE
+)
+_MAY_HAVE_CREDENTIALS: Final = re.compile("authorization|cookie", re.IGNORECASE)
+_CREDENTIALS: Final = re.compile(r"""(authorization["']?[\s:=]|cookie["']?[\s:=])[^;\r\n]+""", re.IGNORECASE)
+
 _PLACEHOLDER: Final = re.compile(
     r"\{\{|\$\(|\$\{|\$[A-Z][A-Z0-9_]+|__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|%[A-Z][A-Z0-9_]+%"
     r"|(?<![?\\])<[A-Za-z][A-Za-z0-9 ._-]*>"
@@ -189,7 +196,13 @@ def parse_switch(text: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """Return *text* for a message: in quotes, ASCII only, control characters escaped, cut to a sane length."""
+    """Return *text* for a message: in quotes, ASCII only, control characters escaped, cut to a sane length.
+
+    Whoever reads messages need not be told the user and the password of a URL, nor what proves who somebody is.
+    """
+    text = text[:_MOST_SEARCHED]
+    if "://" in text or _MAY_HAVE_CREDENTIALS.search(text):
+        text = _CREDENTIALS.sub(r"\1***", _PARAMETER.sub(r"\1***", _USER_OF_URL.sub("://***@", text)))
     shown = text[:MAX_SHOWN_CHARACTERS].replace("\\", "\\\\").replace('"', '\\"')
     shown = shown.encode("ascii", "backslashreplace").decode()
     shown = "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in shown)

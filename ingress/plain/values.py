@@ -12,6 +12,7 @@ import attrs
 
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendState
+from ingress.plain.secret_fields import NOT_SHOWN, hides_its_value, is_hidden_pair
 from ingress.plain.steps import NOT_YET, in_order
 from ingress.routing.variants import Variant, WeightedBackend
 
@@ -58,10 +59,16 @@ def spoken(state: BackendState) -> str:
 
 
 def settings_as_data(value: Any) -> dict[str, object]:
-    """Return the fields of *value*, of a class that attrs made, but for those that its ``repr`` leaves out."""
-    return {
+    """Return the fields of *value*, of a class that attrs made, but for those that its ``repr`` leaves out.
+
+    What a request or an answer is given as proof of somebody, such as ``Authorization``, is named and not shown.
+    """
+    found: dict[str, object] = {
         field.name: as_data(getattr(value, field.name)) for field in attrs.fields(type(value)) if field.repr
     }
+    if "value" in found and hides_its_value(value):
+        found["value"] = NOT_SHOWN
+    return found
 
 
 def as_data(value: object) -> object:
@@ -71,9 +78,15 @@ def as_data(value: object) -> object:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, tuple | list) and type(value).__str__ is object.__str__:
-        return map(as_data, value)
+        return map(_entry_as_data, value)
     if isinstance(value, frozenset | set):
         return in_order(map(as_data, value), str)
     if attrs.has(type(value)) and type(value).__str__ is object.__str__:
         return settings_as_data(value)
     return str(value)
+
+
+def _entry_as_data(value: object) -> object:
+    if isinstance(value, tuple) and is_hidden_pair(value):
+        return iter((as_data(value[0]), NOT_SHOWN))
+    return as_data(value)

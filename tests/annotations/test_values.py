@@ -73,6 +73,18 @@ class QuotedTests(SynchronousTestCase):
         """A long text is cut, and shows that it was."""
         self.assertEqual(quoted("x" * 1000), '"' + "x" * MAX_SHOWN_CHARACTERS + '"…')
 
+    def test_what_proves_who_somebody_is_stays_out(self) -> None:
+        """Users of URLs, also where the cut would take their ``@``, parameters and fields that are credentials."""
+        for text, shown in (
+            ("https://me:pw@a.test/x", "https://***@a.test/x"),
+            (f"https://me:{'p' * 100}@a.test/x", "https://***@a.test/x"),
+            ("http://a.test/?user=me&access_token=abc&x=1", "http://a.test/?user=me&access_token=***&x=1"),
+            ("proxy_set_header Authorization Basic; x y;", "proxy_set_header Authorization ***; x y;"),
+            ("cookie: a=b", "cookie:***"),
+            ("https://a.test/@me", "https://a.test/@me"),
+        ):
+            self.assertEqual(quoted(text), f'"{shown}"')
+
     @settings(deadline=None, derandomize=True, max_examples=100)
     @given(st.text(st.characters()))
     def test_result_is_always_printable_and_short(self, text: str) -> None:

@@ -16,7 +16,7 @@ from ingress.ctl.comparing.answers import SideDownError
 from ingress.ctl.comparing.asking_both import AskingBoth
 from ingress.ctl.comparing.causes import Attribution
 from ingress.ctl.comparing.client import Client, client_context
-from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials, tells_of_secrets
+from ingress.ctl.comparing.credentials import NO_CREDENTIALS, Hidden, read_credentials
 from ingress.ctl.comparing.differences import Comparing
 from ingress.ctl.comparing.generating import generate
 from ingress.ctl.comparing.given_requests import Hosts, lines_of, read_requests
@@ -30,6 +30,7 @@ from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.terminal import printable, tell
+from ingress.plain.secret_fields import tells_of_secrets
 
 _TELL_EVERY: Final = 10.0
 """Seconds between two words on how far it is."""

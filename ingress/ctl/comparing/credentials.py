@@ -21,14 +21,11 @@ from attrs import field, frozen
 from ingress.ctl.comparing.samples import OURS_ALONE, Sample, why_not_sent
 from ingress.ctl.errors import Mistake
 from ingress.ctl.toml_files import read_toml
+from ingress.plain.secret_fields import tells_of_secrets
 
 _LEAST_HIDDEN: Final = 6
 """Characters of what is hidden wherever it stands; less would hide words that are nobody's secret."""
 _SHOWN_AS: Final = "(hidden)"
-_SECRET_FIELDS: Final = re.compile(
-    r"authorization|cookie|token|secret|api-?key|password|session|credential|signature|jwt|csrf",
-    re.IGNORECASE,
-)
 
 
 @frozen
@@ -80,11 +77,6 @@ def _section(path: str, pattern: str, fields: object) -> _Section:
         if name.lower() in OURS_ALONE:
             raise Mistake(f"--credentials {path}: {name} is no credential, and is not sent")
     return _Section(scheme, host.lower(), tuple(fields.items()))
-
-
-def tells_of_secrets(name: str) -> bool:
-    """Whether a field of that name is taken to hold a secret."""
-    return _SECRET_FIELDS.search(name) is not None
 
 
 class Hidden:

@@ -1,6 +1,5 @@
 """What is expected of this side by the objects that are given: the explanation of a request, in a sentence.  Pure."""
 
-from ingress.ctl.comparing.credentials import tells_of_secrets
 from ingress.ctl.comparing.differences import Compared
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.inputs.input import Input
@@ -9,6 +8,7 @@ from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Outcome
 from ingress.explain.served import Served, served_by
 from ingress.explain.urls import AskedUrl
+from ingress.plain.secret_fields import tells_of_secrets
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import attrs
 
+from ingress.plain.secret_fields import hides_its_value, is_hidden_pair
+
 SEALED: Final = "sealed"
 """The field of plain data that has a seal."""
 
@@ -20,22 +22,29 @@ class Seals:
         self._seals: dict[Hashable, int] = {}
 
     def of(self, value: object) -> int:
-        """Return the seal of what the ``repr`` of *value* leaves out; 0 where that is nothing."""
+        """Return the seal of what is not shown of *value*; 0 where that is nothing."""
         hidden = tuple(_hidden(value, ""))
         if not hidden:
             return 0
         return self._seals.setdefault(hidden, len(self._seals) + 1)
 
 
-def _hidden(value: object, at: str) -> Iterator[tuple[str, object]]:
-    """Yield what *value*, and the values in it, keep out of their ``repr``, each with where it stands."""
+def _hidden(value: Any, at: str) -> Iterator[tuple[str, object]]:
+    """Yield what *value*, and the values in it, keep to themselves, each with where it stands.
+
+    That is what their ``repr`` leaves out, and the texts of fields that tell of secrets by their names.
+    """
     if isinstance(value, tuple):
         for number, part in enumerate(value):
+            if is_hidden_pair(part):
+                yield f"{at}.{number}", part
             yield from _hidden(part, f"{at}.{number}")
         return
     kind: Any = type(value)
     if not attrs.has(kind):
         return
+    if hides_its_value(value):
+        yield at, value.value
     for field in attrs.fields(kind):
         part = getattr(value, field.name)
         if field.repr:

@@ -156,6 +156,21 @@ class SettingTests(CompareCase):
             ],
         )
 
+    def test_fields_that_prove_who_somebody_is(self) -> None:
+        """That another ``Authorization`` is put into requests is told, and neither of the two."""
+        first, second = (
+            manifests(
+                SERVICES,
+                ingress(configuration_snippet=f"proxy_set_header Authorization {value};"),
+                options=("allow-snippet-annotations=true", "annotations-risk-level=Critical"),
+            )
+            for value in ("HIDDEN-1", "HIDDEN-2")
+        )
+        found = compare(first, second).differences
+        self.assertEqual([one.field.split(".")[-1] for one in found], ["sealed"])
+        self.assertNotIn("HIDDEN", str(found))
+        self.assertEqual(compare(first, first).differences, ())
+
     def test_passwords(self) -> None:
         """That they are others is told, and nothing of them."""
         old, new = (
