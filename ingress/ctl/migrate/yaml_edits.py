@@ -260,7 +260,8 @@ class _Editing:
         if missing or child(node, last) is None:
             raise Unsafe("it comes from elsewhere in the file")
         number = member_number(node, last) if isinstance(last, str) else last
-        removed.setdefault(way, set()).add(int(number))
+        assert number is not None
+        removed.setdefault(way, set()).add(number)
 
     def _widen(
         self,
