@@ -27,7 +27,6 @@ from ingress.explain.handshakes import SecuredConnection, handshake_for, passing
 from ingress.explain.left_open import certificate_not_checked, without_closed
 from ingress.explain.outcomes import NOT_KNOWN, answered, closed, sent
 from ingress.explain.routes import (
-    MOST_PROBLEMS,
     concerned,
     hosts_seen,
     lost_seen,
@@ -176,7 +175,7 @@ class _Explaining:
             outcome = closed(f"{shown}, to which TLS passes through, has no endpoints: {backend.reason}")
         start = evolve(start, outcome=outcome, route=seen, backends=(backend,))
         problems = yield from problems_by_object(self._snapshot)
-        return self._with_problems(start, route, (route.passthrough,), problems)
+        return (yield from self._with_problems(start, route, (route.passthrough,), problems))
 
     # Without a route
 
@@ -226,7 +225,7 @@ class _Explaining:
             answer = filters.answered(stopped[1], stopped[0])
             found = evolve(start, outcome=answered(answer, "", filters.conditions))
         found = evolve(found, filters=filters.seen(), handshake=self._with_unknown(found.handshake, own))
-        return self._with_problems(found, route, tuple(lead.backend for lead in leads), problems)
+        return (yield from self._with_problems(found, route, tuple(lead.backend for lead in leads), problems))
 
     def _let_pass(
         self,
@@ -293,7 +292,8 @@ class _Explaining:
         route: Route,
         backends: tuple[BackendReference, ...],
         problems: Mapping[ObjectId, set[Problem]],
-    ) -> Explanation:
+    ) -> Steps:
         field = "" if found.route is None else found.route.field
-        seen = tuple(problems_seen(concerned(found, route, backends), problems, field, self._served.objects))
-        return evolve(found, problems=seen[:MOST_PROBLEMS], more_problems=max(0, len(seen) - MOST_PROBLEMS))
+        objects = concerned(found, route, backends)
+        seen, more = yield from problems_seen(objects, problems, field, self._served.objects)
+        return evolve(found, problems=seen, more_problems=more)

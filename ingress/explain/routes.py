@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
+from attrs import astuple
+
 from ingress.explain.explanation import Explanation, HostSeen, LostRoute, ProblemSeen, RouteSeen, VariantSeen
 from ingress.explain.objects import Objects
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.stepwise import Stepwise
+from ingress.plain.steps import NotYet, in_order
 from ingress.routing.choosing import Chances
 from ingress.routing.contest import Contest
 from ingress.routing.route import Route
@@ -99,18 +102,41 @@ def problems_seen(
     problems: Mapping[ObjectId, set[Problem]],
     field: str,
     objects: Objects,
-) -> Iterator[ProblemSeen]:
-    """Yield the *problems* of those *concerned*, sorted for each; notes are left out, and what is about another path than *field*."""
+) -> Stepwise[tuple[tuple[ProblemSeen, ...], int]]:
+    """Return the first *problems* of those *concerned*, sorted for each, and how many more there are.
+
+    Notes are left out, and what is about another path than *field*.  An object may have thousands.
+    """
+    seen: list[ProblemSeen] = []
+    count = 0
     for kind, key in concerned:
-        for problem in sorted(problems.get((kind, key), ())):
-            if not problem.is_note and _is_about(problem.field, field):
-                yield ProblemSeen(
+        ordered = in_order(problems.get((kind, key), ()), _in_fields)
+        for number, problem in enumerate(ordered):
+            if isinstance(problem, NotYet):
+                yield
+                continue
+            if not number % AT_ONCE:
+                yield
+            if problem.is_note or not _is_about(problem.field, field):
+                continue
+            count += 1
+            if len(seen) == MOST_PROBLEMS:
+                continue
+            seen.append(
+                ProblemSeen(
                     f"{kind} {key}",
                     problem.field,
                     problem.reason.value,
                     problem.message,
                     objects.not_checked(problem),
                 )
+            )
+    return tuple(seen), count - len(seen)
+
+
+def _in_fields(problem: Problem) -> tuple[object, ...]:
+    """Return what *problem* is sorted by as it is by itself, made once."""
+    return astuple(problem, recurse=False)
 
 
 def _is_about(problem: str, field: str) -> bool:

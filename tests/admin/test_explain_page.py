@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 from urllib.parse import quote
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.explaining import explanation_as_json
@@ -133,3 +134,16 @@ class SliceTests(SynchronousTestCase):
         pieces, most = self.most_calls("http://h12x.test/", large)
         self.assertGreater(pieces, 100)
         self.assertLess(most, 1000)
+
+    def test_no_piece_of_10000_problems_of_one_object_takes_long(self) -> None:
+        """Those of the object that takes the request are sorted, and the first are shown."""
+        told = tuple(OWNER.problem(Reason.INVALID_RULE, f"no {number:05}") for number in range(10_000))
+        large = evolve(snapshot(route("/")), problems=tuple(reversed(told)))
+        pieces, most = self.most_calls("http://a.test/", large)
+        self.assertGreater(pieces, 100)
+        self.assertLess(most, 2000)
+        shown = json.loads(
+            "".join(explanation_as_json(read_asked("a.test", "GET", (), "::1"), Served(large, NOW)))
+        )
+        self.assertEqual([one["message"] for one in shown["problems"]], [one.message for one in told[:20]])
+        self.assertEqual(shown["moreProblems"], 10_000 - 20)
