@@ -13,7 +13,7 @@ from tests.ctl.ctl_case import CtlCase, ingress
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
-RUN = "from ingress.ctl.main import main; main()"
+RUN = "from ingress.ctl.main import run; run()"
 
 
 class ActionCase(CtlCase):

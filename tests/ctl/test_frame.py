@@ -78,7 +78,7 @@ class CompletionTests(CompletionCase):
             raise SkipTest(f"{shell} is not installed")
         program = self.folder / "bin" / "ingressctl"
         program.parent.mkdir()
-        program.write_text(f"#!{sys.executable}\nfrom ingress.ctl.main import main\nmain()\n", "utf-8")
+        program.write_text(f"#!{sys.executable}\nfrom ingress.ctl.main import run\nrun()\n", "utf-8")
         program.chmod(0o755)
         script = self.manifest(self.run_command("completion", shell).stdout, f"completion.{shell}")
         text = f"{before} source {script}; {ask}"
@@ -101,7 +101,7 @@ class CompletionTests(CompletionCase):
     def test_a_process_completes(self) -> None:
         """As the script of a shell starts it."""
         done = subprocess.run(
-            [sys.executable, "-c", "from ingress.ctl.main import main; main()"],
+            [sys.executable, "-c", "from ingress.ctl.main import run; run()"],
             env={**os.environ, **asking_for("ingressctl expl")},
             capture_output=True,
             text=True,

@@ -140,7 +140,7 @@ class OutputTests(LintCase):
         self.assertNotIn(b"", written[0])
 
 
-RUN = "from ingress.ctl.main import main; main()"
+RUN = "from ingress.ctl.main import run; run()"
 
 
 class LookTests(LintCase):

@@ -86,7 +86,7 @@ class OutputTests(CtlCase):
 
     def ended(self, redirected: str, *arguments: str) -> tuple[int, str]:
         """The status of ``ingressctl`` and what it says on standard error, its files *redirected* by a shell."""
-        program = "from ingress.ctl.main import main; main()"
+        program = "from ingress.ctl.main import run; run()"
         command = ["sh", "-c", f'"$@" {redirected}', "sh", sys.executable, "-c", program, *arguments]
         found = subprocess.run(command, capture_output=True, text=True)
         return found.returncode, found.stderr

@@ -210,7 +210,7 @@ class CompareBesideNginxTests(EndToEndCase):
         """Return the command as Python runs it."""
         return [
             "-c",
-            "from ingress.ctl.main import main; main()",
+            "from ingress.ctl.main import run; run()",
             "migrate",
             "--compare",
             str(self.manifests),

@@ -9,7 +9,6 @@ from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.other_words import format_hint
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
-from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings
 
 
@@ -31,6 +30,12 @@ def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOp
 
     Raises ``Mistake`` for a name or a value that the controller would refuse.
     """
+    texts = tuple(texts)
+    if not texts:
+        return GivenOptions(settings, frozenset())
+    # Of all that a command begins with, the table takes longest to make, and most go without.
+    from ingress.options.table import OPTIONS, SPELLINGS
+
     given: dict[Option, list[Any]] = {}
     for text in texts:
         name, has_value, value = text.removeprefix("--").partition("=")
@@ -57,6 +62,8 @@ def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOp
 
 def names_beginning(text: str) -> list[str]:
     """Return the options that begin with *text*, each as far as it can be completed: ``NAME=`` where it takes a value."""
+    from ingress.options.table import OPTIONS
+
     return sorted(
         name if option.read is None else f"{name}="
         for name, option in OPTIONS.items()

@@ -148,7 +148,7 @@ class PageTests(MigrateCase):
                 [
                     sys.executable,
                     "-c",
-                    "from ingress.ctl.main import main; main()",
+                    "from ingress.ctl.main import run; run()",
                     "migrate",
                     path,
                     "--output=html",
