@@ -26,6 +26,7 @@ from ingress.ctl.inputs.folders import (
     plain_folder,
     unrendered_chart,
 )
+from ingress.ctl.inputs.forms import forms_of
 from ingress.ctl.inputs.how import USUAL, How
 from ingress.ctl.inputs.input import Input, Place, Unread
 from ingress.ctl.inputs.input_files import (
@@ -40,7 +41,6 @@ from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
 from ingress.ctl.inputs.layers import Layer, Unit, in_layers
 from ingress.ctl.inputs.looks import may_hold_objects
 from ingress.ctl.inputs.reading import read_text
-from ingress.ctl.inputs.variants import variants
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
 
@@ -231,7 +231,7 @@ class _Manifests:
     def _input(self, now: datetime) -> Input:
         key = self._settings.config_map
         besides = () if key is None else ((Kind.CONFIG_MAP, key),)
-        units = [one for files in self._units.values() for one in variants(Unit(tuple(files)))]
+        units = [one for files in self._units.values() for one in forms_of(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
         unread = (*self._contents.unread, *(_templates(*group) for group in self._templates.items()))
         if unread and not self._units and not self._built:

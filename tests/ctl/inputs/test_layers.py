@@ -4,9 +4,9 @@ from hypothesis import given as drawn
 from hypothesis import settings, strategies
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
-from ingress.ctl.inputs import variants
+from ingress.ctl.inputs import forms
+from ingress.ctl.inputs.forms import MOST_FORMS
 from ingress.ctl.inputs.layers import Unit, in_layers
-from ingress.ctl.inputs.variants import MOST_VARIANTS
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.problems import Reason
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
@@ -100,7 +100,7 @@ class LayerTests(FilesCase):
 
     def test_forms_beside_very_many_services(self) -> None:
         """Fewer forms are layers there, for each has all Services beside it."""
-        self.patch(variants, "MOST_BESIDE", 3)
+        self.patch(forms, "MOST_BESIDE", 3)
         for number in range(3):
             self.manifest(an_ingress(host=f"h{number}.example.com"), f"{number}.yaml")
             self.manifest(SERVICE.format(f"s{number}"), f"s{number}.yaml")
@@ -111,10 +111,10 @@ class LayerTests(FilesCase):
 
     def test_a_folder_of_very_many_forms(self) -> None:
         """As many are layers as is allowed; those after them are told of at once."""
-        for number in range(MOST_VARIANTS + 3):
+        for number in range(MOST_FORMS + 3):
             self.manifest(an_ingress(host=f"h{number}.example.com"), f"{number:03}.yaml")
         given = self.read()
-        self.assertEqual(len(given.layers), MOST_VARIANTS + 1)
+        self.assertEqual(len(given.layers), MOST_FORMS + 1)
         (problem,) = given.state.problems
         self.assertIs(problem.reason, Reason.DUPLICATE_OBJECT)
         self.assertRegex(

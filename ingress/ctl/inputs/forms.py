@@ -16,10 +16,10 @@ from ingress.ctl.inputs.layers import Unit
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Problem, Reason
 
-MOST_VARIANTS: Final = 50
+MOST_FORMS: Final = 50
 """Files of a folder that are judged by themselves; those after them are told of as duplicates."""
 MOST_BESIDE: Final = 100_000
-"""Objects that all variants of a folder have beside them, at most."""
+"""Objects that all forms of a folder have beside them, at most."""
 _MOST_NAMED: Final = 3
 _ROUTES: Final = frozenset(row.read.kind for row in KINDS.routes)
 
@@ -28,7 +28,7 @@ _Forms = dict[ObjectId, list[tuple[str, ManifestObject]]]
 """What is different of each object, with its file, the first before all."""
 
 
-def variants(unit: Unit) -> Iterator[Unit]:
+def forms_of(unit: Unit) -> Iterator[Unit]:
     """Yield *unit*, each object of its files once, and then what is in it in other forms."""
     forms: _Forms = {}
     differing: dict[ObjectId, list[str]] = {}
@@ -39,7 +39,7 @@ def variants(unit: Unit) -> Iterator[Unit]:
         is_other = any(one.id[0] in _ROUTES and forms[one.id][0][0] != name for one in left)
         read.append((name, evolve(content, objects=tuple(left)), is_other))
     besides = sum(one.id[0] not in _ROUTES for _, content, _ in read for one in content.objects)
-    most = min(MOST_VARIANTS, MOST_BESIDE // max(besides, 1))
+    most = min(MOST_FORMS, MOST_BESIDE // max(besides, 1))
     varying = [(name, content) for name, content, is_other in read if is_other][:most]
     by_themselves = {name for name, _ in varying}
     files = [(name, content) for name, content, _ in read if name not in by_themselves]
@@ -70,7 +70,7 @@ def _is_new(
         return True
     if any(form.projection == one.projection for file, form in known if file != name):
         return False
-    if len(known) <= MOST_VARIANTS:
+    if len(known) <= MOST_FORMS:
         known.append((name, one))
     names = differing.setdefault(one.id, [])
     if names[-1:] != [name]:
