@@ -376,6 +376,18 @@ class MistakeTests(LiveCase):
         with self.assertRaisesRegex(Mistake, "an answer took longer than 120 seconds"):
             await self.read()
 
+    async def test_a_list_that_has_lost_its_objects(self) -> None:
+        """It is not taken for an empty one."""
+        for entries in (b"", b', "items": "x"', b', "items": [null, 5]'):
+            self.server.faults.add(RawBody(b'{"metadata": {}%s}' % entries), times=1)
+            self.assertIn("a list without objects in it", await self.mistake())
+
+    async def test_a_list_that_goes_in_a_circle(self) -> None:
+        """However long the circle is."""
+        for token in (b"a", b"b", b"a"):
+            self.server.faults.add(RawBody(b'{"metadata": {"continue": "%s"}, "items": []}' % token), times=1)
+        self.assertIn("a list that has no end", await self.mistake())
+
     async def test_a_list_without_end(self) -> None:
         """Pages that lead to themselves are told for what they are."""
         self.server.faults.add(RawBody(b'{"metadata": {"continue": "again"}, "items": []}'), times=None)

@@ -28,6 +28,7 @@ ANSWER_SECONDS: Final = 120.0
 """How long one answer may take, however little comes at a time."""
 _TRIES: Final = 4
 _LONGEST_WAIT_SECONDS: Final = 10.0
+_MOST_PAGES: Final = 10_000
 # Of these another try may have a better answer: too many requests, errors of the server, and what a proxy before it says.
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
 
@@ -113,6 +114,7 @@ class ApiServer:
         in_pages: bool,
     ) -> list[T] | Forbidden:
         taken: list[T] = []
+        followed: set[str] = set()
         asked = [*query, ("limit", str(PAGE_OBJECTS))] if in_pages else query
         next_page = ""
         while True:
@@ -123,12 +125,15 @@ class ApiServer:
             metadata = page.get("metadata") if isinstance(page, dict) else None
             if not isinstance(page, dict) or not isinstance(metadata, dict):
                 raise self._not_an_api_server("a list without metadata")
+            if not _is_list(page):
+                raise self._not_an_api_server("a list without objects in it")
             taken += take(page)
             following = metadata.get("continue")
             if not following or not isinstance(following, str):
                 return taken
-            if following == next_page:
+            if following in followed or len(followed) == _MOST_PAGES:
                 raise self._not_an_api_server("a list that has no end")
+            followed.add(following)
             next_page = following
 
     def _get(self, path: str, query: list[tuple[str, str]], accept: str) -> bytes | Forbidden | None:
@@ -189,6 +194,12 @@ class ApiServer:
         if error.status:
             return Mistake(f"{self.url} answers {error.status}: {error.message}")
         return Mistake(f"the API server {self.url} cannot be reached: {error.message}")
+
+
+def _is_list(page: dict[str, Any]) -> bool:
+    """Whether *page* has entries, or none and says so: what has lost them is not taken for empty."""
+    found = next((page[name] for name in ("items", "rows") if name in page), False)
+    return found is None or (isinstance(found, list) and all(isinstance(entry, dict) for entry in found))
 
 
 def items_of(page: dict[str, Any]) -> list[Any]:
