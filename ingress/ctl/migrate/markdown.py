@@ -1,7 +1,7 @@
 """A document as Markdown, in GitHub's flavor: what tenants wrote is words in it, and never markup.
 
 Plain words have escapes before whatever Markdown would read.  Words that are made into links or mentions without any
-markup (addresses, ``@names``) become code, and so does all that is meant letter by letter.
+markup (addresses, ``@names``, numbers of issues) become code, and so does all that is meant letter by letter.
 """
 
 import re
@@ -26,7 +26,7 @@ from ingress.ctl.terminal import printable, printable_lines
 
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>|&~$])")
 _BEGINNING: Final = re.compile(r"^(\s*)([-+#=]|[0-9]+(?=[.)]))")
-_BY_ITSELF: Final = re.compile(r"@|://|www\.", re.IGNORECASE)
+_BY_ITSELF: Final = re.compile(r"@|://|www\.|#[0-9]|\bgh-[0-9]", re.IGNORECASE)
 
 
 def as_markdown(document: Document) -> str:

@@ -182,8 +182,10 @@ class MarkdownTests(SynchronousTestCase):
         """Marks of Markdown and HTML have a backslash; what becomes a link or a mention by itself is code."""
         shown = as_markdown(Document("T", (Paragraph(("<b> [a](b) *c* _d_ ~~e~~ `f` $g$ &amp; | \\",)),)))
         self.assertIn(r"\<b\> \[a\](b) \*c\* \_d\_ \~\~e\~\~ \`f\` \$g\$ \&amp; \| " + "\\\\", shown)
-        shown = as_markdown(Document("T", (Paragraph(("see http://a.b/ WWW.c.d and @team",)),)))
-        self.assertIn("see `http://a.b/` `WWW.c.d` and `@team`", shown)
+        shown = as_markdown(
+            Document("T", (Paragraph(("see http://a.b/ WWW.c.d and @team, #12 or a/b#3 or GH-4",)),))
+        )
+        self.assertIn("see `http://a.b/` `WWW.c.d` and `@team,` `#12` or `a/b#3` or `GH-4`", shown)
 
     def test_what_begins_a_line_makes_no_list_or_heading(self) -> None:
         """A dash, a hash or a number with a dot at the beginning of a paragraph is escaped."""

@@ -15,11 +15,14 @@ _ENCODE: Final = JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
 
 
 def json_text(value: object) -> str:
-    """Return *value* as JSON on one line, in ASCII; half characters, which UTF-8 has not, become U+FFFD."""
+    """Return *value* as JSON on one line, in ASCII; half characters, which UTF-8 has not, become U+FFFD.
+
+    Nothing in it is what those who run builds would obey (``##[…]``), should it be printed into their log.
+    """
     text = _ENCODE(value)
-    if "\\ud" not in text:
-        return text
-    return _ENCODE(_whole(value))
+    if "\\ud" in text:
+        text = _ENCODE(_whole(value))
+    return text.replace("##", "#\\u0023")
 
 
 def _whole(value: object) -> object:

@@ -17,6 +17,7 @@ from ingress.ctl.lint.finding import Change, Level, Standing
 from ingress.ctl.lint.reports.formats import MACHINE_FORMATS, machine_lines
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import table
+from ingress.ctl.lint.reports.texts import json_text
 from ingress.ctl.lint.rules import RULES
 from ingress.model.objects import Kind
 from tests.ctl.lint.reports.samples import (
@@ -443,6 +444,12 @@ class EveryFormatTests(SynchronousTestCase):
             self.assertTrue(line.isprintable(), ascii(line))
             self.assertNotRegex(line, r"##\w*\[")
         self.assertFalse(any(line.lstrip().startswith("::") for line in table(what)))
+
+    def test_json_has_nothing_that_a_runner_obeys(self) -> None:
+        """It may be printed into the log of a build, and is read as what was written."""
+        text = json_text({"a": "x ##[group]y ###"})
+        self.assertNotIn("##", text)
+        self.assertEqual(json.loads(text), {"a": "x ##[group]y ###"})
 
     def test_half_characters_are_replaced_in_json(self) -> None:
         """An escape of half a character is refused by many readers."""
