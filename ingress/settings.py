@@ -6,9 +6,10 @@ values that it needs, never the whole.  What a room needs as a whole is a value 
 
 from ipaddress import ip_network
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.annotations.operator_filters import OperatorFilter
+from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener, port_of
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting

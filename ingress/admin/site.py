@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web import http
@@ -26,6 +25,7 @@ from ingress.admin.views import certificates_as_json, problems_as_json, routes_a
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
+from ingress.model.frozen import frozen
 from ingress.translate.snapshot import Snapshot
 
 _TEXT = "text/plain; charset=utf-8"

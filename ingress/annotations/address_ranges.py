@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.route_facts import NO_FACTS, RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.frozen import frozen
 from ingress.model.networks import Network, NetworkSet, client_address, read_network
 from ingress.model.problems import Reason
 

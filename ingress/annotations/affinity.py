@@ -12,12 +12,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Place, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.affinity import Affinity, AffinityMode, mark_of_endpoint
+from ingress.model.frozen import frozen
 
 DEFAULT_COOKIE: Final = b"INGRESSCOOKIE"
 _MAX_CHARACTERS: Final = 1024

@@ -11,7 +11,7 @@ that it works; and where it would keep requests out, the Ingress is not served a
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, evolve, field
 
 from ingress.annotations import canaries, passthrough
 from ingress.annotations.access_logs import ACCESS_LOGS
@@ -56,6 +56,7 @@ from ingress.annotations.url_redirects import URL_REDIRECTS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 

@@ -9,11 +9,10 @@ Whoever sends the body is made to wait, so nothing piles up here; others on the 
 import re
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.filters import AnswerHead, BodyFlow, BodyStage, Clock, Facts, Filter, FilterSpec, Phase, Services
+from ingress.model.frozen import frozen
 
 SHORTEST_WAIT_SECONDS: Final = 0.05
 """What is ahead by less goes on: so many timers a second for an answer, and no more."""

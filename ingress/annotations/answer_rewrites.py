@@ -15,13 +15,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.expressions import Expression, ExpressionRefused, read_expression
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 from ingress.model.templates import NO_TEXT, NO_VALUES, Template, TemplateRefused, read_template
 

@@ -9,10 +9,11 @@ import re
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.values import ValueRefused, quoted
 from ingress.model.addresses import address_fault
+from ingress.model.frozen import frozen
 from ingress.model.http_urls import parse_url
 from ingress.model.templates import Part, Template, TemplateRefused, read_template
 

@@ -12,9 +12,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, Generic, TypeVar
 
-from attrs import frozen
-
 from ingress.annotations.values import ValueRefused, quoted
+from ingress.model.frozen import frozen
 from ingress.model.sub_requests import SubAnswer
 
 V = TypeVar("V")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import ClassVar, Final
 from weakref import finalize
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.asked_urls import (
     ANYWHERE,
@@ -39,6 +39,7 @@ from ingress.filters import (
     SubRequest,
     SubRequestFailed,
 )
+from ingress.model.frozen import frozen
 from ingress.model.http_urls import parse_url
 from ingress.model.templates import Template, read_template
 

@@ -3,12 +3,11 @@
 from enum import Enum
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.asked_urls import ANYWHERE, AllowedTargets
 from ingress.annotations.auth_cache import USUAL_DURATIONS, Durations
 from ingress.annotations.auth_check import REQUEST_URI
 from ingress.annotations.auth_values import RETURN_PARAMETER
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.templates import Template
 

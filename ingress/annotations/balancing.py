@@ -7,10 +7,9 @@ one, all requests would go to one endpoint.
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.frozen import frozen
 from ingress.model.templates import (
     CONSTANTS,
     Template,

@@ -3,9 +3,8 @@
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
+from ingress.model.frozen import frozen
 
 DEFAULT_MAX_BYTES: Final = 1024 * 1024
 """1 MiB, as in ingress-nginx (``client_max_body_size``)."""

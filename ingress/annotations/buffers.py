@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.bodies import parse_size
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused, parse_switch
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Services
+from ingress.model.frozen import frozen
 from ingress.model.upstream_tls import ProtocolAsked
 
 LEAST_HEAD_BYTES: Final = 1024

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.model.expressions import Expression, ExpressionRefused, read_expression
+from ingress.model.frozen import frozen
 
 ANNOTATION: Final = "canary"
 DEFAULT_TOTAL: Final = 100

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused, parse_boolean, quoted
+from ingress.model.frozen import frozen
 
 ALLOWED_SUITES: Final = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",

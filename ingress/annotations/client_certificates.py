@@ -8,12 +8,11 @@ makes a host more open than it was meant: the safe default is used, or nobody ge
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.common_names import NOBODY, CommonNames, parse_common_names
 from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import Phase
 from ingress.model.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
 

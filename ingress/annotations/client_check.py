@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 from urllib.parse import quote
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.common_names import CommonNames
 from ingress.annotations.judging import Judging
@@ -22,6 +22,7 @@ from ingress.model.client_authentication import (
     ClientEvidence,
     VerifyClient,
 )
+from ingress.model.frozen import frozen
 from ingress.model.requested import SecuredRequest
 
 MAX_CERTIFICATE_BYTES: Final = 16 * 1024

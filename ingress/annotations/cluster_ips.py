@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, parse_boolean
+from ingress.model.frozen import frozen
 
 
 @frozen

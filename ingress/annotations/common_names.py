@@ -10,10 +10,9 @@ letting nobody in without a word.
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import ValueRefused
 from ingress.model.expressions import Expression, ExpressionRefused, read_expression
+from ingress.model.frozen import frozen
 
 MAX_NAME_CHARACTERS: Final = 256
 """X.520 allows 64.  A longer name is not looked at, and gets nobody in."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.content_codings import Encoder, encoder_maker, missing_package
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused, parse_boolean
@@ -28,6 +26,7 @@ from ingress.filters import (
     Phase,
     Services,
 )
+from ingress.model.frozen import frozen
 
 STATUSES: Final = frozenset({200, 403, 404})
 EVERY_TYPE: Final = "*"

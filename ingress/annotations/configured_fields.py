@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.secrets import is_secret_name

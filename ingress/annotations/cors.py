@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean, quoted
 from ingress.filters import ChangesBy, Facts, FieldChanges, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 
 MAX_CHARACTERS: Final = 16 * 1024

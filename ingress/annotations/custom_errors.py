@@ -13,8 +13,6 @@ import re
 from collections.abc import Awaitable, Iterator
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.judging import status_reply
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import (
@@ -40,6 +38,7 @@ from ingress.filters import (
     SubRequestFailed,
 )
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 
 SECONDS: Final = 10.0
 """How long the default backend may take for its answer, all of it."""

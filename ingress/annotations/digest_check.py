@@ -16,12 +16,13 @@ from hashlib import blake2b, md5, sha256
 from hmac import compare_digest
 from typing import ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from ingress.annotations.htpasswd import MOST_BYTES, MOST_FAULTS, MOST_USERS, Accounts, LineFault, lines_of
 from ingress.annotations.judging import status_reply
 from ingress.annotations.password_check import MOST_FIELD_BYTES, TOO_BUSY, TOO_MANY, quoted_realm
 from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, Services
+from ingress.model.frozen import frozen
 
 NONCE_SECONDS: Final = 300
 MOST_COUNT: Final = 4096

@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
+from ingress.model.frozen import frozen
 
 _SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
 HOST_SNIPPET: Final = "server-snippet"

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.snippets.blocks import EMPTY, Snippet
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 
 
 @frozen(cache_hash=True)

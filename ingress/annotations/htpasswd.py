@@ -17,7 +17,7 @@ from hmac import compare_digest
 from itertools import islice
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MOST_USERS: Final = 50_000
 MOST_BYTES: Final = 1024 * 1024

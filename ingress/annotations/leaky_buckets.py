@@ -18,9 +18,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 from weakref import ref
 
-from attrs import frozen
-
 from ingress.filters import Clock, Filter, ScheduledCall
+from ingress.model.frozen import frozen
 
 MOST_BUCKETS: Final = 1_000_000
 """In one process; ``make bench-limits`` prints what they take."""

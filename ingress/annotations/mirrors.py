@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.asked_urls import (
     ANYWHERE,
     AllowedTargets,
@@ -28,6 +26,7 @@ from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_switch
 from ingress.filters import BodyFlow, BodyStage, Facts, Filter, FilterSpec, Phase, Services, SubRequest
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 from ingress.model.templates import CONSTANTS, Template, read_template
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, quoted
 from ingress.filters import Filter, FilterSpec, Phase, Services
+from ingress.model.frozen import frozen
 
 ANNOTATION: Final = "filters"
 OPTION: Final = "--allow-filter"

@@ -9,11 +9,10 @@ another host, or for none.  Its client meant to speak to the backend alone, so i
 
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, Place, parse_boolean
 from ingress.filters import Filter, Phase, Reply, Services
+from ingress.model.frozen import frozen
 from ingress.model.requested import SecuredRequest
 
 ANNOTATION: Final = "ssl-passthrough"

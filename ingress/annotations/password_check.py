@@ -12,12 +12,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.htpasswd import MOST_PASSWORD_BYTES, accounts_of, admits
 from ingress.annotations.judging import status_reply
 from ingress.annotations.rate_limits import Clients
 from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, RequestEdit, Services
+from ingress.model.frozen import frozen
 
 GOOD_SECONDS: Final = 60.0
 """For how long a verdict is remembered."""

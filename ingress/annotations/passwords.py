@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.client_certificates import NO_SECRET, parse_secret
 from ingress.annotations.digest_check import DigestCheck, read_digest_accounts
 from ingress.annotations.guards import GuardMissing
@@ -22,6 +20,7 @@ from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import FilterSpec, Phase
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.secrets import ALL_KEYS

@@ -7,9 +7,8 @@ pasted anywhere, so everything is let by default; who forbids something means it
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Risk, ValueRefused, quoted
+from ingress.model.frozen import frozen
 
 _RISKS: Final = tuple(Risk)
 MOST_WORDS: Final = 256

@@ -17,13 +17,12 @@ HTTP at the very time when a host has no good certificate yet.
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
 from ingress.annotations.judging import Judging
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.frozen import frozen
 from ingress.model.requested import RequestedUri
 
 HTTPS_PORT: Final = 443

@@ -7,8 +7,9 @@ and hands what there is to the filters of the family (``RouteFacts.found``).
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Secret
 from ingress.model.secrets import ALL_KEYS
 

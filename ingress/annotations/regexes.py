@@ -9,8 +9,6 @@ came.
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.rewrite_targets import (
     NO_TARGET,
@@ -24,6 +22,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, parse_boolean
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.expressions import ExpressionRefused
+from ingress.model.frozen import frozen
 from ingress.model.path_expressions import Capturing, read_path_expression
 
 _NO_CAPTURES: Final[dict[str, bytes]] = {}

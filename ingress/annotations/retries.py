@@ -7,9 +7,10 @@ tried again once a part of the answer went downstream, or when a body cannot be 
 import re
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
+from ingress.model.frozen import frozen
 from ingress.model.retries import DEFAULT_RETRIES, MAX_TRIES, RetryRule
 
 _NOTHING: Final = RetryRule(on_error=False, on_timeout=False)

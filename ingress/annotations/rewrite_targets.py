@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from attrs import frozen
-
 from ingress.annotations.values import ValueRefused
+from ingress.model.frozen import frozen
 from ingress.model.templates import (
     CONSTANTS,
     NO_TEXT,

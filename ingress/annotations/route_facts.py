@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.references import NOTHING_FOUND, Found
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 
 

@@ -9,8 +9,6 @@ a service failed or that too many passwords wait.  Client certificates, filters 
 from collections.abc import Awaitable, Sequence
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.filters import (
@@ -25,6 +23,7 @@ from ingress.filters import (
     Services,
     used_hooks,
 )
+from ingress.model.frozen import frozen
 
 ANNOTATION: Final = "satisfy"
 

@@ -7,9 +7,8 @@ operator set it for all.
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.model.frozen import frozen
 from ingress.model.limits import AskedTimeouts
 
 MAX_SECONDS: Final = 31_536_000

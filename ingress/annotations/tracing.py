@@ -6,9 +6,8 @@ came, and their answers come back as they are; so spans of endpoints hang togeth
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
+from ingress.model.frozen import frozen
 
 _MAX_NAME: Final = 256
 _NO_SPANS: Final = (

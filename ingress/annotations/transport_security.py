@@ -9,10 +9,9 @@ host without a valid certificate for it says nothing: browsers would let nobody 
 
 from typing import ClassVar
 
-from attrs import frozen
-
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.filters import AnswerEdit, ChangesBy, Facts, FieldChanges, Filter, Phase, Services
+from ingress.model.frozen import frozen
 from ingress.model.strict_transport import StrictTransport
 
 

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import MAX_SHOWN_CHARACTERS
+from ingress.model.frozen import frozen
 
 
 @frozen

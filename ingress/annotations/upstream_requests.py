@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from attrs import frozen
-
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
+from ingress.model.frozen import frozen
 from ingress.model.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
 
 MAX_AUTHORITY: Final = 512

@@ -12,9 +12,8 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean, parse_switch
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
 from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion

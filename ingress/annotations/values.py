@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 

@@ -8,10 +8,11 @@ a problem on that Secret, until the Secret is deleted or becomes good.
 
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.cluster.object_metas import ObjectMetas
 from ingress.cluster.secrets.secret_parts import has_good_part, refusal
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META
 from ingress.model.objects import (
     Batch,

@@ -4,12 +4,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.terminal import printable
 from ingress.ctl.toml_files import read_toml
+from ingress.model.frozen import frozen
 
 NAME: Final = ".ingressctl.toml"
 KEYS: Final = ("fail-on", "options", "accept")

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 
-from attrs import frozen
-
 from ingress.explain.urls import AskedUrl, UrlRefused, read_url
 from ingress.http.grammar import TOKEN
 from ingress.http.request_head import RequestHead
+from ingress.model.frozen import frozen
 from ingress.proxy.downstream.request_reader import RefusedError, RequestReader
 
 USUAL_CLIENT: Final = "192.0.2.1"

@@ -11,8 +11,6 @@ from functools import partial
 from inspect import iscoroutine
 from typing import Final
 
-from attrs import frozen
-
 from ingress.explain.explanation import FilterSeen, Says
 from ingress.explain.services import AskedServices, Awaited
 from ingress.filters import FilterSpec, Hook
@@ -21,6 +19,7 @@ from ingress.http.field_values import first_value
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.frozen import frozen
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequestFailed
 from ingress.proxy.exchange.chain import Chain, LiveFilter, NoFilter, live_filter

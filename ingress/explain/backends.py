@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
-
 from ingress.annotations.bodies import DEFAULT_MAX_BYTES
 from ingress.explain.explanation import BackendSeen
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.frozen import frozen
 from ingress.model.limits import AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.serving import ServingSettings

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 class End(StrEnum):

@@ -3,11 +3,10 @@
 from datetime import datetime
 from ipaddress import ip_address
 
-from attrs import frozen
-
 from ingress.explain.explanation import Handshake, ShownCertificate
 from ingress.identity.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication, ClientEvidence, VerifyClient
+from ingress.model.frozen import frozen
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from attrs import frozen
-
 from ingress.annotations.values import quoted
 from ingress.explain.explanation import LostRoute, RouteSeen, Unserved
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.explain.objects import ALL_KINDS, KnownKinds, KnownObjects, NoObjects, Objects
 from ingress.filters import FilterSpec
+from ingress.model.frozen import frozen
 from ingress.model.state import ClusterState
 from ingress.settings import Settings, options_elsewhere
 from ingress.translate.snapshot import Snapshot

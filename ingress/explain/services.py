@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Generator, Hashable
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
-from attrs import frozen
-
 from ingress.filters import ScheduledCall, Scope
 from ingress.http.own_request import own_request_head
+from ingress.model.frozen import frozen
 from ingress.model.http_urls import parse_url
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 

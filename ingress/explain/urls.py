@@ -9,7 +9,9 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import Final, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
-from attrs import field, frozen
+from attrs import field
+
+from ingress.model.frozen import frozen
 
 MAX_CHARACTERS: Final = 16 * 1024
 _PORTS: Final = {"http": 80, "https": 443}

@@ -12,9 +12,8 @@ from ipaddress import ip_address, ip_network
 from types import MappingProxyType
 from typing import Final
 
-from attrs import frozen
-
 from ingress.http.request_head import FORWARDED, RequestHead, sort_of
+from ingress.model.frozen import frozen
 from ingress.model.serving import ForwardedHeaders
 
 MAX_HOPS: Final = 16

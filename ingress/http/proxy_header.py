@@ -10,7 +10,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_V1_BYTES: Final = 107
 """The longest line that can be written, CR and LF included (section 2.1 of the specification)."""

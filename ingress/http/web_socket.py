@@ -4,10 +4,9 @@ from base64 import b64encode
 from hashlib import sha1
 from typing import Final
 
-from attrs import frozen
-
 from ingress.http.field_values import first_value
 from ingress.http.response_head import ResponseHead
+from ingress.model.frozen import frozen
 
 _ACCEPT_BY: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 

@@ -7,8 +7,9 @@ What makes one of a Secret is ``ingress.identity.key_pairs``.
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from attrs import Factory, field, frozen
+from attrs import Factory, field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 

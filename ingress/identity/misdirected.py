@@ -6,11 +6,12 @@ connection where its certificate covers them all.  That is fine as long as the h
 been the same; otherwise the request is answered with 421, and the client comes again.  Pure.
 """
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.frozen import frozen
 
 
 @frozen(eq=False)

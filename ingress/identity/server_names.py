@@ -7,9 +7,10 @@ decides for each host, and the TLS contexts honor it.  Pure values.
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.frozen import frozen
 
 
 @frozen(cache_hash=True)

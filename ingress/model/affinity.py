@@ -10,9 +10,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Protocol
 
-from attrs import frozen
-
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.frozen import frozen
 from ingress.model.named_values import cookie_value
 
 _is_value = re.compile(rb"([ke][0-9a-f]{16})(?:\.([0-9a-f]{8}))?").fullmatch

@@ -5,8 +5,7 @@ Keys are tuples, for the same reasons as ``ingress.model.objects.ObjectKey``.
 
 from typing import NamedTuple
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import LinkSettings, UpstreamProtocol

@@ -6,9 +6,8 @@ The values only; the algorithms are in ``ingress.routing``.
 from enum import StrEnum
 from typing import Final
 
-from attrs import frozen
-
 from ingress.model.affinity import Affinity
+from ingress.model.frozen import frozen
 from ingress.model.templates import Template
 
 

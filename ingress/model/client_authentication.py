@@ -12,8 +12,9 @@ CA certificates and revocation lists are public, but long; no repr shows them.
 from enum import StrEnum
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 
 DEFAULT_DEPTH: Final = 1

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_EXPRESSION_CHARACTERS: Final = 512
 _MEMORY_BYTES: Final = 64 * 1024

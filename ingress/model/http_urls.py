@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 _is_host_name = re.compile(
     r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?"

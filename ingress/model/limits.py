@@ -7,7 +7,7 @@ Bounds that nobody can set stand in ``ingress.proxy.contract.limits``, those of 
 from functools import lru_cache
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 USUAL_HEAD_BYTES: Final = 64 * 1024
 """Of the head of an answer.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAIN: Final = ""
 """The name of the table that the listeners of the command line share, and that Ingresses are served from."""

@@ -9,9 +9,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from attrs import frozen
-
 from ingress.model.expressions import Expression, ExpressionRefused, read_expression
+from ingress.model.frozen import frozen
 
 MAX_FORMAT_CHARACTERS: Final = 8192
 MAX_PARTS: Final = 256

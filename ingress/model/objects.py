@@ -14,8 +14,9 @@ Sources: core ``v1`` (Service, Secret, ConfigMap), ``discovery.k8s.io/v1`` (Endp
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Protocol
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.problems import Problem, Reason
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.model.expressions import ExpressionRefused
+from ingress.model.frozen import frozen
 
 MAX_CHARACTERS: Final = 4096
 MAX_WORK: Final = 1 << 21

@@ -8,7 +8,7 @@ metric and wherever else problems are reported.
 from enum import StrEnum
 from operator import attrgetter
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 class Reason(StrEnum):

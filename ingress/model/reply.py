@@ -1,6 +1,6 @@
 """The reply: an answer of our own, in place of one of an endpoint."""
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 @frozen

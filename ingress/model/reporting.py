@@ -1,7 +1,6 @@
 """What is reported back to the cluster, and by which of the replicas."""
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 

@@ -5,8 +5,7 @@ happened, and is told once.  Neither knows what the API server has: whether anyt
 be written is seen when the turn of the object comes (``ingress.status``).
 """
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address, Condition
 from ingress.model.objects import ObjectId, ObjectKey
 

@@ -5,7 +5,7 @@ What may *never* be tried again is no setting; see ``ingress.proxy.contract.faul
 
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_TRIES: Final = 3
 """As ingress-nginx (``proxy-next-upstream-tries``)."""

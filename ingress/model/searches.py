@@ -8,9 +8,8 @@ step at worst.  So a long text is given to small programs only (``MAX_COST``): n
 from functools import lru_cache
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.model.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused
+from ingress.model.frozen import frozen
 
 MAX_COST: Final = 400_000
 """Bytes of a text times steps of a program."""

@@ -2,9 +2,10 @@
 
 from enum import StrEnum
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.model.balancing import Algorithm
+from ingress.model.frozen import frozen
 from ingress.model.limits import Limits
 from ingress.model.log_formats import AccessLogSettings
 

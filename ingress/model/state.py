@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import ObjectMeta
 from ingress.model.objects import (
     ClusterObject,

@@ -1,6 +1,6 @@
 """What ``Strict-Transport-Security`` says to browsers (RFC 6797)."""
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 @frozen

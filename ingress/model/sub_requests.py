@@ -1,8 +1,7 @@
 """Sub-requests: what a filter asks another service, and what comes of it."""
 
-from attrs import frozen
-
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 
 
 @frozen

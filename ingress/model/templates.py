@@ -22,9 +22,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_from_bytes
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.model.client_authentication import VERIFIED, ClientEvidence
+from ingress.model.frozen import frozen
 from ingress.model.named_values import cookie_value, query_value
 from ingress.model.requested import RequestedUri, SecuredRequest
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 
 DEFAULT_DEPTH: Final = 1

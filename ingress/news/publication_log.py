@@ -6,10 +6,11 @@ line is always true.
 
 from collections.abc import Callable, Mapping
 
-from attrs import Factory, frozen
+from attrs import Factory
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
 from ingress.wording import first_of, plural_of
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
+from ingress.model.frozen import frozen
 
 
 @frozen

@@ -11,9 +11,10 @@ from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any, Protocol
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
+from ingress.model.frozen import frozen
 from ingress.model.problems import Problem, Reason
 from ingress.options.option import Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS

@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ingress.model.frozen import frozen
 from ingress.settings import Settings
 
 DEFAULTS = Settings()

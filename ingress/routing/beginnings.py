@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_CHARACTERS: Final = 1024
 """Of expressions that are longer, nothing is read: reading one must not take above a millisecond or two."""

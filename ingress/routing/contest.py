@@ -9,8 +9,7 @@ from enum import StrEnum
 from heapq import nsmallest
 from typing import Final
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.path_expressions import MAX_WORK
 from ingress.model.stepwise import Stepwise, finished
 from ingress.routing.beginnings import EVERYBODY

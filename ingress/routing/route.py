@@ -2,11 +2,10 @@
 
 from enum import Enum
 
-from attrs import frozen
-
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
+from ingress.model.frozen import frozen
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.path_expressions import PathExpression

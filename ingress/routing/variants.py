@@ -7,11 +7,12 @@ and weights over backends.  Nearly all routes have neither.
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from attrs import field, frozen, validators
+from attrs import field, validators
 
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.expressions import Expression
+from ingress.model.frozen import frozen
 from ingress.model.named_values import cookie_value, query_value
 
 _MOST_COMPARED_BYTES: Final = 1024

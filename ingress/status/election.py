@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
+from ingress.model.frozen import frozen
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
 from ingress.status.lease import Lease, read_lease
 

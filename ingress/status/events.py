@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem

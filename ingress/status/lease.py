@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterable
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
-from attrs import define, frozen
+from attrs import define
 from twisted.internet.interfaces import IDelayedCall
 
 from ingress.cluster.api.api_client import ApiRequest
@@ -27,6 +27,7 @@ from ingress.cluster.api.api_thread import WITHHELD, Outcome
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
+from ingress.model.frozen import frozen
 from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
 from ingress.status.refusals import Refusals, is_forbidden
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from threading import Thread
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -21,6 +21,7 @@ from ingress.cluster.api.api_thread import ApiThread, Outcome
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import Condition, ObjectMeta, SeenConditions
 from ingress.model.reports import Report
 from ingress.model.writes import StatusField

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from attrs import evolve, frozen
+from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -27,6 +27,7 @@ from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem

@@ -8,9 +8,8 @@ from collections.abc import Callable, Hashable
 from math import inf
 from typing import Generic, TypeVar
 
-from attrs import frozen
-
 from ingress.cluster.api.backoff import Backoff
+from ingress.model.frozen import frozen
 
 _K = TypeVar("_K", bound=Hashable)
 

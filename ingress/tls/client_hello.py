@@ -11,7 +11,7 @@ is bounded by the bytes, however small the pieces.
 
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_HELLO_BYTES: Final = 16 * 1024 + 5
 """From the first byte of the first record to the last of the ClientHello: one whole record.  Those of

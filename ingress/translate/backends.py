@@ -15,10 +15,11 @@ Every reference gets a state; one without endpoints says why, for the log line o
 
 from collections.abc import Collection, Container, Iterable, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

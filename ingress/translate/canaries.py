@@ -15,7 +15,7 @@ from itertools import product
 from math import lcm
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.affinity import AffinitySettings, CanaryBehavior, SessionCookie
 from ingress.annotations.canaries import CANARIES, CanarySettings
@@ -24,6 +24,7 @@ from ingress.filters import FilterSpec
 from ingress.model.affinity import mark_of_backend
 from ingress.model.backends import BackendReference
 from ingress.model.expressions import Expression
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path

@@ -18,10 +18,9 @@ Source: ``networking.k8s.io/v1``, IngressTLS.
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 
-from attrs import frozen
-
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name

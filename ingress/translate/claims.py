@@ -8,11 +8,12 @@ from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.annotations.annotations import AnnotationSettings
 from ingress.model.backends import BackendReference
 from ingress.model.expressions import ExpressionRefused
+from ingress.model.frozen import frozen
 from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.path_expressions import PathExpression, read_path_expression

@@ -11,7 +11,7 @@ Revocation lists come from the same Secret as the authorities.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import (
@@ -26,6 +26,7 @@ from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path

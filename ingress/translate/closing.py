@@ -11,10 +11,11 @@ Paths that are regular expressions, of which some may have to be closed, are dec
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.snippets.family import SERVER_SNIPPET
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim, ParsedObject

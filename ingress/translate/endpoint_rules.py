@@ -18,9 +18,10 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Final
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.model.addresses import address_fault, plain_address, same_address
+from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState

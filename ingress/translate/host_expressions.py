@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.values import quoted
 from ingress.model.expressions import ExpressionRefused
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.path_expressions import PathExpression, read_path_expression
 from ingress.model.problems import Problem, Reason

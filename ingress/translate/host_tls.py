@@ -20,9 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
-from attrs import frozen
-
 from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

@@ -1,11 +1,12 @@
 """What decides what a translation makes of the cluster state: the operator's part, and what follows from other options."""
 
-from attrs import AttrsInstance, Factory, frozen
+from attrs import AttrsInstance, Factory
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.model.backends import BackendReference, ManualEndpoint
+from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport

@@ -8,13 +8,12 @@ Ingress could send what its visitors say to the pods of another.
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
 from ingress.annotations.passthrough import ANNOTATION, PASSTHROUGH
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.paths import rule_path

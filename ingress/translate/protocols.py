@@ -8,10 +8,9 @@ backends answer 503, and a ``Problem`` says why.
 
 from typing import Final
 
-from attrs import frozen
-
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamProtocol, UpstreamTlsRequest

@@ -7,8 +7,9 @@ A kind with conditions needs no more than its row.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address, Condition
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason

@@ -9,12 +9,13 @@ sides are told.  Where hosts are shared, all namespaces are one.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.snippets.blocks import EMPTY, Snippet
 from ingress.annotations.snippets.family import SERVER_SNIPPET, SNIPPETS
 from ingress.annotations.snippets.levels import keeping
+from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.age import why_first

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.frozen import frozen
 from ingress.model.listeners import MAIN, Listener
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings

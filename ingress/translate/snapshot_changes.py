@@ -3,11 +3,12 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from attrs import astuple, fields, frozen, has
+from attrs import astuple, fields, has
 
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateTable
 from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Match, Route

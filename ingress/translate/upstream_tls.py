@@ -10,10 +10,9 @@ Whether a client certificate has expired is left to the endpoint, which asked fo
 
 from collections.abc import Callable
 
-from attrs import frozen
-
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
+from ingress.model.frozen import frozen
 from ingress.model.objects import Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState

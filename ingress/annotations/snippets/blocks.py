@@ -7,8 +7,9 @@ A *block* is what one pair of braces holds, or a whole snippet: *statements*, wh
 from enum import Enum
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ingress.model.frozen import frozen
 from ingress.model.networks import Network
 from ingress.model.searches import Search
 from ingress.model.templates import NO_TEXT, Template

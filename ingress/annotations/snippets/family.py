@@ -10,8 +10,6 @@ from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from attrs import frozen
-
 from ingress.annotations.guards import GuardMissing, snippet_keeps_requests_out
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
@@ -28,6 +26,7 @@ from ingress.annotations.snippets.levels import Layers, blocks_of, bound, levels
 from ingress.annotations.snippets.reading import WHOLE, Place, parse_snippet
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.filters import FilterSpec, Phase
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 
 CONFIGURATION_SNIPPET: Final = "configuration-snippet"

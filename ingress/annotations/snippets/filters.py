@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeVar
 
-from attrs import frozen
-
 from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.snippets import described
 from ingress.annotations.snippets.access_words import lets_in
@@ -14,6 +12,7 @@ from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.requests import RequestPlan
 from ingress.annotations.snippets.running import Course, known_course, run_path, run_server
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
+from ingress.model.frozen import frozen
 from ingress.model.templates import NO_VALUES
 
 P = TypeVar("P")

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 MAX_CHARACTERS: Final = 32 * 1024
 MAX_DIRECTIVES: Final = 512

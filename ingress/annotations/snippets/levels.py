@@ -5,10 +5,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import attrs
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.annotations.snippets.blocks import NOTHING, Block, If, Level, Rewrite, Snippet
 from ingress.annotations.snippets.running import Course
+from ingress.model.frozen import frozen
 from ingress.model.templates import CONSTANTS, Template
 
 _FIELDS_OF: Final[dict[type, tuple[str, ...]]] = {}

@@ -19,7 +19,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import urllib3
-from attrs import frozen
 from twisted.logger import Logger
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, ReadTimeoutError
 
@@ -34,6 +33,7 @@ from ingress.cluster.api.api_status import (
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
 from ingress.errors import KubernetesError, StartError
+from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
 
 if TYPE_CHECKING:

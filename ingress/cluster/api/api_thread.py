@@ -12,11 +12,10 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from attrs import frozen
-
 from ingress.cluster.api.api_client import ApiConnection, ApiRequest, ApiResponse
 from ingress.cluster.api.api_status import BROKEN, SILENT
 from ingress.errors import KubernetesError
+from ingress.model.frozen import frozen
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 """Several times of what the API allows an object to be."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import yaml
-from attrs import frozen
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
 from ingress.errors import StartError
+from ingress.model.frozen import frozen
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
-from attrs import define, field, frozen
+from attrs import define, field
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -29,6 +29,8 @@ from yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+
+from ingress.model.frozen import frozen
 
 MAX_DEPTH = 100
 """Objects of the kinds that are read nest about ten deep."""

@@ -21,7 +21,7 @@ import stat
 from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.manifest_files import (
@@ -31,6 +31,7 @@ from ingress.cluster.manifests.manifest_files import (
     read_manifest,
 )
 from ingress.cluster.manifests.manifest_listing import Listing, Signature, display_name, signature_of
+from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 

@@ -24,7 +24,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
@@ -39,6 +39,7 @@ from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.readers.reader import KindRead

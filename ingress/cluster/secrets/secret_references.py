@@ -7,8 +7,7 @@ of these kinds were seen (``begin``): what another controller's Ingress refers t
 
 from collections.abc import Hashable, Iterable, Set
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.secrets import ALL_KEYS, Needs
 from ingress.model.state import ClusterState

@@ -5,10 +5,11 @@ from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 import click
-from attrs import fields, frozen
+from attrs import fields
 from click.core import ParameterSource
 
 from ingress.ctl.errors import Mistake
+from ingress.model.frozen import frozen
 
 F = TypeVar("F", bound=Callable[..., Any])
 

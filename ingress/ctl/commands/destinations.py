@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from attrs import frozen
 
 from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
@@ -12,6 +11,7 @@ from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
 from ingress.ctl.terminal import FILE_WIDTH, has_colour, print_lines, printable, width
+from ingress.model.frozen import frozen
 
 
 @frozen

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.ctl.commands.asking import complete_option, option_parameter
 from ingress.ctl.errors import FINE, FOUND, Mistake
@@ -19,6 +19,7 @@ from ingress.ctl.served.differences import Comparison, compare
 from ingress.ctl.served.pairing import paired
 from ingress.ctl.served.reports import as_json, as_markdown, as_text
 from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, printable, say, tell
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 from ingress.settings import Settings
 

@@ -12,12 +12,11 @@ ours = "308"
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.ctl.comparing.differences import Difference
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.errors import Mistake
 from ingress.ctl.toml_files import read_toml
+from ingress.model.frozen import frozen
 
 _KEYS: Final = ("reason", "host", "path", "aspect", "theirs", "ours")
 

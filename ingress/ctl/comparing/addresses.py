@@ -11,9 +11,8 @@ import ipaddress
 import re
 from typing import Final
 
-from attrs import frozen
-
 from ingress.ctl.errors import Mistake
+from ingress.model.frozen import frozen
 
 HTTP_PORT: Final = 80
 HTTPS_PORT: Final = 443

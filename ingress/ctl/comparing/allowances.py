@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from attrs import frozen
-
 from ingress.ctl.comparing.answers import Answer
+from ingress.model.frozen import frozen
 
 
 @frozen

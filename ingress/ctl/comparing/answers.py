@@ -1,7 +1,8 @@
 """Answers: what a side said to a sample, or why it said nothing."""
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.wording import first_of
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from attrs import frozen
-
 from ingress.ctl.comparing.answers import Answer, SideDownError
 from ingress.ctl.comparing.pace import Pace
 from ingress.ctl.comparing.samples import Sample
+from ingress.model.frozen import frozen
 
 SILENT: Final = 20
 """Samples in a row to which one side says nothing, before it is taken to be down."""

@@ -7,7 +7,7 @@ say of everybody, and what of its annotations is not done, or otherwise.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from ingress.ctl.comparing.differences import (
     ANSWER,
@@ -25,6 +25,7 @@ from ingress.ctl.comparing.given_requests import route_of
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import Level, LintReport, ObjectReport, Standing
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 from ingress.routing.paths import PathError, normal_path
 

@@ -16,11 +16,12 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.ctl.comparing.samples import OURS_ALONE, Sample, why_not_sent
 from ingress.ctl.errors import Mistake
 from ingress.ctl.toml_files import read_toml
+from ingress.model.frozen import frozen
 from ingress.plain.secret_fields import tells_of_secrets
 
 _LEAST_HIDDEN: Final = 6

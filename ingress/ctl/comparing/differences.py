@@ -5,7 +5,7 @@ from enum import IntEnum
 from hashlib import sha256
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.ctl.comparing.allowances import (
     normal_backend,
@@ -15,6 +15,7 @@ from ingress.ctl.comparing.allowances import (
 from ingress.ctl.comparing.answers import Answer, ShownCertificate
 from ingress.ctl.comparing.asking_both import Pair
 from ingress.ctl.comparing.samples import Sample
+from ingress.model.frozen import frozen
 
 
 class Weight(IntEnum):

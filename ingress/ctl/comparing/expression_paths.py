@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
-
+from ingress.model.frozen import frozen
 from ingress.routing.beginnings import regex_beginnings
 from ingress.routing.paths import PathError, normal_path
 from ingress.routing.route import Route

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import quote
 
-from attrs import frozen
-
 from ingress.ctl.comparing.expression_paths import paths_beside
 from ingress.ctl.comparing.samples import Chooser, Chosen, Sample
 from ingress.ctl.inputs.input import Input
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.routing.route import Match, Route
 from ingress.translate.readers.ingress.objects import Ingress

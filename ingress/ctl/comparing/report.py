@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.ctl.comparing.allowances import ALLOWANCES
 from ingress.ctl.comparing.causes import Attribution, Cause, causes
 from ingress.ctl.comparing.differences import Compared, Weight
@@ -25,6 +23,7 @@ from ingress.ctl.migrate.document import (
     Strong,
     Table,
 )
+from ingress.model.frozen import frozen
 
 EXAMPLES: Final = 5
 """Samples of each cause that a page shows; JSON has all."""

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
+
+from ingress.model.frozen import frozen
 
 MAX_TARGET: Final = 8000
 """Characters of a target; RFC 9112 section 3 has everybody take so many."""

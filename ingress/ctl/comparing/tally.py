@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from ingress.ctl.comparing.accepted import Accepted
 from ingress.ctl.comparing.differences import Compared, Difference
+from ingress.model.frozen import frozen
 
 MAX_KEPT: Final = 20_000
 """Samples that differ, of which more than the number is kept."""

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from ingress.ctl.errors import Mistake
+from ingress.model.frozen import frozen
 
 _SERVICE = re.compile(r"([a-z0-9][a-z0-9.-]*)/([a-z0-9][a-z0-9.-]*)(?::([A-Za-z0-9-]+))?")
 

@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from ingress.ctl.gateway.saying import GatewayOptions, Json, meta
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 
 MOST_LISTENERS: Final = 64

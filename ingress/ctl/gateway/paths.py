@@ -11,9 +11,8 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from attrs import frozen
-
 from ingress.ctl.gateway.saying import Json
+from ingress.model.frozen import frozen
 from ingress.model.templates import Template
 from ingress.routing.route import Match, Route
 

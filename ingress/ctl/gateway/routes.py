@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, field
 
 from ingress.ctl.gateway.listeners import Section, slug
 from ingress.ctl.gateway.rules import MOST_RULES
 from ingress.ctl.gateway.saying import GatewayOptions, Json, meta, without_empty
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 GRPC_ROUTE: Final = "GRPCRoute"

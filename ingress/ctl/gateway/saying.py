@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId, ObjectKey
 
 Json = dict[str, Any]

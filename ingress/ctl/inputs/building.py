@@ -13,7 +13,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 SECONDS: Final = 30.0
 MOST_BYTES: Final = 64 * 2**20

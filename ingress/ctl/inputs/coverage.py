@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
 from ingress.model.problems import Problem, Reason
 

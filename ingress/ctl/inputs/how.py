@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import BinaryIO
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 def _no_progress(what: str, count: int, of: int) -> None:

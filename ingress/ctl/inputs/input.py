@@ -5,10 +5,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Protocol
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.inputs.coverage import Coverage
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState

@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.cluster.manifests.documents import DocumentError, read_events, read_yaml
 from ingress.ctl.inputs.folders import KUSTOMIZATIONS
 from ingress.fields import RawObject, is_object
+from ingress.model.frozen import frozen
 
 _GROUP: Final = "kustomize.config.k8s.io/"
 _MOST_BYTES: Final = 4 * 2**20

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.cluster.manifests.manifest_scan import ManifestFile, together
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId, Projection
 
 

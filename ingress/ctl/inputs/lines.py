@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 import yaml
-from attrs import frozen
 from yaml.events import (
     Event,
     MappingEndEvent,
@@ -25,6 +24,7 @@ from yaml.events import (
 
 from ingress.cluster.manifests.documents import MAX_DEPTH
 from ingress.cluster.manifests.manifest_files import is_json
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 _Group = TypeVar("_Group")

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.looks import is_template_before
 from ingress.fields import RawObject, is_object
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
 
 

@@ -6,12 +6,13 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase, translate
 from typing import Any, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 _PATTERNS: Final = ("rules", "namespaces", "names", "annotations", "files")

@@ -7,9 +7,8 @@ from this table.
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
 from ingress.ctl.lint.finding import Level
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 
 

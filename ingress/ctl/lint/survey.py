@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.regexes import REGEXES, RewriteMissing
@@ -13,6 +13,7 @@ from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
+from ingress.model.frozen import frozen
 from ingress.model.objects import ClusterObject, ObjectId, Owner
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import ProtocolRefused

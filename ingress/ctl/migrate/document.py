@@ -5,7 +5,7 @@ What tenants wrote is in here as they wrote it; the two that render it are the o
 
 from collections.abc import Iterable
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 @frozen

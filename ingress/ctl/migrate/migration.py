@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Change, Finding, Standing
 from ingress.ctl.migrate.outcome import Outcome
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 

@@ -4,14 +4,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from attrs import frozen
-
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.migrate.commands import commands
 from ingress.ctl.migrate.migration import Entry
 from ingress.ctl.migrate.unified import unified
 from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
 from ingress.ctl.migrate.yaml_places import Edit, Text, secret_lines
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 ReadText = Callable[[str], str | None]

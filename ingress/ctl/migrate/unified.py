@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from attrs import frozen
-
 from ingress.ctl.migrate.yaml_places import Edit, Text, applied
+from ingress.model.frozen import frozen
 
 CONTEXT: Final = 3
 """Lines around what changes."""

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 import yaml
-from attrs import frozen
 
 from ingress.cluster.manifests.documents import DocumentError, read_yaml
 from ingress.ctl.lint.finding import Change
@@ -28,6 +27,7 @@ from ingress.ctl.migrate.yaml_places import (
     member_number,
     objects,
 )
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 MOST_CHARACTERS: Final = 1 << 20

@@ -11,8 +11,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import yaml
-from attrs import frozen
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.ctl.served.differences import Comparison, Difference, Place, Subject
 from ingress.ctl.served.sealing import SEALED
+from ingress.model.frozen import frozen
 
 MOST_TEXT: Final = 160
 """Characters of one value."""

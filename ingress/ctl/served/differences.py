@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.normal_form import Data, route_path, served
@@ -17,6 +17,7 @@ from ingress.ctl.served.pairing import below
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.ctl.served.sides import alike
 from ingress.ctl.served.walking import walk
+from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.expression_routes import PathTooLong

@@ -9,12 +9,13 @@ set's transports are ``Transport`` themselves and call their receivers directly;
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import frozen
 from OpenSSL import SSL
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
+
+from ingress.model.frozen import frozen
 
 REFUSED = "connection refused"
 TIMED_OUT = "connect timed out"

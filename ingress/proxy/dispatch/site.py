@@ -8,13 +8,13 @@ from copy import copy
 from random import Random
 from typing import Protocol
 
-from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
+from ingress.model.frozen import frozen
 from ingress.model.limits import Limits
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver

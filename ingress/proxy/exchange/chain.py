@@ -6,8 +6,6 @@ Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from attrs import frozen
-
 from ingress.filters import (
     AnswerEdit,
     AnswerHead,
@@ -23,6 +21,7 @@ from ingress.filters import (
     used_hooks,
 )
 from ingress.http.edited_heads import answer_changes
+from ingress.model.frozen import frozen
 from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.proxy.exchange.settled_answers import changes_for, settled_answers

@@ -15,12 +15,12 @@ of the network (``buffered_preface``, ``epoll_set.peeking``); what they mean is 
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import frozen
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
 
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
 from ingress.model.backends import Endpoint
+from ingress.model.frozen import frozen
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
 from ingress.proxy.contract.transport import Receiver, peer_address

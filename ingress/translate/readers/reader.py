@@ -8,9 +8,8 @@ that into claims (a *reader*).  Sources, store, translation and reports take all
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Protocol
 
-from attrs import frozen
-
 from ingress.fields import FieldReader, RawObject
+from ingress.model.frozen import frozen
 from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.secrets import Needs

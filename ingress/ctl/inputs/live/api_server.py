@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from attrs import frozen
-
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiRequest, ApiResponse
 from ingress.cluster.api.api_status import BROKEN, NO_CREDENTIALS, SILENT, is_expired, one_line
 from ingress.cluster.watching.watch_events import BrokenStreamError, decoded_or_broken
 from ingress.ctl.errors import Mistake
 from ingress.errors import KubernetesError, StartError
+from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from attrs import frozen
+from ingress.model.frozen import frozen
 
 
 class SecretReading(Enum):

@@ -7,10 +7,9 @@ mean the same here; what is left is told.
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.options.table import SPELLINGS
 

@@ -8,8 +8,6 @@ that nothing of any other is sent; many by one list, where that is allowed, of c
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from attrs import frozen
-
 from ingress.cluster.kinds import CONFIG_MAPS, KINDS, SECRETS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.secrets.secret_references import ObjectReferences
@@ -17,6 +15,7 @@ from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.ctl.inputs.input import Unread
 from ingress.ctl.inputs.live.api_server import TABLE, ApiServer, Forbidden, items_of, names_in_table
 from ingress.ctl.inputs.live.asked import SecretReading
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import Needs
 from ingress.translate.options import TranslateOptions

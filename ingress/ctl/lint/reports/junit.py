@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 from xml.sax.saxutils import escape
 
-from attrs import field, frozen
+from attrs import field
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import message, object_name, sentence
 from ingress.ctl.terminal import printable
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 _QUOTE: Final = {'"': "&quot;"}

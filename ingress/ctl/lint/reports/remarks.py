@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
 from ingress.ctl.lint.reports.texts import annotation_of, message
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
 MANY = 3

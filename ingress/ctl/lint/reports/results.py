@@ -1,9 +1,8 @@
 """What all formats print: a lint's report, with what of it a team accepts and which findings fail a build."""
 
-from attrs import frozen
-
 from ingress.ctl.lint.accepted import AcceptedFinding
 from ingress.ctl.lint.finding import Level, LintReport, ObjectReport, Standing
+from ingress.model.frozen import frozen
 
 _LOST = frozenset({Standing.IGNORED, Standing.NEVER_EXISTED, Standing.CLOSED})
 

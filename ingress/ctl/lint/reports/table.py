@@ -5,7 +5,6 @@ from enum import IntEnum
 from typing import Final
 
 import click
-from attrs import frozen
 
 from ingress.ctl.columns import columns, cut_inside, wrapped
 from ingress.ctl.inputs.input import NOWHERE, Place
@@ -16,6 +15,7 @@ from ingress.ctl.lint.reports.texts import object_name
 from ingress.ctl.lint.reports.words import common_kind, findings_sentence, objects_sentence
 from ingress.ctl.lint.rules import OTHER_CLASS
 from ingress.ctl.terminal import printable
+from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 from ingress.wording import first_of, number_of
 
@@ -65,7 +65,10 @@ class Look:
         return click.style(text, fg=colour, bold=bold or None, dim=dim or None)
 
 
-def table(results: Results, look: Look = Look()) -> Iterator[str]:
+_USUAL: Final = Look()
+
+
+def table(results: Results, look: Look = _USUAL) -> Iterator[str]:
     """Yield the lines of the report of *results*."""
     return map(_inert, _Table(results, look).lines())
 

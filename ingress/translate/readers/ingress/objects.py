@@ -6,8 +6,9 @@ Source: ``networking.k8s.io/v1``.
 from collections.abc import Mapping
 from typing import cast
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.state import ClusterState
 

@@ -1,0 +1,67 @@
+"""Tests for ``ingress.model.frozen``."""
+
+import attrs
+from attrs import field
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.frozen import frozen
+
+
+def _length(text: str) -> str:
+    return str(len(text))
+
+
+@frozen
+class _Plain:
+    name: str
+    hidden: str = field(default="", repr=False)
+    short: str = field(default="", repr=_length)
+
+
+@attrs.frozen
+class _Compiled:
+    name: str
+    hidden: str = field(default="", repr=False)
+    short: str = field(default="", repr=_length)
+
+
+@frozen(order=True, cache_hash=True)
+class _Ordered:
+    number: int
+
+
+@frozen
+class _Own:
+    number: int
+
+    def __repr__(self) -> str:
+        return f"number {self.number}"
+
+
+class FrozenTests(SynchronousTestCase):
+    """``frozen``."""
+
+    def test_it_shows_what_attrs_would(self) -> None:
+        """Fields that are kept out are left out, and a field may say how it is shown."""
+        shown = repr(_Plain("a", "secret", "abc"))
+        self.assertEqual(shown, "_Plain(name='a', short=3)")
+        self.assertEqual(shown, repr(_Compiled("a", "secret", "abc")).replace("_Compiled", "_Plain"))
+
+    def test_settings_are_those_of_attrs(self) -> None:
+        """With settings or without, instances are equal by their fields, and nothing of them can be set."""
+        self.assertLess(_Ordered(1), _Ordered(2))
+        self.assertEqual(len({_Ordered(1), _Ordered(1)}), 1)
+        self.assertRaises(attrs.exceptions.FrozenInstanceError, setattr, _Plain("a"), "name", "b")
+
+    def test_a_class_may_show_itself(self) -> None:
+        """What it says of itself counts."""
+        self.assertEqual(repr(_Own(3)), "number 3")
+
+    def test_a_class_in_a_function_is_called_by_its_name(self) -> None:
+        """As attrs does, without the function."""
+
+        @frozen
+        class Inner:
+            number: int
+
+        self.assertEqual(repr(Inner(1)), "Inner(number=1)")
