@@ -295,9 +295,12 @@ class ObjectReader:
             reading.failures = 0
             reading.state = _State.RESTING
             reading.is_missing = outcome is None
-            if self._watched.stamp(reading.key) == request.stamp:
+            is_overtaken = self._watched.stamp(reading.key) != request.stamp
+            if not is_overtaken:
                 self._deliver(reading.key, outcome)
             self._permitted(reading.key)
+            if is_overtaken and self._await_watch(reading):
+                return
             self._read_once(reading)
             if reading.again:
                 reading.soon = True
@@ -323,9 +326,9 @@ class ObjectReader:
         at_least = error.retry_after_seconds or 0.0
         if error.status == 403:
             if is_overtaken:
-                # A watch sees the Secret and has brought it.
+                # A watch sees the Secret, and brings it.
                 reading.state = _State.RESTING
-                self._read_once(reading)
+                self._await_watch(reading)
                 return
             # An API server that has just started denies all for a moment.
             if reading.failures > 1:
@@ -361,6 +364,17 @@ class ObjectReader:
             # Nobody knows about it any more, and the first sync waits for the answer.
             self._unread.add(other)
             self._ask(self._readings[other])
+
+    def _await_watch(self, reading: _Reading) -> bool:
+        """Leave the first word about a Secret to the watch, whose event counts and may not have come here yet; return whether that is so.
+
+        Should nothing come, it is asked for again.
+        """
+        if reading.key not in self._unread:
+            return False
+        reading.soon = True
+        self._later(reading, _PAUSE_SECONDS)
+        return True
 
     def _read_once(self, reading: _Reading) -> None:
         if reading.key in self._unread:

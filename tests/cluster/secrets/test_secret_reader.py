@@ -260,12 +260,26 @@ class ObjectReaderTests(SynchronousTestCase):
         self.assertEqual(len(events), 1)
 
     def test_overtaken_by_the_watch(self) -> None:
-        """An answer that an event overtook is thrown away."""
+        """An answer that an event overtook is thrown away, and nobody goes on before the event has come."""
         self.watched.need(KEY, TLS_KEYS)
         self.reader.read(KEY, TLS_KEYS)
         self.watched.present(KEY)
         self.reader.answer(FOUND)
+        self.assertEqual((self.delivered, self.reader.unread), ([], 1))
+        self.reader.seen(KEY)
         self.assertEqual((self.delivered, self.reader.unread), ([], 0))
+        self.clock.advance(1000)
+        self.assertEqual(self.reader.requests(), [])
+
+    def test_overtaken_by_an_event_that_does_not_come(self) -> None:
+        """It is asked for again, and the answer counts."""
+        self.watched.need(KEY, TLS_KEYS)
+        self.reader.read(KEY, TLS_KEYS)
+        self.watched.present(KEY)
+        self.reader.answer(FOUND)
+        self.clock.advance(1)
+        self.reader.answer(FOUND)
+        self.assertEqual((self.delivered, self.reader.unread), ([FOUND], 0))
 
     def test_watched_secrets_are_not_refreshed(self) -> None:
         """What a watch sees is read once, neither later nor when its Ingress changes."""
