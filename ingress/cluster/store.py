@@ -26,7 +26,7 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.state import ClusterState, Derived
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -64,6 +64,7 @@ class Store:
         self._came: set[ObjectId] = set()
         self._went: set[ObjectId] = set()
         self._metas = ObjectMetas()
+        self._derived = Derived()
 
     def changed(self, batch: Batch) -> Changes:
         """Apply *batch*; return what is different now."""
@@ -87,6 +88,7 @@ class Store:
             secrets=self._secrets,
             problems_of=self._problems,
             metas=self._metas,
+            derived=self._derived,
         )
 
     def _apply(self, object_id: ObjectId, projection: Projection | None) -> bool:
@@ -143,7 +145,10 @@ class Store:
                         # Manifest files and watches have problems alone.
                         return False
                     some = self._objects[kind] = {}
-                return _replace(some, key, value)
+                if not _replace(some, key, value):
+                    return False
+                self._derived.changed(kind)
+                return True
 
     def _put_meta(self, object_id: ObjectId, projection: Projection | None) -> bool:
         """Keep the metadata of an object that anybody may want to report about; return whether it changed."""

@@ -1,9 +1,11 @@
 """The cluster state: a read-only view of the store, as ``translate`` gets it."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
+from typing import TypeVar, cast
 
-from attrs import Factory
+from attrs import Factory, field
 
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import ObjectMeta
@@ -19,6 +21,34 @@ from ingress.model.objects import (
 from ingress.model.problems import Problem
 
 _NONE: Mapping[ObjectKey, ClusterObject] = MappingProxyType({})
+_T = TypeVar("_T")
+
+
+class Derived:
+    """What was worked out of all objects of some kinds, until one of them changes.  Only a memo: it says nothing new."""
+
+    __slots__ = ("_changes", "_known")
+
+    def __init__(self) -> None:
+        self._changes: Counter[Kind] = Counter()
+        self._known: dict[Hashable, tuple[tuple[int, ...], object]] = {}
+
+    def changed(self, kind: Kind) -> None:
+        """Note that an object of *kind* is another."""
+        self._changes[kind] += 1
+
+    def get(self, name: Hashable, kinds: tuple[Kind, ...], work_out: Callable[[_T | None], _T]) -> _T:
+        """Return what *name* stands for, which *work_out* makes of the objects of *kinds*.
+
+        *work_out* gets what it made last, None at first: most of that may be as it was.
+        """
+        at = tuple(self._changes[kind] for kind in kinds)
+        known = self._known.get(name)
+        if known is not None and known[0] == at:
+            return cast("_T", known[1])
+        made = work_out(None if known is None else cast("_T", known[1]))
+        self._known[name] = at, made
+        return made
 
 
 @frozen
@@ -39,6 +69,8 @@ class ClusterState:
     secrets: Mapping[ObjectKey, Secret] = Factory(dict)
     problems_of: Mapping[ObjectId, tuple[Problem, ...]] = Factory(dict)
     metas: Mapping[ObjectId, ObjectMeta] = Factory(dict)
+    derived: Derived = field(factory=Derived, eq=False, repr=False)
+    """What was worked out of *objects*; of a state whose mappings never change it lasts as long as that."""
 
     def of(self, kind: Kind) -> Mapping[ObjectKey, ClusterObject]:
         """Return the objects of *kind*, one of those in *objects*."""

@@ -101,6 +101,16 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="annotations-prefix", value="PREFIX", read=v.read_prefix, to="translate.annotations_prefix",
                help="Prefix of the annotations to honor."),
     )),
+    ("Gateway API", (
+        Option(name="no-gateway-api", to="translate.gateway.is_served", sets=False,
+               help="Read nothing of the Gateway API; otherwise its kinds are watched wherever the cluster has them."),
+        Option(name="gateway-controller-name", value="DOMAIN/NAME", read=v.read_controller_name, to="translate.gateway.controller_name",
+               help="Controller that a GatewayClass names to be served here."),
+        Option(name="gateway-address", value="IP", read=v.read_ip_address, to="translate.gateway.addresses", repeatable=True,
+               help="Address of this machine for a Gateway of its own; with several, each Gateway gets one. Without any, all Gateways share the addresses of the process, and its ports with Ingresses."),
+        Option(name="gateway-ports", value="PORT", read=v.read_port, to="translate.gateway.ports", repeatable=True, shows_default=False,
+               help="Port on which Gateways may have listeners. [default: any that the controller does not use itself]"),
+    )),
     ("Backends and certificates", (
         Option(name="default-backend-service", value=v.SERVICE_FORM, read=v.read_backend_service,
                to="translate.default_backend_service",

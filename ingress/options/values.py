@@ -176,6 +176,22 @@ def read_manual_endpoint(text: str) -> ManualEndpoint:
     return ManualEndpoint(key, port, read_address(address))
 
 
+def read_ip_address(text: str) -> str:
+    """Read an IP address on which something can listen."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is no IP address") from None
+
+
+def read_controller_name(text: str) -> str:
+    """Read what a GatewayClass calls its controller: a domain and a path (``GatewayController``)."""
+    domain, slash, path = text.partition("/")
+    if _SUBDOMAIN.fullmatch(domain) is None or not slash or not re.fullmatch(r"[\x21-\x7e]+", path):
+        raise ValueError(f"{text!r} is no name of a controller; write example.com/name")
+    return text
+
+
 def read_network(text: str) -> str:
     """Read a network in CIDR form, or one address."""
     try:

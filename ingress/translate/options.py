@@ -11,6 +11,7 @@ from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.gateway_options import GatewayOptions
 
 ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"
 SECRET_SELECTOR = "type=kubernetes.io/tls"
@@ -49,6 +50,8 @@ class TranslateOptions:
     manual_endpoints: tuple[ManualEndpoint, ...] = ()
     allowed_filters: tuple[InstalledFilter, ...] = ()
     """Filters that Ingresses may ask for by annotation."""
+
+    gateway: GatewayOptions = Factory(GatewayOptions)
 
     limits_shared: bool = False
     """Whether limits are divided by the number of our replicas."""

@@ -130,6 +130,123 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     Reason.HOST_CONFLICT: (_WARNING, "The host belongs to another namespace, or is another Ingress's.", ""),
     Reason.PASSTHROUGH_CONFLICT: (_WARNING, "TLS of a host is to pass through and to be terminated.", ""),
     Reason.LISTENER_CONFLICT: (_ERROR, "Another object has the address of a listener.", ""),
+    Reason.NOT_ALLOWED_BY_LISTENERS: (
+        _ERROR,
+        "No listener of the parent takes routes of this kind or namespace.",
+        "have the owner of the Gateway allow it, or attach it elsewhere",
+    ),
+    Reason.NO_MATCHING_PARENT: (
+        _ERROR,
+        "The parent has no listener of the name or port that the route asks for.",
+        "name a listener that there is",
+    ),
+    Reason.NO_MATCHING_LISTENER_HOSTNAME: (
+        _ERROR,
+        "No host of the route is one of the listener's.",
+        "name a host that both have",
+    ),
+    Reason.UNSUPPORTED_VALUE: (
+        _ERROR,
+        "Part of the object asks for what this controller does not do, or what makes no sense.",
+        "write what the message names",
+    ),
+    Reason.INCOMPATIBLE_FILTERS: (
+        _ERROR,
+        "Filters stand together that contradict each other.",
+        "keep one of them",
+    ),
+    Reason.REFERENCE_NOT_PERMITTED: (
+        _ERROR,
+        "A reference to another namespace that no ReferenceGrant there permits.",
+        "have the other namespace grant it by a ReferenceGrant",
+    ),
+    Reason.INVALID_KIND: (
+        _ERROR,
+        "A reference to an object of a kind that cannot stand there.",
+        "refer to a Service, or as the message says",
+    ),
+    Reason.UNSUPPORTED_PROTOCOL: (
+        _ERROR,
+        "A protocol that this controller does not speak.",
+        "name a protocol that the message names",
+    ),
+    Reason.PROTOCOL_CONFLICT: (
+        _ERROR,
+        "An older listener has the port for another protocol.",
+        "use another port",
+    ),
+    Reason.HOSTNAME_CONFLICT: (
+        _ERROR,
+        "An older listener has the same port and hostname.",
+        "use another hostname or port",
+    ),
+    Reason.INVALID_ROUTE_KINDS: (
+        _ERROR,
+        "A listener allows kinds of routes that it cannot take.",
+        "name kinds that fit the protocol",
+    ),
+    Reason.INVALID_CERTIFICATE_REF: (
+        _ERROR,
+        "A listener has no usable certificate.",
+        "refer to a Secret of type kubernetes.io/tls",
+    ),
+    Reason.PORT_UNAVAILABLE: (
+        _ERROR,
+        "The port of a listener cannot be had.",
+        "use another port, or have the operator allow it",
+    ),
+    Reason.UNSUPPORTED_ADDRESS: (
+        _ERROR,
+        "An address of a type that this controller does not know.",
+        "ask for an IPAddress",
+    ),
+    Reason.ADDRESS_NOT_USABLE: (
+        _ERROR,
+        "An address that this controller does not have.",
+        "ask for an address that there is, or for none",
+    ),
+    Reason.ADDRESS_NOT_ASSIGNED: (
+        _ERROR,
+        "All addresses for Gateways are taken.",
+        "have the operator give more addresses (--gateway-address)",
+    ),
+    Reason.INVALID_PARAMETERS: (_ERROR, "Parameters that nothing is known of.", "remove parametersRef"),
+    Reason.NOT_ALLOWED: (
+        _ERROR,
+        "The Gateway takes no listeners of this ListenerSet's namespace.",
+        "have the owner of the Gateway allow it",
+    ),
+    Reason.PARENT_NOT_ACCEPTED: (
+        _ERROR,
+        "The Gateway of a ListenerSet is not accepted itself.",
+        "see the problems of the Gateway",
+    ),
+    Reason.INVALID_CA_REF: (
+        _ERROR,
+        "Authorities that are missing or malformed.",
+        "refer to a ConfigMap with the key ca.crt",
+    ),
+    Reason.INVALID_CA_KIND: (
+        _ERROR,
+        "Authorities of a kind that cannot hold them.",
+        "refer to a ConfigMap with the key ca.crt",
+    ),
+    Reason.NO_VALID_CA: (_ERROR, "None of the authorities can be used.", "correct one of them"),
+    Reason.POLICY_CONFLICTED: (
+        _ERROR,
+        "An older policy has the same target.",
+        "keep one policy for a target",
+    ),
+    Reason.TARGET_NOT_FOUND: (
+        _ERROR,
+        "The target of a policy does not exist.",
+        "name a Service that there is",
+    ),
+    Reason.UNSUPPORTED_VERSION: (
+        _ERROR,
+        "The definitions of the Gateway API in the cluster are of another version.",
+        "install the version that the message names",
+    ),
     Reason.CLASS_CONFLICT: (_WARNING, "Field and annotation name different classes; the field counts.", ""),
     Reason.INVALID_ANNOTATION: (_ERROR, "The value of an annotation is not one that is accepted.", ""),
     Reason.UNSUPPORTED_ANNOTATION: (

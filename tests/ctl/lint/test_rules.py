@@ -22,7 +22,7 @@ class RulesTests(SynchronousTestCase):
         self.assertEqual({reason.value for reason in Reason} - RULES.keys(), set())
         for name, rule in RULES.items():
             self.assertEqual(name, rule.name)
-            self.assertRegex(name, r"\A([A-Z][a-z]+)+\Z")
+            self.assertRegex(name, r"\A([A-Z][a-z]+|CA)+\Z")
             self.assertTrue(rule.means.endswith("."), name)
             self.assertFalse(rule.advice.endswith("."), name)
 

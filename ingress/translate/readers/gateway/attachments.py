@@ -1,0 +1,66 @@
+"""Where a route attaches: which listeners take it, under which hosts, and why others do not.  Plain values.
+
+The topology (``topology.py``) makes them of a route's ``parentRefs``; readers of routes make routes of them, and status conditions.
+"""
+
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind, Owner
+from ingress.model.problems import Reason
+from ingress.translate.readers.gateway.gateways import ListenerTls
+from ingress.translate.readers.gateway.routes import ParentReference
+
+
+@frozen(weakref_slot=False)
+class ListenerState:
+    """What became of a listener of a Gateway or of a ListenerSet."""
+
+    owner: Owner
+    """The object that has it."""
+    gateway: Owner
+    """The Gateway that it belongs to."""
+    name: str
+    port: int
+    protocol: str
+    hostname: str
+    """In lower case, ``*.example.com`` for a wildcard, empty for all hosts."""
+    kinds: tuple[Kind, ...]
+    """The kinds of routes that it takes."""
+    table: str
+    """The name of the table of its address and port; empty where nothing is served, since it is no usable listener."""
+    field: str
+    """Where it stands in its object."""
+    tls: ListenerTls | None = None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether requests come by it."""
+        return bool(self.table)
+
+
+@frozen(weakref_slot=False)
+class ListenerHosts:
+    """A listener that takes a route, and the hosts of both: those of the one that the other has, too.
+
+    A listener of the same address and port whose hostname says more of a host has it alone, so *hosts* may be none at all, though
+    the route is attached.  They are written as in ``Route.host``.  A listener that is not served takes routes, too: it counts them.
+    """
+
+    listener: ListenerState
+    hosts: tuple[str, ...]
+
+
+@frozen(weakref_slot=False)
+class Attachment:
+    """What became of one entry of ``parentRefs``.
+
+    *listeners* are those that take the route; without any, *reason* and *message* say why that is.  *gateway* is None where the
+    parent is no Gateway of ours, or there is none: then nothing is told of it, since another controller may.
+    """
+
+    parent: ParentReference
+    field: str
+    """Where it stands: ``spec.parentRefs[0]``."""
+    gateway: Owner | None
+    listeners: tuple[ListenerHosts, ...] = ()
+    reason: Reason | None = None
+    message: str = ""

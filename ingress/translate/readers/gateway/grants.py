@@ -1,0 +1,78 @@
+"""The values that are kept of what decides who may refer to whom: Namespaces with their labels, and ReferenceGrants.
+
+Source: core ``v1`` (Namespace), ``metav1.LabelSelector``, ``ReferenceGrant`` of ``gateway.networking.k8s.io/v1``.
+"""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from ingress.model.frozen import frozen
+from ingress.model.objects import ObjectKey
+from ingress.model.state import ClusterState
+from ingress.translate.readers.gateway.names import NAMESPACE, REFERENCE_GRANT
+
+
+@frozen(weakref_slot=False)
+class LabelRequirement:
+    """An entry of ``matchExpressions``; one of ``matchLabels`` is ``In`` one value."""
+
+    key: str
+    operator: str
+    """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``, or whatever else was written."""
+    values: tuple[str, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class LabelSelector:
+    """Labels that have to meet all *requirements*; none at all is met by any."""
+
+    requirements: tuple[LabelRequirement, ...] = ()
+
+
+ANY_LABELS: Final = LabelSelector()
+
+
+@frozen(weakref_slot=False)
+class Namespace:
+    """A Namespace: its labels, which always have ``kubernetes.io/metadata.name``."""
+
+    key: ObjectKey
+    labels: tuple[tuple[str, str], ...] = ()
+    """Sorted."""
+
+
+@frozen(weakref_slot=False)
+class GrantedFrom:
+    """An entry of ``spec.from``: who may refer."""
+
+    group: str
+    kind: str
+    namespace: str
+
+
+@frozen(weakref_slot=False)
+class GrantedTo:
+    """An entry of ``spec.to``: to what; an empty *name* means all of the kind in the grant's namespace."""
+
+    group: str
+    kind: str
+    name: str = ""
+
+
+@frozen(weakref_slot=False)
+class ReferenceGrant:
+    """A ReferenceGrant: each of *sources* may refer to each of *targets* in its namespace."""
+
+    key: ObjectKey
+    sources: tuple[GrantedFrom, ...] = ()
+    targets: tuple[GrantedTo, ...] = ()
+
+
+def grants_of(state: ClusterState) -> Mapping[ObjectKey, ReferenceGrant]:
+    """Return the ReferenceGrants of *state*."""
+    return cast("Mapping[ObjectKey, ReferenceGrant]", state.of(REFERENCE_GRANT))
+
+
+def namespaces_of(state: ClusterState) -> Mapping[ObjectKey, Namespace]:
+    """Return the Namespaces of *state*."""
+    return cast("Mapping[ObjectKey, Namespace]", state.of(NAMESPACE))
