@@ -9,12 +9,15 @@ TEST_JOBS ?= 4
 FAULTS ?=
 TARGETS ?=
 SOAK_SECONDS ?= 300
-# For make versions: other interpreters, which are left out where they are missing, and which tests to run.
+# For make conformance: the CRDs, standard or experimental, and profiles, separated by commas; all without.
+CHANNEL ?= standard
+PROFILE ?=
+# For make versions: other interpreters, which are left out where they are missing, and which tests to run (also for make conformance).
 OTHER_PYTHONS ?= python3.12 python3.13
 TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
-CODE = ingress tests twisted/plugins scripts bench examples/demo examples/whoami examples/filter
+CODE = ingress tests twisted/plugins scripts bench conformance examples/demo examples/whoami examples/filter
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
@@ -28,7 +31,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -46,7 +49,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py bench examples/demo examples/whoami examples/filter
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -128,6 +131,12 @@ bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
 
+conformance: $(dev_environment) ## run the official tests of the Gateway API against an API server that Go builds once: TESTS=name,... PROFILE=name,... CHANNEL=experimental
+	@exec $(bin)/python -m conformance run --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)'
+
+conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
+	@exec $(bin)/python -m conformance up --channel='$(CHANNEL)'
+
 versions: ## install the lowest and the newest versions of all that is required, from the package index, and run the tests with each
 	@$(have_python)
 	@for python in $(PYTHON) $(OTHER_PYTHONS); do "$$python" -c '' 2>/dev/null || continue; \
@@ -137,7 +146,7 @@ image-check: $(user_environment) ## run the Dockerfile commands in an empty fold
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(BENCH_VENV) $(VENV)-fuzz $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(BENCH_VENV) .conformance $(VENV)-fuzz $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.

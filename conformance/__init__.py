@@ -1,0 +1,1 @@
+"""The official conformance tests of the Gateway API, and those of Ingress, against a real API server (README.md)."""

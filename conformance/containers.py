@@ -1,0 +1,80 @@
+"""The container of one pod: a process in the pod's network namespace, and what it prints, line by line with its time."""
+
+import datetime
+import socket
+import subprocess
+from base64 import b64decode
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Thread
+
+from conformance import network
+
+LINES_KEPT = 100_000
+CONNECT_SECONDS = 0.2
+PORT = 3000
+
+
+class Container:
+    """``number`` decides the pod's addresses and stays with it."""
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
+        self.number = number
+        self.addresses = network.pod_addresses(number)
+        self._lines: deque[tuple[datetime.datetime, str]] = deque(maxlen=LINES_KEPT)
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, program: Path | None, environment: Mapping[str, str]) -> None:
+        """Without a program the pod has its addresses, and nobody listens there."""
+        network.add_pod(self.name, self.number)
+        if program is None:
+            return
+        inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", str(program)]
+        self._process = subprocess.Popen(
+            inside,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        Thread(target=self._read, args=(self._process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._lines.append((datetime.datetime.now(datetime.UTC), line))
+
+    def log(self, since: datetime.datetime | None) -> str:
+        """What was printed from a time on."""
+        return "".join(line for time, line in list(self._lines) if since is None or time >= since)
+
+    def is_listening(self) -> bool:
+        """Whether it takes connections; what runs no program is as ready as it will be."""
+        if self._process is None:
+            return True
+        try:
+            socket.create_connection((self.addresses[0], PORT), CONNECT_SECONDS).close()
+        except OSError:
+            return False
+        return True
+
+    def exit_status(self) -> int | None:
+        return None if self._process is None else self._process.poll()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        network.remove_pod(self.name)
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """The files of a volume, from base64."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        folder.joinpath(name).write_bytes(b64decode(content))

@@ -1,0 +1,144 @@
+"""One run of the official suite of the Gateway API."""
+
+import configparser
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.binaries import SuitePrograms
+from conformance.control_plane import ControlPlane
+from conformance.controller import CONTROLLER_NAME
+from conformance.network import UNUSABLE_ADDRESS, USABLE_ADDRESS
+
+CLASS = "gateway-conformance"
+PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP")
+# What is not asked for, and why: docs/gateway-api.md says it, too.
+NOT_SUPPORTED = {"UDPRoute": "no UDP is proxied"}
+URL = "https://txingress.dev"
+# Where a few tests are tried, nobody wants to wait minutes for what does not come.  Whole runs have the suite's own limits.
+IMPATIENT = ";".join(
+    f"{name}:30"
+    for name in (
+        "GatewayMustHaveAddress",
+        "GatewayMustHaveCondition",
+        "GatewayStatusMustHaveListeners",
+        "GatewayListenersMustHaveConditions",
+        "ListenerSetMustHaveCondition",
+        "ListenerSetListenersMustHaveConditions",
+        "HTTPRouteMustHaveCondition",
+        "NamespacesMustBeReady",
+        "RouteMustHaveParents",
+        "TCPRouteMustHaveCondition",
+        "TLSRouteMustHaveCondition",
+    )
+)
+RESULT = re.compile(r"^    --- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one test: ``PASS``, ``FAIL`` or ``SKIP``."""
+
+    verdict: str
+    test: str
+    seconds: float
+
+
+def gateway_class() -> dict[str, object]:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": CLASS},
+        "spec": {"controllerName": CONTROLLER_NAME},
+    }
+
+
+def command(
+    programs: SuitePrograms,
+    channel: str,
+    profiles: Sequence[str],
+    tests: Sequence[str],
+    version: str,
+    report: Path | None,
+    keep: bool,
+) -> list[str | Path]:
+    """The program of the tests with its options: all tests but for those named; ``keep`` leaves the base resources."""
+    chosen = (
+        ["-test.run", f"^TestConformance$/^({'|'.join(map(re.escape, tests))})$"]
+        if tests
+        else ["-test.run", "^TestConformance$"]
+    )
+    return [
+        programs.tests,
+        "-test.v",
+        "-test.timeout=90m",
+        *chosen,
+        f"-gateway-class={CLASS}",
+        f"-channel={channel}",
+        f"-not-supported={','.join(NOT_SUPPORTED)}",
+        f"-conformance-profiles={','.join(profiles)}",
+        f"-usable-address={USABLE_ADDRESS}",
+        f"-unusable-address={UNUSABLE_ADDRESS}",
+        f"-cleanup-base-resources={'false' if keep else 'true'}",
+        "-organization=txingress",
+        "-project=txingress",
+        f"-url={URL}",
+        f"-version={version}",
+        f"-contact={URL}",
+        *([f"-report-output={report}"] if report else []),
+        *([f"-timeout-config-overrides={IMPATIENT}"] if tests else []),
+    ]
+
+
+def run(words: Sequence[str | Path], plane: ControlPlane, log: Path) -> tuple[list[Result], int]:
+    """Play it and tell of each test when it is over; returns the results and the exit status."""
+    environment = {"KUBECONFIG": str(plane.kubeconfig), "HOME": str(log.parent), "PATH": ""}
+    results = []
+    # Ctrl-C is for the run, which ends the tests before the controller.
+    process = subprocess.Popen(
+        [str(word) for word in words],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        cwd=log.parent,
+    )
+    assert process.stdout is not None
+    try:
+        with log.open("w") as written:
+            for line in process.stdout:
+                written.write(line)
+                for result in results_in([line]):
+                    results.append(result)
+                    if result.verdict != "SKIP":
+                        print(f"{result.verdict}  {result.test}  {result.seconds:.1f} s", flush=True)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        status = process.wait()
+    return results, status
+
+
+def results_in(lines: Sequence[str]) -> Iterator[Result]:
+    """The results in what Go's test program prints."""
+    for line in lines:
+        if found := RESULT.match(line):
+            yield Result(found[1], found[2], float(found[3]))
+
+
+def own_version(tree: Path) -> str:
+    """The version in setup.cfg."""
+    settings = configparser.ConfigParser()
+    settings.read(tree / "setup.cfg")
+    return settings["metadata"]["version"]
+
+
+def report_path(reports: Path, api_version: str, channel: str, version: str) -> Path:
+    """Where the report of a whole run is kept, by the names of the Gateway API's own collection."""
+    return reports / api_version / f"{channel}-{version}-default-report.yaml"

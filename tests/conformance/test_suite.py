@@ -1,0 +1,60 @@
+"""How the official suite is run, and what is read from it."""
+
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from conformance import suite
+from conformance.binaries import SuitePrograms
+
+PROGRAMS = SuitePrograms(
+    "v1.6.1", Path("/cache/conformance.test"), Path("/cache/echo-basic"), Path("/cache/crds")
+)
+
+
+def words(tests: list[str], report: Path | None = None) -> list[str]:
+    command = suite.command(PROGRAMS, "standard", ["GATEWAY-HTTP"], tests, "0.1.0", report, keep=False)
+    return [str(word) for word in command]
+
+
+class CommandTests(SynchronousTestCase):
+    """The options of the suite."""
+
+    def test_whole_run_has_the_limits_of_the_suite(self) -> None:
+        """Nothing of its time limits is changed where a report is written, and no test is left out."""
+        found = words([], Path("/docs/report.yaml"))
+        self.assertIn("-report-output=/docs/report.yaml", found)
+        self.assertFalse([word for word in found if word.startswith(("-timeout", "-skip", "-exempt"))])
+
+    def test_chosen_tests_are_chosen_by_their_whole_names(self) -> None:
+        """HTTPRouteWeight is not every test whose name begins so."""
+        self.assertIn(
+            "^TestConformance$/^(HTTPRouteWeight|GRPCRouteWeight)$",
+            words(["HTTPRouteWeight", "GRPCRouteWeight"]),
+        )
+
+
+class ResultsTests(SynchronousTestCase):
+    """What Go prints."""
+
+    def test_tests_are_told_from_their_parts(self) -> None:
+        """Only results of whole tests count."""
+        lines = [
+            "--- FAIL: TestConformance (9.00s)\n",
+            "    --- FAIL: TestConformance/HTTPRouteWeight (1.50s)\n",
+            "        --- FAIL: TestConformance/HTTPRouteWeight/0_request (1.00s)\n",
+            "    --- SKIP: TestConformance/UDPRoute (0.00s)\n",
+        ]
+        found = list(suite.results_in(lines))
+        self.assertEqual(
+            found, [suite.Result("FAIL", "HTTPRouteWeight", 1.5), suite.Result("SKIP", "UDPRoute", 0.0)]
+        )
+
+
+class ReportTests(SynchronousTestCase):
+    """Where reports are."""
+
+    def test_report_is_named_like_those_of_others(self) -> None:
+        """By channel, version and mode, in the folder of the API's version."""
+        path = suite.report_path(Path("docs"), "v1.6.1", "standard", "0.1.0")
+        self.assertEqual(path, Path("docs/v1.6.1/standard-0.1.0-default-report.yaml"))
