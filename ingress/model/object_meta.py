@@ -5,7 +5,7 @@ metadata changes, nothing has to be translated.  It is for those who report back
 cluster.
 
 Sources: ``metadata.uid``, ``metadata.managedFields``, ``status.loadBalancer`` of Ingress
-and Service, and ``metav1.Condition``.
+and Service, ``status`` of other kinds, and ``metav1.Condition``.
 """
 
 from typing import NamedTuple
@@ -36,10 +36,11 @@ class Condition(NamedTuple):
     """``lastTransitionTime``: since when the status is what it is, RFC 3339."""
 
 
-class SeenConditions(NamedTuple):
-    """The conditions of an object as the API server showed them last, and what a write of them needs."""
+class SeenStatus(NamedTuple):
+    """The status of an object as the API server showed it last, and what a write of it needs."""
 
-    conditions: tuple[Condition, ...] = ()
+    text: bytes | None = b""
+    """JSON, word for word, since what others wrote there has to stay; empty for none, None for what is no JSON."""
     generation: int = 0
     """``metadata.generation``, which counts changes of the desired state."""
     version: str = ""
@@ -57,8 +58,8 @@ class ObjectMeta(NamedTuple):
     writer: str = ""
     """The field manager that wrote the addresses of an Ingress, or the conditions of an object, all
     of them when they are several; empty when the object does not say."""
-    seen: SeenConditions | None = None
-    """The conditions, for a kind in whose status we write some."""
+    seen: SeenStatus | None = None
+    """The status, for a kind in which we write more than addresses."""
 
 
 NO_META = ObjectMeta()

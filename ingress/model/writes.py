@@ -36,9 +36,38 @@ class KindWrite:
 
 
 class StatusField(StrEnum):
-    """The part of a status that is ours to write, by its path."""
+    """What of a status is ours to write."""
 
-    ADDRESSES = "status.loadBalancer.ingress"
-    """Where the traffic goes, as for Ingress."""
-    CONDITIONS = "status.conditions"
-    """What became of the object, as Gateway API has it: a list in which others may have entries, too."""
+    ADDRESSES = "addresses"
+    """``status.loadBalancer.ingress``: where the traffic goes, as for Ingress."""
+    DOCUMENT = "document"
+    """What became of the object, as kinds of the Gateway API say it: see ``StatusShape``."""
+
+
+@frozen
+class ListShape:
+    """A list of a status whose entries have conditions of their own, such as ``listeners`` or ``parents``.
+
+    *identity* has the fields by which entries are told apart.  Of a *shared* list only those entries are ours whose
+    ``controllerName`` we are; it is required, so that none is an empty list.  *types* are those of our conditions in
+    them, *most* is how many entries the API allows.
+    """
+
+    name: str
+    identity: tuple[str, ...]
+    types: frozenset[str]
+    most: int
+    is_shared: bool = False
+
+
+@frozen
+class StatusShape:
+    """Which parts of the status of a kind are ours.
+
+    *types* are those of our conditions in ``conditions``, where others may have some, too; *lists* have entries with
+    conditions of their own; *fields* are values that we write as a whole.
+    """
+
+    types: frozenset[str] = frozenset()
+    lists: tuple[ListShape, ...] = ()
+    fields: tuple[str, ...] = ()

@@ -1,19 +1,25 @@
 """From a report and what the API server shows to the patch that is to be written, if any.  Pure.
 
-Source: RFC 7396 (a merge patch replaces a list as a whole, and null removes a field), ``metav1.Condition``.
+Source: RFC 7396 (a merge patch replaces a list as a whole, and null removes a field).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from typing import Any
 
-from ingress.model.frozen import frozen
-from ingress.model.object_meta import Condition, ObjectMeta, SeenConditions
-from ingress.model.reports import Report
-from ingress.model.writes import StatusField
-from ingress.status.addresses import addresses_to_write, status_patch
+import orjson
 
-_NOTHING_SEEN = SeenConditions()
+from ingress.cluster.json_text import decoded
+from ingress.fields import is_object
+from ingress.model.frozen import frozen
+from ingress.model.object_meta import ObjectMeta, SeenStatus
+from ingress.model.reports import Report, StatusDocument
+from ingress.model.writes import StatusField, StatusShape
+from ingress.status.addresses import addresses_to_write, status_patch
+from ingress.status.status_merging import Moment, merged_fields
+
+_NOTHING_SEEN = SeenStatus()
+_NOTHING_SAID = StatusDocument()
 
 
 @frozen
@@ -33,8 +39,8 @@ class StatusPatch:
 def patch_for(
     report: Report,
     field: StatusField,
+    shape: StatusShape,
     meta: ObjectMeta,
-    types: Iterable[str],
     writer: str,
     now: datetime,
     *,
@@ -42,14 +48,14 @@ def patch_for(
 ) -> StatusPatch | None:
     """Return what makes the status of an object say what *report* does, None when it does.
 
-    *field* is what of the status is ours, *types* are those of our conditions.  *writer* is the field
+    *field* is what of the status is ours, *shape* which parts of a document.  *writer* is the field
     manager under which we write.  *was_ours* when we have seen the object as one of ours.
     """
     match field:
         case StatusField.ADDRESSES:
             return _addresses_patch(report, meta, writer, was_ours=was_ours)
-        case StatusField.CONDITIONS:
-            return _conditions_patch(report, meta, frozenset(types), writer, now, was_ours=was_ours)
+        case StatusField.DOCUMENT:
+            return _document_patch(report, shape, meta, writer, now, was_ours=was_ours)
 
 
 def _addresses_patch(report: Report, meta: ObjectMeta, writer: str, *, was_ours: bool) -> StatusPatch | None:
@@ -60,48 +66,29 @@ def _addresses_patch(report: Report, meta: ObjectMeta, writer: str, *, was_ours:
     return StatusPatch(status_patch(addresses), addresses, after, is_removal=not addresses)
 
 
-def _conditions_patch(
-    report: Report, meta: ObjectMeta, types: frozenset[str], writer: str, now: datetime, *, was_ours: bool
+def _document_patch(
+    report: Report, shape: StatusShape, meta: ObjectMeta, writer: str, now: datetime, *, was_ours: bool
 ) -> StatusPatch | None:
-    """Return what replaces our conditions; those of others stay as they are.
+    """Return what replaces our part of a status; that of others stays as it is.
 
     The patch names the version that was seen, so that the API server refuses it when somebody was faster.
+    What of a status cannot be read is not written either, or we should undo what others said.
     """
     seen = meta.seen or _NOTHING_SEEN
-    if report.is_ours:
-        known = {one.type: one for one in seen.conditions}
-        wanted = tuple(_dated(one, known.get(one.type), seen.generation, now) for one in report.conditions)
-    elif meta.writer == writer or (was_ours and not meta.writer):
-        wanted = ()
-    else:
+    status = decoded(seen.text) if seen.text else {} if seen.text is not None else None
+    if not is_object(status):
         return None
-    if set(wanted) == {one for one in seen.conditions if one.type in types}:
+    if not report.is_ours and not (meta.writer == writer or (was_ours and not meta.writer)):
         return None
-    conditions = (*(one for one in seen.conditions if one.type not in types), *wanted)
-    body: dict[str, Any] = {"status": {"conditions": [_entry(one) for one in conditions] or None}}
+    wanted = report.document if report.is_ours else _NOTHING_SAID
+    moment = Moment(seen.generation, now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    changed = merged_fields(status, wanted, shape, moment)
+    if not changed:
+        return None
+    body: dict[str, Any] = {"status": changed}
     if seen.version:
         body["metadata"] = {"resourceVersion": seen.version}
-    after = meta._replace(seen=seen._replace(conditions=conditions), writer=writer if wanted else meta.writer)
-    return StatusPatch(body, report, after, is_removal=not wanted)
-
-
-def _dated(wanted: Condition, known: Condition | None, generation: int, now: datetime) -> Condition:
-    """Return *wanted* with the time of its last transition: that of a change of the status, not of the words."""
-    if known is not None and known.status == wanted.status and known.since:
-        since = known.since
-    else:
-        since = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return wanted._replace(generation=generation, since=since)
-
-
-def _entry(condition: Condition) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.since,
-    }
-    if condition.generation:
-        entry["observedGeneration"] = condition.generation
-    return entry
+    is_removal = wanted == _NOTHING_SAID
+    text = orjson.dumps({name: value for name, value in {**status, **changed}.items() if value is not None})
+    after = meta._replace(seen=seen._replace(text=text), writer=meta.writer if is_removal else writer)
+    return StatusPatch(body, wanted, after, is_removal)

@@ -89,7 +89,7 @@ class Statuses:
         self._now = now
         self._kinds = {reported.kind: reported for reported in kinds}
         self._with_conditions = frozenset(
-            kind for kind, reported in self._kinds.items() if reported.field is StatusField.CONDITIONS
+            kind for kind, reported in self._kinds.items() if reported.field is StatusField.DOCUMENT
         )
         # Of what kind, and which one object, may matter to what all statuses are to say.
         self._deciding = frozenset(kind for one in self._kinds.values() for kind in one.decided_by)
@@ -225,8 +225,8 @@ class Statuses:
         patch = patch_for(
             report,
             reported.field,
+            reported.written,
             self._written.get(object_id) or state.metas.get(object_id, NO_META),
-            (rule.type for rule in reported.conditions),
             self._name,
             self._now(),
             was_ours=was_ours,

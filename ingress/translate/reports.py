@@ -2,7 +2,7 @@
 
 Each kind of object whose status is ours to write has a row (``ReportedKind``): where its status is and which
 part of it is ours, which objects of the kind are ours, and what its conditions are made of.
-A kind with conditions needs no more than its row.
+A kind that has nothing but conditions, each broken by problems, needs no more than its row.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,9 +13,9 @@ from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address, Condition
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.model.reports import Event, Report
+from ingress.model.reports import Event, Report, StatusDocument
 from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField
+from ingress.model.writes import KindWrite, StatusField, StatusShape
 from ingress.translate.options import TranslateOptions
 
 MOST_MESSAGE_CHARACTERS = 32768
@@ -36,6 +36,16 @@ class ConditionRule:
 
 
 @frozen
+class ReportFacts:
+    """What the status of the object *key* is made of: the *problems* are its own, *state* and *options* are all there is."""
+
+    key: ObjectKey
+    state: ClusterState
+    options: TranslateOptions
+    problems: Collection[Problem]
+
+
+@frozen
 class ReportedKind:
     """How objects of a kind say what became of them.
 
@@ -53,6 +63,14 @@ class ReportedKind:
     is_ours: Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]
     decided_by: frozenset[Kind] = frozenset()
     conditions: tuple[ConditionRule, ...] = ()
+    shape: StatusShape = StatusShape()
+    """Of a kind whose status is more than *conditions*: which parts of it are ours, and what these say."""
+    document: Callable[[ReportFacts], StatusDocument] | None = None
+
+    @property
+    def written(self) -> StatusShape:
+        """Which parts of a status are ours."""
+        return self.shape if self.document else StatusShape(frozenset(rule.type for rule in self.conditions))
 
 
 def report_of(
@@ -72,7 +90,13 @@ def report_of(
         return None
     if reported.field is StatusField.ADDRESSES:
         return Report((reported.kind, key), is_ours, addresses)
-    return Report((reported.kind, key), is_ours, (), conditions_of(reported.conditions, problems))
+    if not is_ours:
+        return Report((reported.kind, key), is_ours)
+    if reported.document is not None:
+        document = reported.document(ReportFacts(key, state, options, problems))
+    else:
+        document = StatusDocument(conditions_of(reported.conditions, problems))
+    return Report((reported.kind, key), is_ours, (), document)
 
 
 def conditions_of(rules: Iterable[ConditionRule], problems: Collection[Problem]) -> tuple[Condition, ...]:

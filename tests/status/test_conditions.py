@@ -6,6 +6,7 @@ import random
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
@@ -16,11 +17,11 @@ from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
-from ingress.model.object_meta import Condition, ObjectMeta, SeenConditions
+from ingress.model.object_meta import Condition, ObjectMeta, SeenStatus
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.reporting import Reporting
-from ingress.model.reports import Report
+from ingress.model.reports import Report, StatusDocument
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField
 from ingress.status.reporting import ClusterReporting
@@ -55,7 +56,7 @@ ROUTES = ReportedKind(
     "TestRoutes",
     "nobody sees what became of them",
     KindWrite("tests.example", "v1", "testroutes", ("patch",), "status"),
-    StatusField.CONDITIONS,
+    StatusField.DOCUMENT,
     keys=lambda state: [key for kind, key in state.metas if kind == ROUTE],
     is_ours=lambda key, state, options: (
         not key.name.startswith("other") if (ROUTE, key) in state.metas else None
@@ -66,6 +67,17 @@ TEST_ROUTE = ResourceType(
     "tests.example", "v1", "testroutes", "TestRoute", has_status=True, has_generation=True
 )
 MISSING = Problem("TestRoute", "shop", "web", Reason.SERVICE_NOT_FOUND, "there is no Service", "spec.backend")
+
+
+FIELDS = ("type", "status", "reason", "message", "observedGeneration", "lastTransitionTime")
+
+
+def entry_of(condition: Condition) -> dict[str, Any]:
+    return dict(zip(FIELDS, condition, strict=True))
+
+
+def condition_of(entry: dict[str, Any]) -> Condition:
+    return Condition(*(entry[name] for name in FIELDS))
 
 
 def now() -> datetime:
@@ -267,10 +279,12 @@ class PatchTests(SynchronousTestCase):
         writer: str = "",
         generation: int = 1,
     ) -> StatusPatch | None:
-        report = Report(self.OWNER, is_ours, (), conditions_of(RULES, problems))
-        meta = ObjectMeta("u", (), (), writer, SeenConditions(shown, generation, "7"))
-        types = [rule.type for rule in RULES]
-        return patch_for(report, StatusField.CONDITIONS, meta, types, "us", self.NOW, was_ours=was_ours)
+        report = Report(self.OWNER, is_ours, (), StatusDocument(conditions_of(RULES, problems)))
+        text = orjson.dumps({"conditions": [entry_of(one) for one in shown]})
+        meta = ObjectMeta("u", (), (), writer, SeenStatus(text, generation, "7"))
+        return patch_for(
+            report, StatusField.DOCUMENT, ROUTES.written, meta, "us", self.NOW, was_ours=was_ours
+        )
 
     def conditions(self, *shown: Condition, **more: Any) -> Any:
         patch = self.patch_of(*shown, **more)
@@ -281,8 +295,10 @@ class PatchTests(SynchronousTestCase):
     def shown(self, **more: Any) -> tuple[Condition, ...]:
         """What the API server shows after a write."""
         patch = self.patch_of(**more)
-        assert patch is not None and patch.after.seen is not None, "nothing to write"
-        return patch.after.seen.conditions
+        assert patch is not None and patch.after.seen is not None and patch.after.seen.text, (
+            "nothing to write"
+        )
+        return tuple(map(condition_of, orjson.loads(patch.after.seen.text)["conditions"]))
 
     def test_entry(self) -> None:
         """A condition has all that the API asks for."""

@@ -6,7 +6,7 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
-from ingress.model.object_meta import ObjectMeta, SeenConditions
+from ingress.model.object_meta import ObjectMeta, SeenStatus
 from ingress.model.objects import ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.status.statuses import BOUNDS
@@ -36,7 +36,7 @@ class SeveralKindsTests(WriterCase):
         """Let the watch show a toy route."""
         key = ObjectKey("shop", name)
         value = ToyRoute(key, "", "toy.test", "/", "web", 80, "", door)
-        seen = meta or ObjectMeta(f"uid-of-{name}", seen=SeenConditions((), 1, "1"))
+        seen = meta or ObjectMeta(f"uid-of-{name}", seen=SeenStatus(b"", 1, "1"))
         self.writer.objects_changed(self.store.changed({(TOY_ROUTE, key): Projection(value, (), seen)}))
         return TOY_ROUTE, key
 

@@ -9,14 +9,19 @@ Sources: ``ObjectMeta`` with its ``managedFields`` (``FieldsV1``), ``LoadBalance
 from functools import lru_cache
 from sys import intern
 
+import orjson
+
 from ingress.fields import RawObject, is_object
-from ingress.model.object_meta import NO_META, Address, Condition, ObjectMeta, SeenConditions
+from ingress.model.object_meta import NO_META, Address, ObjectMeta, SeenStatus
 from ingress.model.objects import Kind
 from ingress.model.writes import StatusField
 
 # As many as a status may sensibly hold; a longer one is compared by its beginning.
 _MOST_ADDRESSES = 256
-_MOST_CONDITIONS = 64
+_ADDRESSES = ("f:status", "f:loadBalancer", "f:ingress")
+_CONDITIONS = ("f:status", "f:conditions")
+# Every kind with conditions of the object as a whole has this one.
+_ACCEPTED = 'k:{"type":"Accepted"}'
 
 
 def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField | None = None) -> ObjectMeta:
@@ -24,16 +29,15 @@ def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField 
     uid = _text(metadata, "uid")
     if field is StatusField.ADDRESSES:
         addresses = _addresses(raw)
-        return ObjectMeta(uid, addresses, (), _writer(metadata, field) if addresses else "")
-    if field is StatusField.CONDITIONS:
-        conditions = _conditions(raw)
+        return ObjectMeta(uid, addresses, (), _writer(metadata, _ADDRESSES) if addresses else "")
+    if field is StatusField.DOCUMENT:
         generation = metadata.get("generation")
-        seen = SeenConditions(
-            conditions,
+        seen = SeenStatus(
+            _status_text(raw),
             generation if isinstance(generation, int) else 0,
             _text(metadata, "resourceVersion"),
         )
-        return ObjectMeta(uid, (), (), _writer(metadata, field) if conditions else "", seen)
+        return ObjectMeta(uid, (), (), _writer(metadata, _CONDITIONS) if seen.text else "", seen)
     if kind is Kind.SERVICE:
         spec = raw.get("spec")
         ips = spec.get("externalIPs") if is_object(spec) else None
@@ -57,24 +61,16 @@ def _address(entry: RawObject) -> Address:
     return Address(ip if isinstance(ip, str) else "", hostname if isinstance(hostname, str) else "")
 
 
-def _conditions(raw: RawObject) -> tuple[Condition, ...]:
+def _status_text(raw: RawObject) -> bytes | None:
+    """Return the status as JSON: in one piece it takes little memory, and costs the garbage collector nothing."""
     status = raw.get("status")
-    entries = status.get("conditions") if is_object(status) else None
-    if not isinstance(entries, list):
-        return ()
-    return tuple(_condition(entry) for entry in entries[:_MOST_CONDITIONS] if is_object(entry))
-
-
-def _condition(entry: RawObject) -> Condition:
-    generation = entry.get("observedGeneration")
-    return Condition(
-        intern(_text(entry, "type")),
-        intern(_text(entry, "status")),
-        intern(_text(entry, "reason")),
-        _text(entry, "message"),
-        generation if isinstance(generation, int) else 0,
-        _text(entry, "lastTransitionTime"),
-    )
+    if not is_object(status) or not status:
+        return b""
+    try:
+        return _shared_text(orjson.dumps(status))
+    except TypeError:
+        # Too deep, too large a number, no text: nothing that an API server shows.
+        return None
 
 
 def _text(raw: RawObject, name: str) -> str:
@@ -88,9 +84,17 @@ def _shared(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
     return addresses
 
 
-def _writer(metadata: RawObject, field: StatusField) -> str:
-    """Return the field manager of *field*, all of them when they are several."""
-    path = tuple(f"f:{step}" for step in field.split("."))
+@lru_cache(maxsize=1024)
+def _shared_text(text: bytes) -> bytes:
+    """Return an equal text that was seen before: many routes of one Gateway were told the same at the same time."""
+    return text
+
+
+def _writer(metadata: RawObject, path: tuple[str, ...]) -> str:
+    """Return the field manager of what is at *path*, all of them when they are several.
+
+    Of conditions, each of which may have another one, it is that of ``Accepted``.
+    """
     entries = metadata.get("managedFields")
     found = ""
     for entry in entries if isinstance(entries, list) else ():
@@ -100,6 +104,10 @@ def _writer(metadata: RawObject, field: StatusField) -> str:
         for step in path:
             fields = fields.get(step) if is_object(fields) else None
         name = entry.get("manager")
-        if fields is not None and isinstance(name, str) and name not in found.split(", "):
+        if fields is None or (
+            is_object(fields) and fields and _ACCEPTED not in fields and path is _CONDITIONS
+        ):
+            continue
+        if isinstance(name, str) and name not in found.split(", "):
             found = f"{found}, {name}" if found else name
     return intern(found)

@@ -1,7 +1,9 @@
 """Tests for ``ingress.cluster.projecting.object_meta``."""
 
+import sys
 from typing import Any
 
+import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
@@ -9,6 +11,7 @@ from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.projecting.project import project
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind
+from ingress.model.writes import StatusField
 
 
 def managed(manager: str, *steps: str, **more: Any) -> dict[str, Any]:
@@ -87,6 +90,67 @@ class ObjectMetaTests(SynchronousTestCase):
             [{"manager": "x", "fieldsV1": {"f:status": 1}}],
         ):
             self.assertEqual(meta(raw({"ip": "192.0.2.1"}, managers=managers)).writer, "")
+
+
+def with_status(status: object, **metadata: Any) -> ObjectMeta:
+    """The metadata of an object in whose status we write more than addresses."""
+    metadata = {"uid": "u-1", "generation": 3, "resourceVersion": "42", **metadata}
+    obj = {"metadata": metadata, "status": status}
+    return meta_of(Kind("HTTPRoute"), obj, metadata, StatusField.DOCUMENT)
+
+
+class SeenStatusTests(SynchronousTestCase):
+    """What is kept of a status in which several write."""
+
+    def test_word_for_word(self) -> None:
+        """All of it is kept as it is, beside generation and version."""
+        status = {"parents": [{"controllerName": "them", "unknown": [1, None, "\u00e9"]}], "more": True}
+        seen = with_status(status).seen
+        assert seen is not None and seen.text is not None
+        self.assertEqual((orjson.loads(seen.text), *seen[1:]), (status, 3, "42"))
+
+    def test_little_memory(self) -> None:
+        """The statuses of ten thousand routes are one text each, without a container; equal ones are one in memory."""
+        condition = {
+            "type": "Accepted",
+            "status": "True",
+            "reason": "Accepted",
+            "message": "",
+            "observedGeneration": 1,
+            "lastTransitionTime": "2026-11-22T07:00:00Z",
+        }
+        parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "shop"}
+        conditions = [condition, {**condition, "type": "ResolvedRefs", "reason": "ResolvedRefs"}]
+        entry = {"parentRef": parent, "controllerName": "txingress.dev/gateway", "conditions": conditions}
+        first, second = (with_status({"parents": [dict(entry)]}, uid=uid).seen for uid in ("a", "b"))
+        assert first is not None and first.text is not None and second is not None
+        self.assertIs(first.text, second.text)
+        self.assertLess(sys.getsizeof(first.text), 512)
+
+    def test_unreadable(self) -> None:
+        """A status that is no JSON is told from none."""
+        deep: list[object] = []
+        for _ in range(5000):
+            deep = [deep]
+        for status, text in ((None, b""), ([], b""), ({}, b""), ({"x": deep}, None), ({"x": 1 << 70}, None)):
+            seen = with_status(status).seen
+            assert seen is not None
+            self.assertEqual(seen.text, text)
+
+    def test_writer(self) -> None:
+        """Who wrote the conditions is who wrote that of Accepted, where they are told apart."""
+
+        def writer(*entries: tuple[str, str]) -> str:
+            managers = [
+                managed(name, "f:status", "f:conditions", *([f'k:{{"type":"{of_type}"}}'] if of_type else ()))
+                for name, of_type in entries
+            ]
+            return with_status({"conditions": [{}]}, managedFields=managers).writer
+
+        self.assertEqual(writer(("us", "Accepted"), ("them", "Theirs")), "us")
+        self.assertEqual(writer(("us", "Accepted"), ("them", "Accepted")), "us, them")
+        self.assertEqual(writer(("them", "Theirs")), "")
+        self.assertEqual(writer(("us", ""), ("them", "")), "us, them")
 
 
 class ProjectionTests(SynchronousTestCase):

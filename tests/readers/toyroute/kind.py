@@ -24,7 +24,7 @@ REPORTED = ReportedKind(
     "ToyRoutes",
     "nobody sees what became of them",
     KindWrite(_GROUP, _VERSION, _PLURAL, ("patch",), "status"),
-    StatusField.CONDITIONS,
+    StatusField.DOCUMENT,
     keys=lambda state: state.of(TOY_ROUTE),
     is_ours=_is_ours,
     decided_by=frozenset({TOY_DOOR}),
