@@ -172,7 +172,7 @@ def rows() -> Iterator[tuple[str, str]]:
 
 def authentication(ca_pem: bytes, crl_pem: bytes = b"") -> ClientAuthentication:
     """Return the settings of a host with these authorities and revocation lists."""
-    return ClientAuthentication(ObjectKey("bench", "people"), ca_pem, crl_pem)
+    return ClientAuthentication("Secret bench/people", ca_pem, crl_pem)
 
 
 def revocations(key: rsa.RSAPrivateKey) -> bytes:

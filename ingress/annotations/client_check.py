@@ -92,9 +92,9 @@ class ClientCheck:
 
     def describe(self) -> str:
         """Say who gets in."""
-        mode, secret = self.authentication.mode.value, self.authentication.secret
+        mode, source = self.authentication.mode.value, self.authentication.source
         names = "" if self.names is None else ", with some of their names"
-        return f"asks for client certificates ({mode}) by the authorities of Secret {secret}{names}"
+        return f"asks for client certificates ({mode}) by the authorities of {source}{names}"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""

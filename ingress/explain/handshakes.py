@@ -11,9 +11,11 @@ from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 
 _DEMANDS = {
-    VerifyClient.REQUIRED: "a certificate of one of the authorities in Secret {secret}; without one requests get 400",
-    VerifyClient.OPTIONAL: "none, or a certificate of one of the authorities in Secret {secret}",
-    VerifyClient.OPTIONAL_NO_CA: "none, or any certificate; endpoints are told whether Secret {secret} has its authority",
+    VerifyClient.REQUIRED: "a certificate of one of the authorities in {source}; without one requests get 400",
+    VerifyClient.OPTIONAL: "none, or a certificate of one of the authorities in {source}",
+    VerifyClient.OPTIONAL_NO_CA: "none, or any certificate; endpoints are told whether {source} has its authority",
+    VerifyClient.VALID_ONLY: "a certificate of one of the authorities in {source}; without one no handshake succeeds",
+    VerifyClient.ANY: "none, or any certificate",
 }
 
 
@@ -56,7 +58,7 @@ def handshake_for(server_name: str | None, snapshot: Snapshot, now: datetime) ->
         return Handshake(shown_name, is_refused=True)
     shown = tuple(_shown(one, server_name, table.default, now) for one in table.find(server_name))
     asked = settings.find(server_name).client_authentication
-    demand = "" if asked is None else _DEMANDS[asked.mode].format(secret=asked.secret)
+    demand = "" if asked is None else _DEMANDS[asked.mode].format(source=asked.source)
     return Handshake(shown_name, shown, demand)
 
 

@@ -87,6 +87,9 @@ class CertificateTable:
     wildcard: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By what follows the asterisk, so with a leading dot: ``.example.com``."""
     default: Certificate | None = None
+    is_deep: bool = False
+    """Whether a wildcard stands for several labels, too, as in the Gateway API.  Then the empty text of *wildcard* stands for
+    all names, and for none, and a host without certificates is shown nothing at all."""
 
     def shown(self) -> Iterator[tuple[str, Certificate]]:
         """Yield each host, wildcards with their asterisk, with each of its certificates; an empty host for the default."""
@@ -108,6 +111,8 @@ class CertificateTable:
 
     def named(self, server_name: str | None) -> tuple[Certificate, ...] | None:
         """Return the certificates that were brought for *server_name*, or None; the default is none of them."""
+        if self.is_deep:
+            return self._deep("" if server_name is None else server_name.lower().removesuffix(".")) or None
         if not server_name:
             return None
         name = server_name.lower().removesuffix(".")
@@ -116,3 +121,21 @@ class CertificateTable:
             return found or None
         dot = name.find(".")
         return self.wildcard.get(name[dot:]) if dot > 0 else None
+
+    def host_of(self, server_name: str | None) -> str | None:
+        """Return the host by which *server_name* is named: itself, or its wildcard; None for one that nobody names."""
+        if not server_name:
+            return None
+        name = server_name.lower().removesuffix(".")
+        if name in self.exact:
+            return name
+        dot = name.find(".")
+        return "*" + name[dot:] if dot > 0 and name[dot:] in self.wildcard else None
+
+    def _deep(self, name: str) -> tuple[Certificate, ...] | None:
+        found = self.exact.get(name)
+        dot = name.find(".")
+        while found is None and dot > 0:
+            found = self.wildcard.get(name[dot:])
+            dot = name.find(".", dot + 1)
+        return self.wildcard.get("") if found is None else found

@@ -1,7 +1,7 @@
 """What the handshakes of a host go by, besides its certificates, and how a server name finds it.
 
-Tenants ask for these settings by annotations of the Ingresses that name a host; the translation
-decides for each host, and the TLS contexts honor it.  Pure values.
+Tenants ask for these settings by annotations of the Ingresses that name a host, or of the listeners of a Gateway; the
+translation decides for each host, and the TLS contexts honor it.  Pure values.
 """
 
 from collections.abc import Mapping
@@ -39,6 +39,8 @@ class HandshakeSettingsTable:
 
     by_host: Mapping[str, HandshakeSettings] = Factory(dict)
     """By host as in a rule, in lower case: ``a.example.com``, ``*.example.com``, or empty for all others."""
+    is_deep: bool = False
+    """Whether a wildcard stands for several labels, too, as in the Gateway API."""
 
     def find(self, server_name: str | None) -> HandshakeSettings:
         """Return the settings for *server_name*: of the exact host, then its wildcard, then all others."""
@@ -48,12 +50,21 @@ class HandshakeSettingsTable:
         """Tell whether an Ingress names *server_name*, or a wildcard that takes it."""
         return self._named(server_name) is not None
 
+    def host_of(self, server_name: str | None) -> str | None:
+        """Return the host by which *server_name* is named, the one of them that says most of it; empty for all others."""
+        by_host = self.by_host
+        if server_name:
+            name = server_name.lower().removesuffix(".")
+            if name in by_host:
+                return name
+            dot = name.find(".")
+            while dot > 0:
+                wildcard = "*" + name[dot:]
+                if wildcard in by_host:
+                    return wildcard
+                dot = name.find(".", dot + 1) if self.is_deep else 0
+        return "" if "" in by_host else None
+
     def _named(self, server_name: str | None) -> HandshakeSettings | None:
-        if not server_name:
-            return None
-        name = server_name.lower().removesuffix(".")
-        handshake_settings = self.by_host.get(name)
-        if handshake_settings is not None:
-            return handshake_settings
-        dot = name.find(".")
-        return self.by_host.get("*" + name[dot:]) if dot > 0 else None
+        host = self.host_of(server_name)
+        return self.by_host[host] if host else None

@@ -4,7 +4,7 @@
 rooms that do not know each other: the handshake asks for the certificate and judges it,
 and the filter of the host's routes lets no request pass that came over a connection with
 other settings than its own.  A handshake with a bad certificate is not ended: as in nginx the
-visitor gets an answer that says what is wrong.
+visitor gets an answer that says what is wrong.  Only that of a Gateway's listener is, as the Gateway API wants it.
 
 CA certificates and revocation lists are public, but long; no repr shows them.
 """
@@ -15,7 +15,6 @@ from typing import Final
 from attrs import field
 
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 
 DEFAULT_DEPTH: Final = 1
 """How many certificates may stand between that of the visitor and the trusted one, as in ingress-nginx."""
@@ -32,7 +31,7 @@ _NO_LIST: Final = 3
 
 
 class VerifyClient(StrEnum):
-    """How much a host insists on a certificate; the words are those of ``auth-tls-verify-client``."""
+    """How much a host insists on a certificate; the first words are those of ``auth-tls-verify-client``."""
 
     REQUIRED = "on"
     """No request passes without a certificate that was verified."""
@@ -40,6 +39,15 @@ class VerifyClient(StrEnum):
     """None is fine; one that is shown has to be verified."""
     OPTIONAL_NO_CA = "optional_no_ca"
     """None is fine, and so is one of an unknown issuer; upstream is told, and has to judge."""
+    VALID_ONLY = "AllowValidOnly"
+    """Of Gateways: no handshake succeeds without a certificate that was verified."""
+    ANY = "AllowInsecureFallback"
+    """Of Gateways: one is asked for, and none is fine, as is any other."""
+
+    @property
+    def ends_handshakes(self) -> bool:
+        """Whether a handshake ends that brings no good certificate."""
+        return self is VerifyClient.VALID_ONLY
 
 
 @frozen(cache_hash=True)
@@ -51,8 +59,8 @@ class ClientAuthentication:
     read once by whoever made the value.  *depth* is OpenSSL's verify depth.
     """
 
-    secret: ObjectKey
-    """Where CA certificates and revocation lists come from."""
+    source: str
+    """Where CA certificates and revocation lists come from, in words: ``Secret shop/people``."""
     ca_pem: bytes = field(repr=False)
     crl_pem: bytes = field(default=b"", repr=False)
     mode: VerifyClient = VerifyClient.REQUIRED

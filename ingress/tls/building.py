@@ -76,7 +76,7 @@ def _session_id(authentication: ClientAuthentication | None) -> bytes:
     if authentication is None:
         return b"no client certificate"
     parts = (
-        str(authentication.secret).encode(),
+        authentication.source.encode(),
         authentication.ca_pem,
         authentication.crl_pem,
         authentication.mode.value.encode(),

@@ -19,6 +19,9 @@ base, which all hosts share.  So:
    for the name that its session was begun with, whatever is asked for now.
 3. When what any host asks of clients changes, there is another base with other keys, so that no
    older session can be resumed.  The same happens after ``TICKET_KEYS_SECONDS``.
+
+Of the listeners of Gateways hostnames decide (``CertificateTable.is_deep``), and a name that no listener has is refused, as is
+that of one without usable certificate.  Where they stand beside others, whichever host says more of a name has it.
 """
 
 import socket
@@ -34,6 +37,7 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from zope.interface import implementer
 
 from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
@@ -82,8 +86,7 @@ class ServerContexts:
         self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
         self._groups = groups
         self._seconds = seconds
-        self._certificates = CertificateTable()
-        self._handshake_settings = HandshakeSettingsTable()
+        self._names = ServerNames()
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
         self._base_certificate = default_certificate
@@ -98,21 +101,33 @@ class ServerContexts:
             self._change_base()
 
     def publish(
-        self, certificates: CertificateTable, handshake_settings: HandshakeSettingsTable | None = None
+        self,
+        certificates: CertificateTable,
+        handshake_settings: HandshakeSettingsTable | None = None,
+        beside: ServerNames | None = None,
     ) -> None:
-        """Make these tables decide from the next handshake on; costs what is different in them."""
-        handshake_settings = handshake_settings or HandshakeSettingsTable()
-        needs_base = False
-        if certificates is not self._certificates:
-            before, self._certificates = self._certificates, certificates
-            self._forget(before)
-            needs_base = certificates.default != before.default
-        if handshake_settings is not self._handshake_settings:
-            changes = _changes(self._handshake_settings.by_host, handshake_settings.by_host)
-            needs_base |= any(_asked(old) != _asked(new) for old, new in changes)
-            self._handshake_settings = handshake_settings
+        """Make these tables decide from the next handshake on; costs what is different in them.
+
+        *beside* are those of Gateways that have the same listener.
+        """
+        before = self._names
+        self._names = ServerNames(certificates, handshake_settings or HandshakeSettingsTable(), beside)
+        needs_base = self._take(before, self._names)
+        if before.beside is not beside:
+            needs_base |= self._take(before.beside or ServerNames(), beside or ServerNames())
         if needs_base:
             self._change_base()
+
+    def _take(self, before: ServerNames, after: ServerNames) -> bool:
+        """Forget what *before* had and *after* has not; return whether what connections begin with may not stay."""
+        needs_base = False
+        if after.certificates is not before.certificates:
+            self._forget(before.certificates, after.certificates)
+            needs_base = after.certificates.default != before.certificates.default
+        if after.handshake_settings is not before.handshake_settings:
+            changes = _changes(before.handshake_settings.by_host, after.handshake_settings.by_host)
+            needs_base |= any(_asked(old) != _asked(new) for old, new in changes)
+        return needs_base
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
@@ -129,7 +144,7 @@ class ServerContexts:
     def _change_base(self) -> None:
         """Begin connections with the present default certificate, and with new ticket keys."""
         for certificate in dict.fromkeys(
-            (self._certificates.default or self._own_default, self._own_default)
+            (self._names.certificates.default or self._own_default, self._own_default)
         ):
             self._base_certificate = certificate
             try:
@@ -153,9 +168,12 @@ class ServerContexts:
         try:
             sent = connection.get_servername()
             name = None if sent is None else sent.decode("ascii", "replace")
-            certificates = self._certificates.named(name)
-            handshake_settings = self._handshake_settings.find(name)
-            if self.strict_sni and certificates is None and not self._handshake_settings.has(name):
+            names = self._names if self._names.beside is None else self._names.serving(name)
+            certificates = names.certificates.named(name)
+            handshake_settings = names.handshake_settings.find(name)
+            if certificates is None and (
+                names.is_of_gateways or (self.strict_sni and not names.handshake_settings.has(name))
+            ):
                 return UNRECOGNIZED_NAME
             authentication = handshake_settings.client_authentication
             handshake = Handshake(sent, authentication)
@@ -210,9 +228,8 @@ class ServerContexts:
             self._contexts.popitem(last=False)
         return context
 
-    def _forget(self, before: CertificateTable) -> None:
-        """Drop the contexts of certificates that a host had in *before* and has no more."""
-        after = self._certificates
+    def _forget(self, before: CertificateTable, after: CertificateTable) -> None:
+        """Drop the contexts of certificates that a host had in *before* and has no more in *after*."""
         gone: set[Certificate] = set()
         for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):
             for old, _ in _changes(some_before, some_after):

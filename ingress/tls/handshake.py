@@ -41,8 +41,10 @@ class Handshake:
         self._evidence: ClientEvidence | None = None
 
     def ask(self, connection: SSL.Connection) -> None:
-        """Ask the client for its certificate; one that is bad, or none, does not end the handshake."""
-        connection.set_verify(SSL.VERIFY_PEER, self._judge)
+        """Ask the client for its certificate; one that is bad, or none, ends the handshake only where that is asked for."""
+        assert self.authentication is not None
+        insists = SSL.VERIFY_FAIL_IF_NO_PEER_CERT if self.authentication.mode.ends_handshakes else 0
+        connection.set_verify(SSL.VERIFY_PEER | insists, self._judge)
         # A session that is resumed shows no certificate, and the one in its ticket was judged by
         # the settings of another time or host.  So there is none to resume.
         connection.set_options(SSL.OP_NO_TICKET)
@@ -50,7 +52,7 @@ class Handshake:
     def _judge(
         self, connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int
     ) -> bool:
-        """Note what is wrong with the certificate *depth* steps above the client's own, and go on.
+        """Note what is wrong with the certificate *depth* steps above the client's own, and go on if that is how it is.
 
         OpenSSL asks before it checks a signature by a certificate's key, and the handshake ends here if
         that would take too long.
@@ -64,7 +66,7 @@ class Handshake:
         if error == VERIFIED and depth > self.authentication.depth + 1:
             error = _CHAIN_TOO_LONG
         self._error = graver(self._error, error)
-        return True
+        return error == VERIFIED or not self.authentication.mode.ends_handshakes
 
     def evidence(self, connection: SSL.Connection) -> ClientEvidence:
         """Return what the client proved on *connection*, whose handshake is complete."""

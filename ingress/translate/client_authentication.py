@@ -107,7 +107,7 @@ def read_request(
         if found is None:
             raise CertificateError("there is no such Secret", Reason.SECRET_NOT_FOUND)
         authentication = ClientAuthentication(
-            secret, load_authorities(found), load_revocations(found), mode, settings.depth
+            f"Secret {secret}", load_authorities(found), load_revocations(found), mode, settings.depth
         )
     except CertificateError as error:
         message = f"Secret {secret}: {error.message}; {_CLOSED_HOSTS}"

@@ -20,10 +20,9 @@ from ingress.model.client_authentication import (
     VerifyClient,
     graver,
 )
-from ingress.model.objects import ObjectKey
 from tests.fakes.certificates import issue, make_authority
 
-AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
+AUTHENTICATION = ClientAuthentication("Secret demo/ca", b"authorities")
 CERTIFICATE = x509.load_pem_x509_certificate(
     issue(make_authority("People"), [], common_name="ann\r\nX: 1", is_client=True)[0]
 ).public_bytes(Encoding.DER)
@@ -75,7 +74,7 @@ class ClientCheckTests(SynchronousTestCase):
             evolve(AUTHENTICATION, ca_pem=b"others"),
             evolve(AUTHENTICATION, crl_pem=b"list"),
             evolve(AUTHENTICATION, depth=2),
-            evolve(AUTHENTICATION, secret=ObjectKey("demo", "other")),
+            evolve(AUTHENTICATION, source="Secret demo/other"),
             None,
         ):
             self.assertEqual(self.status(check, evolve(shown(), authentication=other)), 421)

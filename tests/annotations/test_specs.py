@@ -46,13 +46,12 @@ from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.model.affinity import Affinity
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
-from ingress.model.objects import ObjectKey
 from ingress.model.templates import read_template
 from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.test_client_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
-AUTHENTICATION = ClientAuthentication(ObjectKey("demo", "ca"), b"authorities")
+AUTHENTICATION = ClientAuthentication("Secret demo/ca", b"authorities")
 SOME = Origins(exact=frozenset({b"https://a.test"}))
 REPLACING = Replacing(Original(read_template("/a")), read_template("/$host"))
 SERVER = parse_snippet("return 403; location /a { return 404; }", Place.SERVER)

@@ -126,7 +126,7 @@ class HandshakeTests(SynchronousTestCase):
 
     def test_a_host_of_another_handshake_is_421(self) -> None:
         """Where it asks for client certificates that the server name did not ask for."""
-        asks = HandshakeSettings(client_authentication=ClientAuthentication(ObjectKey("web", "ca"), b"x"))
+        asks = HandshakeSettings(client_authentication=ClientAuthentication("Secret web/ca", b"x"))
         table = HandshakeSettingsTable({"b.test": asks})
         found = explained(snapshot(handshake_settings=table), "https://a.test/x", "Host: b.test")
         self.assertEqual(found.outcome.status, 421)

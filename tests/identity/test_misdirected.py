@@ -6,11 +6,10 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey
 from tests.tls.test_contexts import certificate
 
 SHARED, OWN, WILD, DEFAULT = (certificate(name) for name in ("shared", "own.com", "*.wild.com", "default"))
-ASKS, ASKS_MORE = (ClientAuthentication(ObjectKey("shop", name), b"PEM") for name in ("one", "two"))
+ASKS, ASKS_MORE = (ClientAuthentication(f"Secret shop/{name}", b"PEM") for name in ("one", "two"))
 NAMES = ServerNames(
     CertificateTable(
         {
@@ -90,3 +89,83 @@ class MisdirectedTests(SynchronousTestCase):
         renewed = certificate("shared")
         table = CertificateTable({"a.com": (renewed,), "b.com": (renewed,)})
         self.assertFalse(is_misdirected("b.com", "a.com", None, ServerNames(table)))
+
+
+LISTENERS = ServerNames(
+    CertificateTable(
+        {"second.org": (SHARED,), "fourth.wild.org": (SHARED,), "asks.org": (SHARED,)},
+        {".wild.org": (SHARED,), "": (SHARED,)},
+        is_deep=True,
+    ),
+    HandshakeSettingsTable(
+        {
+            "": PLAIN_HANDSHAKE,
+            "second.org": PLAIN_HANDSHAKE,
+            "*.wild.org": PLAIN_HANDSHAKE,
+            "fourth.wild.org": PLAIN_HANDSHAKE,
+            "asks.org": HandshakeSettings(client_authentication=ASKS),
+        },
+        is_deep=True,
+    ),
+)
+
+
+class MisdirectedAtListenersTests(SynchronousTestCase):
+    """``is_misdirected`` of Gateways' listeners, all of which show the same certificate."""
+
+    def check(
+        self, expected: bool, server_name: str | None, host: str, names: ServerNames = LISTENERS
+    ) -> None:
+        """Compare the verdict."""
+        asked = ASKS if server_name == "asks.org" else None
+        verdict = is_misdirected(host, server_name, asked, names)
+        self.assertIs(verdict, expected, (server_name, host))
+
+    def test_hostnames(self) -> None:
+        """Requests belong where the same hostname has the name of the handshake and the host, whatever was shown."""
+        for server_name, host, expected in (
+            ("example.org", "example.org", False),
+            ("example.org", "second.org", True),
+            ("example.org", "unknown.org", False),
+            ("second.org", "second.org", False),
+            ("second.org", "example.org", True),
+            ("third.wild.org", "third.wild.org", False),
+            ("third.wild.org", "fifth.wild.org", False),
+            ("third.wild.org", "a.b.wild.org", False),
+            ("third.wild.org", "fourth.wild.org", True),
+            ("third.wild.org", "second.org", True),
+            ("fourth.wild.org", "fifth.wild.org", True),
+            ("unknown.org", "example.org", False),
+            ("asks.org", "asks.org", False),
+            ("asks.org", "second.org", True),
+            (None, "second.org", True),
+            (None, "example.org", False),
+        ):
+            self.check(expected, server_name, host)
+
+    def test_hosts_of_nobody(self) -> None:
+        """A host that no listener has is not found, however the connection was begun."""
+        names = ServerNames(
+            CertificateTable({"a.org": (SHARED,), "asks.org": (SHARED,)}, is_deep=True),
+            HandshakeSettingsTable(
+                {"a.org": PLAIN_HANDSHAKE, "asks.org": HandshakeSettings(client_authentication=ASKS)},
+                is_deep=True,
+            ),
+        )
+        self.check(False, "a.org", "unknown.org", names)
+        self.check(False, "asks.org", "unknown.org", names)
+        self.check(True, "a.org", "asks.org", names)
+
+    def test_beside_ingresses(self) -> None:
+        """Beside hosts of Ingresses no request for one of these belongs on a connection of a listener, nor the other way."""
+        names = ServerNames(NAMES.certificates, NAMES.handshake_settings, LISTENERS)
+        for server_name, host, expected in (
+            ("own.com", "own.com", False),
+            ("a.com", "b.com", False),
+            ("second.org", "second.org", False),
+            ("second.org", "own.com", True),
+            ("own.com", "second.org", True),
+            ("third.wild.org", "a.b.wild.org", False),
+            ("own.com", "third.wild.org", True),
+        ):
+            self.check(expected, server_name, host, names)

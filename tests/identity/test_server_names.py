@@ -41,3 +41,12 @@ class HandshakeSettingsTableTests(SynchronousTestCase):
             self.assertTrue(table.has(name), name)
         for unknown in ("b.com", "x.y.b.com", "c.com", "", None):
             self.assertFalse(table.has(unknown), unknown)
+
+    def test_deep(self) -> None:
+        """Of Gateways a wildcard stands for several labels, and the longest goes first."""
+        table = HandshakeSettingsTable({"*.b.com": EXACT, "*.com": WILD}, is_deep=True)
+        for name, expected in (("x.y.b.com", EXACT), ("b.com", WILD), ("x.c.com", WILD)):
+            self.assertIs(table.find(name), expected, name)
+        for unknown in ("com", "org", "", None):
+            self.assertIsNone(table.host_of(unknown), unknown)
+        self.assertEqual(table.host_of("." * 250 + "b.com"), None)

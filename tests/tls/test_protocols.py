@@ -8,7 +8,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey
 from ingress.tls.binding import first_offered
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts
@@ -115,7 +114,7 @@ class HostsTests(SynchronousTestCase):
     """Hosts whose connections are switched to contexts of their own."""
 
     def setUp(self) -> None:
-        asks = ClientAuthentication(ObjectKey("shop", "ca"), AUTHORITY.pem)
+        asks = ClientAuthentication("Secret shop/ca", AUTHORITY.pem)
         self.certificates = CertificateTable({"own.test": (certificate("own.test"),)})
         self.handshake_settings = HandshakeSettingsTable(
             {

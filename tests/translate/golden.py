@@ -327,7 +327,7 @@ def _transport_security(spec: TransportSecurity) -> str:
 
 def _check(check: ClientCheck) -> str:
     asked = check.authentication
-    text = f"client certificate: {asked.mode.value}, by Secret {asked.secret}, depth {asked.depth}"
+    text = f"client certificate: {asked.mode.value}, by {asked.source}, depth {asked.depth}"
     if asked.crl_pem:
         text += ", with revocation lists"
     if check.names is not None:

@@ -96,7 +96,7 @@ class DecisionTests(SynchronousTestCase):
             ingress("bb", "/b", auth_tls_secret="demo/people", auth_tls_verify_depth="3"),
             secret(ca_crt=PEOPLE.pem, ca_crl=crl),
         )
-        asked = ClientAuthentication(CA, PEOPLE.pem, crl, VerifyClient.REQUIRED, 3)
+        asked = ClientAuthentication(f"Secret {CA}", PEOPLE.pem, crl, VerifyClient.REQUIRED, 3)
         self.assertEqual(found.handshake_settings.find("a.test").client_authentication, asked)
         self.assertIsNone(found.handshake_settings.find("b.test").client_authentication)
         self.assertEqual(

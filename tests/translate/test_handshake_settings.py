@@ -44,7 +44,7 @@ class HostHandshakeSettingsTests(SynchronousTestCase):
 
     def test_client_certificates(self) -> None:
         """What is asked of clients belongs to the settings."""
-        asks = ClientAuthentication(ObjectKey("demo", "ca"), b"PEM")
+        asks = ClientAuthentication("Secret demo/ca", b"PEM")
         self.assertEqual(
             host_handshake_settings([parsed({})], asks), HandshakeSettings(client_authentication=asks)
         )

@@ -53,7 +53,7 @@ class ClientCertificateCase(SocketsCase):
     def demand(self, check: ClientCheck | None = None, passes_certificate: bool = False) -> None:
         """Have *check* before the routes of the closed host."""
         check = check or self.check()
-        other = ClientCheck(ClientAuthentication(ObjectKey("demo", "others"), self.others.pem))
+        other = ClientCheck(ClientAuthentication("Secret demo/others", self.others.pem))
         open_route = evolve(ANY_PATH, host=OPEN.decode())
         routes = [open_route, self.guarded(CLOSED, check, passes_certificate), self.guarded(OTHER, other)]
         handshake_settings = {
@@ -74,7 +74,7 @@ class ClientCertificateCase(SocketsCase):
     ) -> ClientCheck:
         """Return a check of certificates by the authority of the people."""
         secret = ObjectKey("demo", "people")
-        return ClientCheck(ClientAuthentication(secret, self.people.pem, crl_pem, mode, depth))
+        return ClientCheck(ClientAuthentication(f"Secret {secret}", self.people.pem, crl_pem, mode, depth))
 
     @staticmethod
     def guarded(host: bytes, check: ClientCheck, passes_certificate: bool = False) -> Route:

@@ -11,7 +11,6 @@ from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.limits import Limits
-from ingress.model.objects import ObjectKey
 from ingress.proxy.transport import handshake_queue as handshakes
 from ingress.proxy.transport.handshake_queue import STEPS
 from tests.fakes.certificates import make_authority
@@ -173,7 +172,7 @@ class MisdirectedTests(SocketsCase):
         self.authority = make_authority()
         both = (certificate_of(self.authority, "a.test", "b.test", "closed.test"),)
         own = (certificate_of(self.authority, "own.test"),)
-        asks = ClientAuthentication(ObjectKey("demo", "ca"), self.authority.pem)
+        asks = ClientAuthentication("Secret demo/ca", self.authority.pem)
         names = ServerNames(
             CertificateTable({"a.test": both, "b.test": both, "closed.test": both, "own.test": own}),
             HandshakeSettingsTable({"closed.test": HandshakeSettings(client_authentication=asks)}),
@@ -206,7 +205,7 @@ class MisdirectedTests(SocketsCase):
         client = await self.connect_tls("a.test", self.authority)
         client.get(host=b"a.test")
         await self.whole(client)
-        asks = ClientAuthentication(ObjectKey("demo", "ca"), self.authority.pem)
+        asks = ClientAuthentication("Secret demo/ca", self.authority.pem)
         handshake_settings = HandshakeSettingsTable({"a.test": HandshakeSettings(client_authentication=asks)})
         self.site.server_names = ServerNames(self.site.server_names.certificates, handshake_settings)
         client.get(host=b"a.test")
