@@ -7,17 +7,18 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-import ingress
+from tests.fakes import fork_server
+from tests.fakes.fork_server import ForkServer
 
-ROOT = Path(ingress.__file__).parents[1]
+ROOT = fork_server.ROOT
 TWISTD = "from twisted.scripts.twistd import run; run()"
 
 
@@ -46,6 +47,72 @@ def free_port() -> int:
         return port
 
 
+class _Output(FileDescriptor):
+    """Reads what a process writes to a pipe."""
+
+    def __init__(self, reactor: Any, fd: int, received: Callable[[bytes], None]) -> None:
+        super().__init__(reactor)
+        self._fd = fd
+        self._received = received
+        self._is_over = False
+        os.set_blocking(fd, False)
+        self.startReading()
+
+    def fileno(self) -> int:
+        return -1 if self._is_over else self._fd
+
+    def doRead(self) -> None:
+        """Read all that there is."""
+        while not self._is_over:
+            try:
+                data = os.read(self._fd, 1 << 16)
+            except BlockingIOError:
+                return
+            if data:
+                self._received(data)
+            else:
+                self.stopReading()
+                self._is_over = True
+                os.close(self._fd)
+
+
+class _Forks(FileDescriptor):
+    """All processes that were forked, until they ended."""
+
+    def __init__(self, reactor: Any) -> None:
+        super().__init__(reactor)
+        self._server = ForkServer()
+        self._running: dict[int, ControllerProcess] = {}
+
+    def fileno(self) -> int:
+        return -1 if self._server.ends is None else self._server.ends.fileno()
+
+    def start(self, process: ControllerProcess, arguments: list[str], environment: Mapping[str, str]) -> int:
+        """Have *process* forked; return its process id."""
+        output, errors = os.pipe(), os.pipe()
+        pid = self._server.start(arguments, environment, output[1], errors[1])
+        os.close(output[1])
+        os.close(errors[1])
+        process.pipes = (
+            _Output(self.reactor, output[0], process.outReceived),
+            _Output(self.reactor, errors[0], process.errReceived),
+        )
+        self._running[pid] = process
+        self.startReading()
+        return pid
+
+    def doRead(self) -> None:
+        while (end := self._server.read_end()) is not None:
+            pid, status = end
+            process = self._running.pop(pid)
+            process.ended(status)
+        if not self._running:
+            self.stopReading()
+
+
+_forks: dict[int, _Forks] = {}
+
+
 class ControllerProcess(ProcessProtocol):
     """
     One run of ``twistd -n --pidfile= ingress`` in *directory* with these options.
@@ -54,8 +121,6 @@ class ControllerProcess(ProcessProtocol):
     *status* is the exit status, or minus the signal, once it ended; *output* and
     *errors* what it wrote so far.
     """
-
-    transport: Any
 
     def __init__(
         self,
@@ -76,16 +141,18 @@ class ControllerProcess(ProcessProtocol):
             "HOME": directory,
             **(environment or {}),
         }
+        self._reactor = reactor
+        self.pipes: tuple[_Output, ...] = ()
         # The process goes to its directory itself: then none of the threads here, such as those
         # of grpcio, are forked with it.
         arguments = ["--nodaemon", "--pidfile=", f"--rundir={directory}", *runner, "ingress", *options]
+        if not runner and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ()):
+            forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
+            self.pid = forks.start(self, arguments, variables)
+            return
+        # What concerns the interpreter, or the reactor, is decided before anything is imported.
         command = [sys.executable, "-c", TWISTD, *arguments]
-        reactor.spawnProcess(self, sys.executable, command, env=variables)
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return int(self.transport.pid)
+        self.pid = reactor.spawnProcess(self, sys.executable, command, env=variables).pid
 
     def outReceived(self, data: bytes) -> None:
         self.output += data
@@ -95,7 +162,13 @@ class ControllerProcess(ProcessProtocol):
 
     def processEnded(self, reason: Failure) -> None:
         value: Any = reason.value
-        self.status = -value.signal if value.signal else (value.exitCode or 0)
+        self.ended(-value.signal if value.signal else (value.exitCode or 0))
+
+    def ended(self, status: int) -> None:
+        """Learn how it ended; nobody hears of that before all was read that it wrote."""
+        for pipe in self.pipes:
+            pipe.doRead()
+        self.status = status
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             waiter.callback(self.status)

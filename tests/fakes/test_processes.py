@@ -1,0 +1,49 @@
+"""Processes of the controller that are forked: they are what ``twistd`` would have made of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from twisted.internet import reactor  # noqa: TID251 - a real process needs the real reactor
+from twisted.trial.unittest import TestCase
+
+from tests.fakes.processes import ControllerProcess
+
+PATIENCE = 30.0
+
+
+class ForkedTests(TestCase):
+    """One process each."""
+
+    def setUp(self) -> None:
+        self.directory = Path(self.mktemp()).resolve()
+        self.directory.mkdir(parents=True)
+
+    def start(self, *options: str, **environment: str) -> ControllerProcess:
+        """Start a controller."""
+        process = ControllerProcess(reactor, str(self.directory), *options, environment=environment)
+        self.addCleanup(process.kill)
+        return process
+
+    async def test_end_of_itself(self) -> None:
+        """What it writes, and where to, and its status, are those of a process that was begun anew."""
+        forked, begun = self.start("--version"), self.start("--version", PYTHONDONTWRITEBYTECODE="1")
+        for one in (forked, begun):
+            self.assertEqual(await one.end().addTimeout(PATIENCE, reactor), 0)
+        self.assertEqual((forked.output, forked.errors), (begun.output, begun.errors))
+        self.assertIn(b"txingress", forked.output)
+        forked, begun = self.start("--no-such"), self.start("--no-such", PYTHONDONTWRITEBYTECODE="1")
+        for one in (forked, begun):
+            self.assertEqual(await one.end().addTimeout(PATIENCE, reactor), 1)
+        self.assertEqual((forked.output, forked.errors), (begun.output, begun.errors))
+        self.assertIn(b"--no-such", forked.errors)
+
+    async def test_signal(self) -> None:
+        """One that is killed says so, and no other is meant."""
+        first, second = (self.start("--manifests=.", "--admin=tcp:0:interface=127.0.0.1") for _ in range(2))
+        first.signal(signal.SIGKILL)
+        self.assertEqual(await first.end().addTimeout(PATIENCE, reactor), -signal.SIGKILL)
+        self.assertIsNone(second.status)
+        self.assertEqual(os.getpgid(second.pid), os.getpgid(0))
