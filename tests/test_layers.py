@@ -45,6 +45,8 @@ PURE = (
     "fields",
     "filters",
     "annotations",
+    "filter_parts",
+    "gateway_filters",
     "routing",
     "identity",
     "http",

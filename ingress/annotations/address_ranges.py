@@ -10,9 +10,9 @@ from functools import lru_cache, partial
 from typing import ClassVar, Final
 
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.route_facts import NO_FACTS, RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.networks import Network, NetworkSet, client_address, read_network

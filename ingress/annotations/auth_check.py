@@ -24,7 +24,7 @@ from ingress.annotations.asked_urls import (
     split_url,
 )
 from ingress.annotations.auth_cache import Durations, VerdictCache, seconds_for
-from ingress.annotations.judging import status_reply
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import (
     AnswerEdit,
     Facts,

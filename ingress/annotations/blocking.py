@@ -8,9 +8,9 @@ Whoever wants to get in says something else of himself: it keeps off crawlers, a
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.expressions import ExpressionRefused, read_expression
 from ingress.model.frozen import frozen

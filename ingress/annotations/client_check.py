@@ -13,7 +13,7 @@ from urllib.parse import quote
 from attrs import field
 
 from ingress.annotations.common_names import CommonNames
-from ingress.annotations.judging import Judging
+from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.client_authentication import (
     UNKNOWN_ISSUER,

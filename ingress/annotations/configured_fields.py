@@ -15,6 +15,7 @@ from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
+from ingress.filter_parts.changing import ChangesAnswers
 from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
@@ -117,15 +118,7 @@ class AnswerFields:
 
     def make(self, services: Services) -> Filter:
         """Make the filter."""
-        return _Puts(FieldChanges(drop=self.drop, put=self.put))
-
-
-class _Puts(Filter):
-    def __init__(self, changes: FieldChanges) -> None:
-        self.answer_changes = self._changes = changes
-
-    def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
-        edit.change(self._changes)
+        return ChangesAnswers(FieldChanges(drop=self.drop, put=self.put))
 
 
 @frozen(cache_hash=True)

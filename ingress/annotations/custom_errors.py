@@ -13,7 +13,6 @@ import re
 from collections.abc import Awaitable, Iterator
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import status_reply
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import (
     Annotation,
@@ -23,6 +22,7 @@ from ingress.annotations.values import (
     parse_boolean,
     quoted,
 )
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import (
     AnswerEdit,
     Facts,

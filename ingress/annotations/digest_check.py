@@ -19,8 +19,8 @@ from typing import ClassVar, Final
 from attrs import define, field
 
 from ingress.annotations.htpasswd import MOST_BYTES, MOST_FAULTS, MOST_USERS, Accounts, LineFault, lines_of
-from ingress.annotations.judging import status_reply
 from ingress.annotations.password_check import MOST_FIELD_BYTES, TOO_BUSY, TOO_MANY, quoted_realm
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
 

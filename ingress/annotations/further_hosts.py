@@ -13,10 +13,10 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from ingress.annotations.judging import Judging
 from ingress.annotations.redirects import PERMANENT
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean, quoted
+from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.problems import Reason

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.values import ValueRefused, parse_boolean
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
 

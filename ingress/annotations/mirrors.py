@@ -25,15 +25,11 @@ from ingress.annotations.asked_urls import (
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_switch
-from ingress.filters import BodyFlow, BodyStage, Facts, Filter, FilterSpec, Phase, Services, SubRequest
+from ingress.filter_parts.mirroring import SECONDS, Mirroring
+from ingress.filters import Facts, Filter, FilterSpec, Phase, Services, SubRequest
 from ingress.model.frozen import frozen
 from ingress.model.problems import Reason
 from ingress.model.templates import CONSTANTS, Template, read_template
-
-SECONDS: Final = 10.0
-"""How long a mirror may take."""
-MOST_BYTES: Final = 64 * 1024
-"""Of a request body that is copied; a request with a longer one is not mirrored."""
 
 ALLOW: Final = "mirror-target-allow"
 _TARGET: Final = "mirror-target"
@@ -113,80 +109,23 @@ class Mirror:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that copies."""
-        return _Mirroring(self, services)
+        return Mirroring(self.copy, services, sends_body=self.sends_body)
 
-
-class _Mirroring(Filter):
-    """Tells the mirror of each request once, when all is known of it that is copied."""
-
-    watches_bodies = True
-
-    def __init__(self, spec: Mirror, services: Services) -> None:
-        self._spec = spec
-        self._services = services
-        self._authority = spec.host.encode("ascii")
-
-    def on_request(self, facts: Facts) -> None:
-        """Copy a request without body, or without its body."""
-        if not self._spec.sends_body or (facts.is_body_whole and not facts.body):
-            facts.notes[self] = True
-            self.tell(facts, b"")
-
-    def on_request_body(self, facts: Facts, flow: BodyFlow) -> BodyStage | None:
-        """Collect the body, unless the request is copied already."""
-        return None if self in facts.notes else _Collecting(self, facts)
-
-    def tell(self, facts: Facts, body: bytes) -> None:
-        """Send a copy; whatever cannot be sent is counted, and not sent."""
-        spec = self._spec
-        try:
-            self._services.tell(
-                SubRequest(
-                    spec.base,
-                    target=as_target(spec.target.render(facts)),
-                    authority=self._authority,
-                    lines=facts.lines + facts.proxys_lines,
-                    method=facts.method,
-                    body=body if spec.sends_body else None,
-                    seconds=SECONDS,
-                    wants_body=False,
-                    is_trusted=spec.leave.is_trusted,
-                    within=spec.leave.within,
-                    verifies=False,
-                )
-            )
-        except ValueError:
-            self._services.count("not-sent")
-
-    def too_long(self) -> None:
-        """Note a request that is not copied."""
-        self._services.count("too-long")
-
-
-class _Collecting:
-    """A copy of one body, as long as it may become one."""
-
-    def __init__(self, mirror: _Mirroring, facts: Facts) -> None:
-        self._mirror = mirror
-        self._facts = facts
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def feed(self, piece: bytes) -> bytes:
-        """Copy a piece."""
-        self._size += len(piece)
-        if self._size <= MOST_BYTES:
-            self._pieces.append(piece)
-        elif self._pieces:
-            self._pieces = []
-            self._mirror.too_long()
-        return piece
-
-    def finish(self) -> bytes:
-        """Send the copy: the body is whole."""
-        if self._size <= MOST_BYTES:
-            self._mirror.tell(self._facts, b"".join(self._pieces))
-        return b""
+    def copy(self, facts: Facts, body: bytes) -> SubRequest:
+        """Return what is sent of a request."""
+        return SubRequest(
+            self.base,
+            target=as_target(self.target.render(facts)),
+            authority=self.host.encode("ascii"),
+            lines=facts.lines + facts.proxys_lines,
+            method=facts.method,
+            body=body if self.sends_body else None,
+            seconds=SECONDS,
+            wants_body=False,
+            is_trusted=self.leave.is_trusted,
+            within=self.leave.within,
+            verifies=False,
+        )
 
 
 def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:

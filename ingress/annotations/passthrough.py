@@ -9,8 +9,8 @@ another host, or for none.  Its client meant to speak to the backend alone, so i
 
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import Judging
 from ingress.annotations.values import Annotation, Family, Place, parse_boolean
+from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requested import SecuredRequest

@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 from attrs import field
 
 from ingress.annotations.htpasswd import MOST_PASSWORD_BYTES, accounts_of, admits
-from ingress.annotations.judging import status_reply
 from ingress.annotations.rate_limits import Clients
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 

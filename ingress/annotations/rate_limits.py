@@ -17,10 +17,10 @@ from typing import ClassVar, Final
 from weakref import WeakValueDictionary
 
 from ingress.annotations.address_ranges import Ranges, parse_ranges
-from ingress.annotations.judging import status_reply
 from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, Rate, Rates
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
 from ingress.model.frozen import frozen
 from ingress.model.networks import NetworkSet, client_address

@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
-from ingress.annotations.judging import Judging
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
+from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requested import RequestedUri

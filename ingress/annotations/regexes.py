@@ -9,7 +9,6 @@ came.
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.rewrite_targets import (
     NO_TARGET,
     REFUSED_TARGET,
@@ -20,6 +19,7 @@ from ingress.annotations.rewrite_targets import (
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, parse_boolean
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.expressions import ExpressionRefused
 from ingress.model.frozen import frozen

@@ -8,7 +8,7 @@ are no regular expressions.  ``ingress.translate.slashes`` says where that holds
 from typing import ClassVar
 from urllib.parse import quote_from_bytes
 
-from ingress.annotations.judging import Judging, status_reply
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requested import RequestedUri

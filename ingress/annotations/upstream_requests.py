@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
+from ingress.filter_parts.changing import ChangesRequests
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
@@ -121,15 +122,7 @@ class ForwardedPrefix:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that tells it."""
-        return _Prefix(self.prefix)
-
-
-class _Prefix(Filter):
-    def __init__(self, prefix: bytes) -> None:
-        self._changes = FieldChanges(put=((b"X-Forwarded-Prefix", prefix),))
-
-    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
-        edit.change(self._changes)
+        return ChangesRequests(FieldChanges(put=((b"X-Forwarded-Prefix", self.prefix),)))
 
 
 @frozen

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from ingress.annotations.judging import Judging
 from ingress.annotations.redirects import ACME_CHALLENGES, parse_status
 from ingress.annotations.route_constants import OF_PATH, route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
+from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.templates import NO_TEXT, Template, TemplateRefused, read_template

@@ -38,6 +38,7 @@ FORMAT: Final = b"txingress snapshot 1\n"
 
 _ROOMS: Final = (
     "ingress.annotations.",
+    "ingress.gateway_filters.",
     "ingress.identity.",
     "ingress.model.",
     "ingress.routing.",

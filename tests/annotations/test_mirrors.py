@@ -11,8 +11,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.asked_urls import Leave, parse_targets
 from ingress.annotations.mirrors import (
     MIRRORS,
-    MOST_BYTES,
-    SECONDS,
     Mirror,
     MirrorSettings,
     parse_mirror_host,
@@ -20,6 +18,7 @@ from ingress.annotations.mirrors import (
 )
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
+from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
 from ingress.filters import BodyFlow, BodyStage, SubRequest
 from ingress.model.problems import Reason
 from ingress.model.templates import read_template

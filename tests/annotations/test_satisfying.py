@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.auth_check import ExternalAuth
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.judging import status_reply
 from ingress.annotations.password_check import PasswordCheck
 from ingress.annotations.satisfying import AnyOf
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.objects import ClusterObject
 from ingress.translate.options import TranslateOptions

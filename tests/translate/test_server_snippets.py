@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.judging import status_reply
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
 from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess, SnippetAnswers
 from ingress.annotations.snippets.reading import Place, parse_snippet
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey

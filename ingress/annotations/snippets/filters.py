@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeVar
 
-from ingress.annotations.judging import Judging, status_reply
 from ingress.annotations.snippets import described
 from ingress.annotations.snippets.access_words import lets_in
 from ingress.annotations.snippets.answers import AnswerPlan
@@ -11,6 +10,7 @@ from ingress.annotations.snippets.blocks import Block, Level, Location
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.requests import RequestPlan
 from ingress.annotations.snippets.running import Course, known_course, run_path, run_server
+from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.templates import NO_VALUES

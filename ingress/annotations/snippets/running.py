@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 from urllib.parse import quote_from_bytes
 
-from ingress.annotations.judging import status_reply
 from ingress.annotations.snippets.blocks import (
     After,
     Block,
@@ -24,6 +23,7 @@ from ingress.annotations.snippets.blocks import (
     Rewrite,
     SetVariable,
 )
+from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
 from ingress.model.searches import TooLong
 from ingress.model.templates import TemplateFacts

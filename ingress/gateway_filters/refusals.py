@@ -1,0 +1,41 @@
+"""Refusals: what stands before a rule that cannot be served as it was meant.
+
+A filter that is not known, or makes no sense, is not skipped: requests that it stands before get an error, as
+``HTTPRouteFilter`` says.  So do requests that a backend would get which there is not.
+"""
+
+from typing import ClassVar, Final
+
+from ingress.filter_parts.judging import Judging, status_reply
+from ingress.filters import Filter, Phase, Reply, Services
+from ingress.model.frozen import frozen
+
+
+@frozen(cache_hash=True)
+class Refusal:
+    """Answers every request with *status*."""
+
+    phase: ClassVar[Phase] = Phase.REDIRECT
+    name: ClassVar[str] = "refusal"
+
+    why: str
+    """What comes behind a colon; nobody but the operator and whoever wrote the route gets to see it."""
+    status: int = 500
+
+    def describe(self) -> str:
+        """Say why nobody gets through."""
+        return f"answers {self.status}: {self.why}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        reply = status_reply(self.status)
+
+        def judge(facts: object) -> Reply:
+            return reply
+
+        return Judging(judge)
+
+
+BAD_FILTER: Final = Refusal("a filter of the rule is not honored")
+BAD_BACKEND: Final = Refusal("the backend does not exist, or may not be referred to")
+NO_BACKENDS: Final = Refusal("the rule has no backends")
