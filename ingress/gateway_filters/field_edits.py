@@ -116,7 +116,11 @@ def read_field_edits(
     for fault in _faults((*put, *add, *dropped), _OF_REQUESTS if of_requests else _PROXYS):
         return fault
     first = [_firsts(fields) for fields in (put, add, dropped)]
-    twice = (first[0].keys() & first[1].keys()) | (first[0].keys() & first[2].keys()) | (first[1].keys() & first[2].keys())
+    twice = (
+        (first[0].keys() & first[1].keys())
+        | (first[0].keys() & first[2].keys())
+        | (first[1].keys() & first[2].keys())
+    )
     if twice:
         return f"{min(twice)} is to be changed in two ways"
     if not any(first):

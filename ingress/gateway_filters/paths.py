@@ -21,7 +21,7 @@ _has_bad_escape = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 _HAS_DOTS: Final = re.compile(rb"/\.{1,2}(?=[/;]|\Z)")
 
 
-class PathRefused(ValueError):
+class NewPathError(ValueError):
     """What is to come in place of a path is none; the message says why, and goes on after its value."""
 
 
@@ -51,7 +51,11 @@ class NewPath:
 
     def __str__(self) -> str:
         text = self.text.decode("ascii") or "/"
-        return text if self.prefix is None else f"{text} in place of /{b'/'.join(self.prefix).decode('utf-8', 'replace')}"
+        return (
+            text
+            if self.prefix is None
+            else f"{text} in place of /{b'/'.join(self.prefix).decode('utf-8', 'replace')}"
+        )
 
     def target(self, path: bytes, target: bytes) -> bytes:
         """Return the target that comes in place of *target*, the received one, whose normal path is *path*."""
@@ -83,15 +87,15 @@ def _behind(prefix: tuple[bytes, ...], path: bytes, raw: bytes) -> bytes:
 
 
 def whole_path(text: str) -> NewPath:
-    """Return what replaces all of a path by *text*; raises ``PathRefused``."""
+    """Return what replaces all of a path by *text*; raises ``NewPathError``."""
     if fault := fault_of_path(text):
-        raise PathRefused(fault)
+        raise NewPathError(fault)
     return NewPath(text.encode("ascii"))
 
 
 def new_prefix(text: str, prefix: bytes) -> NewPath:
-    """Return what replaces *prefix*, a path in the form that paths are matched in, by *text*; raises ``PathRefused``."""
+    """Return what replaces *prefix*, a path in the form that paths are matched in, by *text*; raises ``NewPathError``."""
     if fault := fault_of_path(text, may_be_empty=True):
-        raise PathRefused(fault)
+        raise NewPathError(fault)
     segments = prefix.strip(b"/")
     return NewPath(text.rstrip("/").encode("ascii"), tuple(segments.split(b"/")) if segments else ())

@@ -8,9 +8,9 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("annotations", "routing", "translate")
+ROOMS = ("annotations", "gateway_filters", "routing", "translate")
 FOREIGN = {"twisted", "zope", "kubernetes", "yaml", "asyncio", "http", "urllib3", "prometheus_client"}
-MOST_MODULES = 400
+MOST_MODULES = 480
 """Those of the standard library included; an interpreter with attrs alone has some 150.  Seconds are for people to measure."""
 
 SCRIPT = """

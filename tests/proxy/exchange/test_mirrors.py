@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ingress.annotations.mirrors import MOST_BYTES, SECONDS, Mirror
+from ingress.annotations.mirrors import Mirror
+from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRRORS_OF_ONE
