@@ -14,6 +14,8 @@ from types import FrameType
 from conformance import binaries, control_plane, controller, network, suite
 from conformance.cluster import RefusedError
 from conformance.control_plane import ControlPlane
+from conformance.ingress import play as ingress
+from conformance.ingress.scenarios import FEATURES
 from conformance.processes import EndedError, Processes
 
 TREE = Path(__file__).parent.parent
@@ -73,7 +75,12 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--channel", choices=("standard", "experimental"), default="standard", help="which CRDs there are"
     )
-    parser.add_argument("--tests", default="", metavar="NAME,...", help="these tests alone, and no report")
+    parser.add_argument(
+        "--tests",
+        default="",
+        metavar="NAME,...",
+        help="these tests or features of Ingress alone, and no report",
+    )
     parser.add_argument(
         "--profiles",
         default="",
@@ -116,11 +123,45 @@ def play(
     options: argparse.Namespace,
     keep: bool,
 ) -> int:
-    """Start a controller, let it accept the class, and run the suite."""
+    """Start a controller and run what was chosen."""
     processes = stack.enter_context(
         Processes(empty_folder(WORK / f"play-{os.getpid()}") if keep else plane.folder)
     )
     controller.start(plane, processes, TREE)
+    tests, profiles = words(options.tests), words(options.profiles)
+    features = [name for name in tests if name in {feature.name for feature in FEATURES}]
+    gateway_tests = [name for name in tests if name not in features]
+    results: list[suite.Result] = []
+    status = 0
+    if gateway_tests or not features:
+        results, status = play_suite(
+            plane, processes, programs, options.channel, gateway_tests, profiles, keep
+        )
+    if features or not (tests or profiles):
+        results += play_ingress(plane, features)
+    counts = {
+        verdict: sum(result.verdict == verdict for result in results) for verdict in ("PASS", "FAIL", "SKIP")
+    }
+    print(
+        f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped; the logs are in {processes.logs}"
+    )
+    for result in results:
+        if result.verdict == "FAIL":
+            print(f"failed: {result.test}")
+    processes.check()
+    return 0 if status == 0 and counts["PASS"] and not counts["FAIL"] else 1
+
+
+def play_suite(
+    plane: ControlPlane,
+    processes: Processes,
+    programs: binaries.SuitePrograms,
+    channel: str,
+    tests: Sequence[str],
+    profiles: Sequence[str],
+    keep: bool,
+) -> tuple[list[suite.Result], int]:
+    """Let the controller accept the class, and run the suite; a whole run writes its report."""
     cluster = plane.cluster()
     cluster.apply(suite.gateway_class())
 
@@ -131,27 +172,23 @@ def play(
         )
 
     processes.wait_until("accepting the GatewayClass", accepted, 60)
-    tests, profiles = words(options.tests), words(options.profiles)
     version = suite.own_version(TREE)
-    whole = not tests and not profiles
-    path = suite.report_path(REPORTS, programs.version, options.channel, version) if whole else None
+    path = None if tests or profiles else suite.report_path(REPORTS, programs.version, channel, version)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
-    command = suite.command(programs, options.channel, profiles or suite.PROFILES, tests, version, path, keep)
-    results, status = suite.run(command, plane, processes.logs / "suite.log")
-    counts = {
-        verdict: sum(result.verdict == verdict for result in results) for verdict in ("PASS", "FAIL", "SKIP")
-    }
-    print(
-        f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped; the logs are in {processes.logs}"
-    )
-    for result in results:
-        if result.verdict == "FAIL":
-            print(f"failed: {result.test}")
-    if path:
-        print(f"report: {path}")
-    processes.check()
-    return 0 if status == 0 and counts["PASS"] and not counts["FAIL"] else 1
+    command = suite.command(programs, channel, profiles or suite.PROFILES, tests, version, path, keep)
+    return suite.run(command, plane, processes.logs / "suite.log")
+
+
+def play_ingress(plane: ControlPlane, features: Sequence[str]) -> list[suite.Result]:
+    """The Ingress scenarios, and their report if they are all."""
+    cluster = plane.cluster()
+    results = ingress.play(cluster, features)
+    if not features:
+        version = suite.own_version(TREE)
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        ingress.write_report(cluster, results, version, REPORTS / f"ingress-{version}-report.yaml")
+    return results
 
 
 def wait(plane: ControlPlane) -> int:

@@ -33,9 +33,18 @@ def make(folder: Path, addresses: list[str]) -> Credentials:
         folder / "tokens.csv",
         secrets.token_hex(16),
     )
+    certificate, key = self_signed(["localhost", *addresses])
+    made.certificate.write_bytes(certificate)
+    made.key.write_bytes(key)
+    made.account_key.write_bytes(key_pem(rsa.generate_private_key(public_exponent=65537, key_size=2048)))
+    made.tokens.write_text(f"{made.admin_token},admin,admin,system:masters\n")
+    return made
+
+
+def self_signed(names: list[str]) -> tuple[bytes, bytes]:
+    """PEM of a certificate for names and addresses, which is its own authority for a day, and of its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "conformance")])
-    names = [x509.DNSName("localhost"), *(x509.IPAddress(ip_address(address)) for address in addresses)]
     now = datetime.datetime.now(datetime.UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -45,20 +54,23 @@ def make(folder: Path, addresses: list[str]) -> Credentials:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.SubjectAlternativeName([general_name(name) for name in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
-    made.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    write_key(made.key, key)
-    write_key(made.account_key, rsa.generate_private_key(public_exponent=65537, key_size=2048))
-    made.tokens.write_text(f"{made.admin_token},admin,admin,system:masters\n")
-    return made
+    return certificate.public_bytes(serialization.Encoding.PEM), key_pem(key)
 
 
-def write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
+def general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def key_pem(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    path.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return key.private_bytes(serialization.Encoding.PEM, form, plain)
 
 
 def write_kubeconfig(path: Path, server: str, certificate: Path, token: str) -> None:

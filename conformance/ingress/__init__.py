@@ -1,0 +1,1 @@
+"""The 25 scenarios of the former Ingress conformance tests of Kubernetes, in words of our own."""
