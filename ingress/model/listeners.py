@@ -9,6 +9,7 @@ MAIN: Final = ""
 """The name of the table that the listeners of the command line share, and that Ingresses are served from."""
 
 _tcp_port: Final = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
+_interface: Final = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
 
 
 @frozen
@@ -33,3 +34,16 @@ def port_of(description: str) -> int | None:
     # A colon of an address is escaped, and stands before no argument.
     match = _tcp_port(re.sub(r"\\.", "", description))
     return int(match[1]) if match else None
+
+
+def interface_of(description: str) -> str:
+    """Return the address that *description* names (``tcp:80:interface=10.0.0.1``); empty where it names none."""
+    written = _interface(description)
+    return re.sub(r"\\(.)", r"\1", written[1]) if written else ""
+
+
+def tcp_description(port: int, interface: str = "", like: str = "tcp") -> str:
+    """Return what describes *port* of *interface*, or of all addresses; *like* is a description of TCP whose form it gets."""
+    kind = "tcp6" if like.startswith("tcp6") else "tcp"
+    escaped = interface.replace("\\", "\\\\").replace(":", "\\:")
+    return f"{kind}:{port}:interface={escaped}" if interface else f"{kind}:{port}"

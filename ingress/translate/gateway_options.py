@@ -23,3 +23,7 @@ class GatewayOptions:
     """IP addresses of this machine."""
     ports: tuple[int, ...] = ()
     """Ports on which listeners may be; none at all means any that the controller does not use itself."""
+
+    # What follows from other settings (``ingress.settings``).
+    own_ports: tuple[int, ...] = ()
+    """Ports of the pages for operators."""

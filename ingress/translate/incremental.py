@@ -312,6 +312,8 @@ class Translation:
         """Note what the change of one object concerns."""
         kind, key = object_id
         self._problem_index.put(object_id, state.problems_of.get(object_id, ()))
+        for judged in self._readers.judged_by(kind):
+            self._judge_again(judged, state)
         if self._readers.get(kind) is not None:
             self._stale_objects[object_id] = None
         elif kind is Kind.SERVICE:
@@ -329,9 +331,6 @@ class Translation:
             self._clients.secret_changed(key)
             self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
             self._backends.secret_changed(key)
-        else:
-            for judged in self._readers.judged_by(kind):
-                self._judge_again(judged, state)
 
     def _judge_again(self, kind: Kind, state: ClusterState) -> None:
         self._stale_objects.update(dict.fromkeys((kind, key) for key in state.of(kind)))

@@ -177,6 +177,7 @@ class TableTests(SynchronousTestCase):
             "secret_selector",
             "from_manifests",
             "names_endpoint_option",
+            "gateway.own_ports",
         }
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:

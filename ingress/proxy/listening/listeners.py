@@ -1,7 +1,6 @@
 """Listeners: the addresses we accept on, plain or with TLS."""
 
 import os
-import re
 import socket
 from ipaddress import ip_address
 from typing import Any, cast
@@ -21,14 +20,13 @@ from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.model.listeners import port_of
+from ingress.model.listeners import interface_of, port_of
 from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 from ingress.proxy.transport.tls_layer import TLSLayer
 
 _FIRST_HANDED_OVER = 3
-_interface = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
 
 
 def tls_factory(
@@ -143,8 +141,7 @@ def bound_to(description: str) -> tuple[str, int] | None:
     port = port_of(description)
     if not port:
         return None
-    written = _interface(description)
-    interface = re.sub(r"\\(.)", r"\1", written[1]) if written else ""
+    interface = interface_of(description)
     if interface == "localhost":
         return "127.0.0.1", port
     return ("" if not is_ip_address(interface) or ip_address(interface).is_unspecified else interface), port

@@ -4,10 +4,19 @@ The topology (``topology.py``) makes them of a route's ``parentRefs``; readers o
 """
 
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, Owner
+from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Reason
-from ingress.translate.readers.gateway.gateways import ListenerTls
+from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls
 from ingress.translate.readers.gateway.routes import ParentReference
+
+
+@frozen(weakref_slot=False)
+class ListenerCertificate:
+    """A Secret that a listener may show the certificate of: its kind is known, and it is permitted."""
+
+    secret: ObjectKey
+    field: str
+    """Where it is named: ``spec.listeners[0].tls.certificateRefs[0]``."""
 
 
 @frozen(weakref_slot=False)
@@ -30,6 +39,12 @@ class ListenerState:
     field: str
     """Where it stands in its object."""
     tls: ListenerTls | None = None
+    namespaces: AllowedNamespaces = AllowedNamespaces("Same")
+    """Whose routes it takes; those of the namespace of *owner* are the same."""
+    is_accepted: bool = True
+    """Whether it makes sense, and no other has its port and hostname before it."""
+    certificates: tuple[ListenerCertificate, ...] = ()
+    """Those that it may show, in order, whether they are there or not."""
 
     @property
     def is_served(self) -> bool:

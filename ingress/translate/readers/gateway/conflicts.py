@@ -1,0 +1,108 @@
+"""Which listeners are in each other's way, where they share their addresses.
+
+A port carries one of three things: plain HTTP, connections that begin with TLS (HTTPS and TLS, told apart by server name),
+or bare TCP, which has it alone.  Of those that begin alike each hostname has one listener.
+
+Listeners of one object that cannot be told apart are all refused: nobody says which of them is meant.  Of two objects
+the first has what both want, and the objects come in this order: a Gateway before its ListenerSets, older ones before younger ones.
+
+Source: "Distinct Listeners" at ``GatewaySpec.listeners``, and the order at ``ListenerSetSpec.listeners``.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ingress.model.objects import Owner
+from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.gateway.listener_checks import CheckedListener, is_secure
+
+
+def _sort_of(protocol: str) -> str:
+    """Return what a port carries that has a listener of *protocol*."""
+    return "TLS" if is_secure(protocol) else protocol
+
+
+class PortBook:
+    """Who has which port and hostname of some addresses; entered in the order of who comes first."""
+
+    __slots__ = ("_hosts", "_sorts")
+
+    def __init__(self) -> None:
+        self._sorts: dict[int, tuple[str, Owner]] = {}
+        self._hosts: dict[tuple[int, str], tuple[str, Owner]] = {}
+
+    def enter(self, owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
+        """Enter those of the *listeners* of *owner*, by their place, that are in nobody's way; return why others are."""
+        refused = _within(owner, listeners)
+        entered = []
+        for at, one in listeners.items():
+            if at not in refused:
+                problem = self._before(owner, one)
+                if problem is None:
+                    entered.append(one)
+                else:
+                    refused[at] = problem
+        for one in entered:
+            port, protocol = one.listener.port, one.listener.protocol
+            self._sorts.setdefault(port, (_sort_of(protocol), owner))
+            self._hosts[port, one.hostname] = protocol, owner
+        return refused
+
+    def hostnames(self) -> dict[int, frozenset[str]]:
+        """Return the hostnames of each port."""
+        found: dict[int, set[str]] = {}
+        for port, hostname in self._hosts:
+            found.setdefault(port, set()).add(hostname)
+        return {port: frozenset(some) for port, some in found.items()}
+
+    def _before(self, owner: Owner, one: CheckedListener) -> Problem | None:
+        """Return the problem of a listener whose port or hostname somebody has who comes before its *owner*."""
+        listener = one.listener
+        taken = self._sorts.get(listener.port)
+        sort = _sort_of(listener.protocol)
+        if taken is not None and (taken[0] != sort or sort == "TCP"):
+            message = (
+                f"port {listener.port} is there for {taken[0]} by a listener of {taken[1]}, which comes first"
+            )
+            return owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
+        known = self._hosts.get((listener.port, one.hostname))
+        if known is None:
+            return None
+        host = one.hostname or "all hosts"
+        message = f"{host} on port {listener.port} belongs to a listener of {known[1]}, which comes first"
+        if known[0] != listener.protocol:
+            return owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
+        return owner.problem(Reason.HOSTNAME_CONFLICT, message, f"{listener.field}.hostname")
+
+
+def _within(owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
+    """Return the problems of those *listeners* of one object that cannot be told apart, by their place."""
+    refused: dict[int, Problem] = {}
+    if len(listeners) == 1:
+        return refused
+    sorts: dict[int, set[str]] = {}
+    tcp: Counter[int] = Counter()
+    hosts: dict[tuple[int, str], list[str]] = {}
+    for one in listeners.values():
+        port, protocol = one.listener.port, one.listener.protocol
+        sorts.setdefault(port, set()).add(_sort_of(protocol))
+        tcp[port] += protocol == "TCP"
+        hosts.setdefault((port, one.hostname), []).append(protocol)
+    for at, one in listeners.items():
+        listener = one.listener
+        port = listener.port
+        if len(sorts[port]) > 1 or tcp[port] > 1:
+            message = f"port {port} is to carry several protocols, or TCP of several listeners; none of these is served"
+            problem = owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
+        elif len(same := hosts[port, one.hostname]) > 1:
+            host = one.hostname or "all hosts"
+            message = f"{host} on port {port} is asked for by {len(same)} listeners of this object; none of these is served"
+            is_alike = len(set(same)) == 1
+            reason = Reason.HOSTNAME_CONFLICT if is_alike else Reason.PROTOCOL_CONFLICT
+            problem = owner.problem(
+                reason, message, f"{listener.field}.{'hostname' if is_alike else 'protocol'}"
+            )
+        else:
+            continue
+        refused[at] = problem
+    return refused

@@ -1,0 +1,46 @@
+"""The certificates that listeners name: which of them are of a kind that can be, and permitted.
+
+Whether a Secret is there, and what is in it, is for those who read Secrets.
+
+Source: ``ListenerTLSConfig.certificateRefs`` of ``gateway.networking.k8s.io/v1``.
+"""
+
+from collections.abc import Sequence
+
+from ingress.model.objects import Kind, Owner
+from ingress.model.problems import Problem, Reason
+from ingress.translate.readers.gateway.attachments import ListenerCertificate
+from ingress.translate.readers.gateway.listener_checks import CheckedListener
+from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.permissions import Permissions
+
+Certificates = tuple[tuple[ListenerCertificate, ...], ...]
+
+
+def certificates_of(
+    owner: Owner, checked: Sequence[CheckedListener], permissions: Permissions
+) -> tuple[Certificates, tuple[Problem, ...]]:
+    """Return the certificates that each of the *checked* listeners of *owner* may show, and why it may not show others."""
+    found: list[tuple[ListenerCertificate, ...]] = []
+    problems: list[Problem] = []
+    for one in checked:
+        tls = one.listener.tls
+        of_listener: list[ListenerCertificate] = []
+        if one.listener.protocol == "HTTPS" if tls is None else tls.mode == "Terminate":
+            field = f"{one.listener.field}.tls.certificateRefs"
+            references = () if tls is None else tls.certificates
+            if not references:
+                problems.append(owner.problem(Reason.INVALID_CERTIFICATE_REF, "names no certificate", field))
+            for at, reference in enumerate(references):
+                secret = reference.key(owner.key)
+                here = f"{field}[{at}]"
+                if reference.group or reference.kind != Kind.SECRET:
+                    message = f"{reference} is no Secret"
+                    problems.append(owner.problem(Reason.INVALID_CERTIFICATE_REF, message, here))
+                elif not permissions.permits(GROUP, owner.kind, owner.key.namespace, "", Kind.SECRET, secret):
+                    message = f"no ReferenceGrant of the namespace {secret.namespace} permits a reference to Secret {secret}"
+                    problems.append(owner.problem(Reason.REFERENCE_NOT_PERMITTED, message, here))
+                else:
+                    of_listener.append(ListenerCertificate(secret, here))
+        found.append(tuple(of_listener))
+    return tuple(found), tuple(problems)

@@ -1,0 +1,74 @@
+"""Where listeners of Gateways are open: by which listeners of this process, by which tables, and where none can be.
+
+At the addresses of the process, what the command line listens on serves the Gateways' listeners on that port, too.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ingress.model.listeners import Listener, interface_of, port_of, tcp_description
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.listener_checks import is_secure
+
+SHARED_ADDRESS: Final = "*"
+"""What stands for the addresses of the process in the name of a table."""
+_ANYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
+
+
+def table_name(address: str, port: int) -> str:
+    """Return the name of the table of *address* and *port*."""
+    return f"gateway {address}:{port}"
+
+
+class Ports:
+    """Judges ports by what the operator decided."""
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._allowed = frozenset(options.gateway.ports)
+        self._own = frozenset(options.gateway.own_ports)
+        self._given: dict[int, list[Listener]] = {}
+        for listener in options.listeners:
+            port = port_of(listener.description)
+            if port is not None:
+                self._given.setdefault(port, []).append(listener)
+        self._likes = {secure: self._like(options.listeners, secure) for secure in (False, True)}
+
+    def fault(self, port: int, protocol: str, addresses: Sequence[str]) -> str | None:
+        """Say why a listener of *protocol* cannot have *port* of *addresses*, none for those of the process; None if it can."""
+        if port in self._own:
+            return f"port {port} is that of the controller's own pages"
+        if self._allowed and port not in self._allowed:
+            return f"port {port} is none of those for Gateways (--gateway-ports)"
+        given = self._given.get(port, ())
+        if addresses:
+            if any(interface_of(one.description) in (*_ANYWHERE, *addresses) for one in given):
+                return f"port {port} of its address is one that the controller's command line listens on"
+            return None
+        if given and (protocol == "TCP" or not self.is_given(port, protocol)):
+            sort = "HTTPS" if given[0].is_secure else "HTTP"
+            return f"port {port} is there for {sort} by the controller's command line"
+        return None
+
+    def is_given(self, port: int, protocol: str) -> bool:
+        """Whether the command line listens on *port* for connections that begin as those of *protocol* do."""
+        secure = is_secure(protocol)
+        return any(one.is_secure == secure for one in self._given.get(port, ()))
+
+    def listeners(self, port: int, protocol: str, addresses: Sequence[str]) -> tuple[Listener, ...]:
+        """Return the listeners to be opened for *port* of *addresses*, none for those of the process."""
+        secure = is_secure(protocol)
+        if addresses:
+            table = table_name(addresses[0], port)
+            return tuple(Listener(tcp_description(port, one), secure, table) for one in addresses)
+        if self.is_given(port, protocol):
+            return ()
+        like = self._likes[secure]
+        description = tcp_description(port, interface_of(like), like)
+        return (Listener(description, secure, table_name(SHARED_ADDRESS, port)),)
+
+    @staticmethod
+    def _like(listeners: Sequence[Listener], secure: bool) -> str:
+        """Return the description that those of other ports are made like: of a listener of the command line, best as *secure*."""
+        of_tcp = [one for one in listeners if port_of(one.description) is not None]
+        of_tcp.sort(key=lambda one: one.is_secure != secure)
+        return of_tcp[0].description if of_tcp else "tcp"

@@ -1,0 +1,274 @@
+"""Working out the topology: a pure function of GatewayClasses, Gateways, ListenerSets, Namespaces and ReferenceGrants.
+
+It is done once for all readers, until one of these objects changes.  Then what comes to the same is the same object
+as before, so that nobody has to look any further at thousands of others.
+"""
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from ingress.model.objects import ObjectKey, Owner
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.addresses import Assigned, assign
+from ingress.translate.readers.gateway.attachments import ListenerState
+from ingress.translate.readers.gateway.conflicts import PortBook
+from ingress.translate.readers.gateway.gateways import (
+    Gateway,
+    GatewayClass,
+    ListenerSet,
+    gateway_classes_of,
+    gateways_of,
+    listener_sets_of,
+)
+from ingress.translate.readers.gateway.grants import grants_of, namespaces_of
+from ingress.translate.readers.gateway.listener_checks import CheckedListener, check_listeners
+from ingress.translate.readers.gateway.listener_references import Certificates, certificates_of
+from ingress.translate.readers.gateway.names import (
+    GATEWAY,
+    GATEWAY_CLASS,
+    GROUP,
+    LISTENER_SET,
+    NAMESPACE,
+    REFERENCE_GRANT,
+)
+from ingress.translate.readers.gateway.permissions import Permissions
+from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, Ports, table_name
+from ingress.translate.readers.gateway.selecting import NamespaceSelection
+from ingress.translate.readers.gateway.topology import GatewayState, ListenerSetState, Topology
+
+TOPOLOGY_KINDS: Final = (GATEWAY_CLASS, GATEWAY, LISTENER_SET, NAMESPACE, REFERENCE_GRANT)
+"""What the topology is made of."""
+
+
+_Order = tuple[str, bool, str, ObjectKey]
+"""Who comes first: by when all of it was there, Gateways before ListenerSets, then by age and name."""
+
+
+def topology_of(state: ClusterState, options: TranslateOptions) -> Topology:
+    """Return the topology of *state*; as long as nothing that it is made of changes, the same one."""
+    name = ("topology", options.gateway, options.listeners)
+
+    def work_out(before: _Work | None) -> _Work:
+        return _Work(state, options, before)
+
+    return state.derived.get(name, TOPOLOGY_KINDS, work_out).topology
+
+
+class _Known(NamedTuple):
+    """What was made of one Gateway or ListenerSet, and of what."""
+
+    source: Gateway | ListenerSet
+    checked: tuple[CheckedListener, ...]
+    by: tuple[object, ...]
+    """What else decided *state*."""
+    state: GatewayState | ListenerSetState
+
+
+class _Listeners(NamedTuple):
+    """What became of the listeners of one object."""
+
+    problems: tuple[Problem, ...]
+    accepted: tuple[bool, ...]
+    tables: tuple[str, ...]
+    certificates: Certificates
+
+
+class _Work:
+    """The topology of one state; *before* is that of an earlier one, or None."""
+
+    def __init__(self, state: ClusterState, options: TranslateOptions, before: "_Work | None") -> None:
+        self._ports = Ports(options)
+        self._before: Mapping[Owner, _Known] = {} if before is None else before._known
+        self._known: dict[Owner, _Known] = {}
+        self._permissions = Permissions(grants_of(state).values())
+        self._selection = NamespaceSelection(namespaces_of(state))
+        self._classes: dict[ObjectKey, GatewayClass] = {}
+        self._gateways: dict[ObjectKey, GatewayState] = {}
+        self._sets: dict[ObjectKey, ListenerSetState] = {}
+        self._hostnames: dict[str, frozenset[str]] = {}
+        if options.gateway.is_served:
+            self._work_out(state, options)
+        self._before = {}
+        self.topology = Topology(
+            self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
+        )
+
+    def _work_out(self, state: ClusterState, options: TranslateOptions) -> None:
+        name = options.gateway.controller_name
+        self._classes = {key: one for key, one in gateway_classes_of(state).items() if one.controller == name}
+        gateways = [one for one in gateways_of(state).values() if _class_key(one) in self._classes]
+        gateways.sort(key=lambda one: (one.created, one.key))
+        sets: dict[ObjectKey, list[ListenerSet]] = {gateway.key: [] for gateway in gateways}
+        for one in listener_sets_of(state).values():
+            parent = one.parent
+            if parent is not None and parent.group == GROUP and parent.kind == GATEWAY:
+                found = sets.get(parent.key(one.key))
+                if found is not None:
+                    found.append(one)
+        assigned = assign(gateways, options.gateway.addresses)
+        shared: list[tuple[_Order, Gateway, ListenerSet | None]] = []
+        for gateway in gateways:
+            members: list[tuple[_Order, Gateway, ListenerSet | None]] = [(_order(gateway), gateway, None)]
+            members += [(_order(gateway, one), gateway, one) for one in sets[gateway.key]]
+            if assigned[gateway.key].is_shared:
+                shared += members
+            else:
+                self._enter(members, assigned)
+        self._enter(shared, assigned)
+
+    def _enter(
+        self,
+        members: list[tuple[_Order, Gateway, ListenerSet | None]],
+        assigned: Mapping[ObjectKey, Assigned],
+    ) -> None:
+        """Work out Gateways and ListenerSets that are reached at the same addresses."""
+        members.sort(key=itemgetter(0))
+        book = PortBook()
+        address = ""
+        for _, gateway, one in members:
+            addresses = assigned[gateway.key]
+            address = SHARED_ADDRESS if addresses.is_shared else next(iter(addresses.addresses), "")
+            if one is None:
+                self._take_gateway(gateway, addresses, address, book)
+            else:
+                self._take_set(gateway, one, addresses, address, book)
+        if address:
+            for port, hostnames in book.hostnames().items():
+                self._hostnames[table_name(address, port)] = hostnames
+
+    def _take_gateway(self, gateway: Gateway, assigned: Assigned, address: str, book: PortBook) -> None:
+        owner = gateway.owner
+        checked = self._check(owner, gateway)
+        against: tuple[Problem, ...] = ()
+        if self._classes[_class_key(gateway)].parameters is not None:
+            message = f"the GatewayClass {gateway.class_name} is not accepted"
+            against += (owner.problem(Reason.INVALID_PARAMETERS, message, "spec.gatewayClassName"),)
+        if gateway.infrastructure is not None:
+            message = f"nothing is known of {gateway.infrastructure}"
+            field = "spec.infrastructure.parametersRef"
+            against += (owner.problem(Reason.INVALID_PARAMETERS, message, field),)
+        is_open = assigned.is_accepted and not against
+        found = self._listeners(owner, checked, assigned, address, book if is_open else None)
+        problems = (*assigned.problems, *against, *found.problems)
+        is_accepted = is_open and any(found.accepted)
+        by = (problems, is_accepted, assigned.addresses, assigned.is_shared, *found[1:])
+        known = self._before.get(owner)
+        if known is None or known.source is not gateway or known.by != by:
+            made = GatewayState(
+                owner,
+                _states(owner, owner, checked, found),
+                assigned.addresses,
+                problems,
+                is_accepted,
+                assigned.is_shared,
+            )
+            known = _Known(gateway, checked, by, made)
+        assert isinstance(known.state, GatewayState)
+        self._known[owner] = known
+        self._gateways[gateway.key] = known.state
+
+    def _take_set(
+        self, gateway: Gateway, value: ListenerSet, assigned: Assigned, address: str, book: PortBook
+    ) -> None:
+        owner = value.owner
+        checked = self._check(owner, value)
+        against: tuple[Problem, ...] = ()
+        if not self._selection.allows(gateway.listener_sets, gateway.key.namespace, owner.key.namespace):
+            message = f"{gateway.owner} takes no ListenerSets of the namespace {owner.key.namespace}"
+            against = (owner.problem(Reason.NOT_ALLOWED, message, "spec.parentRef"),)
+        elif not self._gateways[gateway.key].is_accepted:
+            message = f"{gateway.owner} is not accepted itself"
+            against = (owner.problem(Reason.PARENT_NOT_ACCEPTED, message, "spec.parentRef"),)
+        found = self._listeners(owner, checked, assigned, address, None if against else book)
+        problems = (*against, *found.problems)
+        is_accepted = not against and any(found.accepted)
+        by = (gateway.owner, problems, is_accepted, *found[1:])
+        known = self._before.get(owner)
+        if known is None or known.source is not value or known.by != by:
+            listeners = _states(owner, gateway.owner, checked, found)
+            made = ListenerSetState(owner, gateway.owner, listeners, problems, is_accepted)
+            known = _Known(value, checked, by, made)
+        assert isinstance(known.state, ListenerSetState)
+        self._known[owner] = known
+        self._sets[value.key] = known.state
+
+    def _check(self, owner: Owner, value: Gateway | ListenerSet) -> tuple[CheckedListener, ...]:
+        before = self._before.get(owner)
+        if before is not None and before.source is value:
+            return before.checked
+        return check_listeners(owner, value.listeners)
+
+    def _listeners(
+        self,
+        owner: Owner,
+        checked: Sequence[CheckedListener],
+        assigned: Assigned,
+        address: str,
+        book: PortBook | None,
+    ) -> _Listeners:
+        """Find out what becomes of listeners; without *book* nothing of their object is served."""
+        problems = [problem for one in checked for problem in one.problems]
+        accepted = [one.is_accepted for one in checked]
+        for at, one in enumerate(checked):
+            if accepted[at]:
+                fault = self._ports.fault(one.listener.port, one.listener.protocol, assigned.addresses)
+                if fault is not None:
+                    field = f"{one.listener.field}.port"
+                    problems.append(owner.problem(Reason.PORT_UNAVAILABLE, fault, field))
+                    accepted[at] = False
+        if book is not None:
+            refused = book.enter(owner, {at: one for at, one in enumerate(checked) if accepted[at]})
+            for at, problem in refused.items():
+                problems.append(problem)
+                accepted[at] = False
+        certificates, found = certificates_of(owner, checked, self._permissions)
+        problems += found
+        is_served = bool(address) and book is not None
+        return _Listeners(
+            tuple(problems),
+            tuple(accepted),
+            tuple(
+                table_name(address, one.listener.port) if is_served and accepted[at] else ""
+                for at, one in enumerate(checked)
+            ),
+            certificates,
+        )
+
+
+def _states(
+    owner: Owner, gateway: Owner, checked: Sequence[CheckedListener], found: _Listeners
+) -> tuple[ListenerState, ...]:
+    return tuple(
+        ListenerState(
+            owner,
+            gateway,
+            one.listener.name,
+            one.listener.port,
+            one.listener.protocol,
+            one.hostname,
+            one.kinds,
+            table,
+            one.listener.field,
+            one.listener.tls,
+            one.listener.namespaces,
+            is_accepted,
+            certificates,
+        )
+        for one, table, is_accepted, certificates in zip(
+            checked, found.tables, found.accepted, found.certificates, strict=True
+        )
+    )
+
+
+def _class_key(gateway: Gateway) -> ObjectKey:
+    return ObjectKey("", gateway.class_name)
+
+
+def _order(gateway: Gateway, one: ListenerSet | None = None) -> _Order:
+    if one is None:
+        return gateway.created, False, gateway.created, gateway.key
+    # Older than its Gateway, it comes after it all the same, and before what is younger than both.
+    return max(gateway.created, one.created), True, one.created, one.key
