@@ -14,3 +14,22 @@ def first_value(lines: bytes, name: bytes) -> bytes:
         if not at:
             return b""
     return lines[at + len(wanted) : lines.find(b"\r\n", at)].strip(b" \t")
+
+
+def combined_values(lines: bytes, name: bytes) -> bytes | None:
+    """Return the values of all fields called *name*, in lower case, as one (RFC 9110 section 5.3); None when there is none.
+
+    *lines* are as above.  Cookies have a separator of their own (RFC 9113 section 8.2.3).
+    """
+    lowered = b"\n" + lines.lower()
+    wanted = b"\n" + name + b":"
+    found: list[bytes] = []
+    at = lowered.find(wanted)
+    while at >= 0:
+        begin = at + len(wanted) - 1
+        end = lines.find(b"\r\n", begin)
+        found.append(lines[begin:end].strip(b" \t"))
+        at = lowered.find(wanted, end)
+    if not found:
+        return None
+    return (b"; " if name == b"cookie" else b", ").join(found)

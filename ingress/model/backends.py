@@ -73,3 +73,5 @@ class BackendState:
     reason: str = ""
     problems: tuple[Problem, ...] = ()
     """Why others, which objects name, are not used."""
+    is_broken: bool = False
+    """Whether it leads nowhere as it is written; a Service without endpoints is not."""

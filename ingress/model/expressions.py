@@ -38,6 +38,11 @@ class Expression:
         matched = _compiled(self.text).fullmatch(subject.encode("utf-8", "surrogatepass"))
         return matched is not None
 
+    @property
+    def size(self) -> int:
+        """The steps of its program: comparing takes at most about four nanoseconds for each of them and each byte."""
+        return max(int(_compiled(self.text).programsize), 1)
+
     def captures_in(self, subject: bytes) -> Mapping[str, bytes] | None:
         """Return what the groups of the first match anywhere in *subject* captured, by number and by name.
 

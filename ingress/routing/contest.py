@@ -16,7 +16,7 @@ from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
-from ingress.routing.table import HostRoutes, RouteTable, host_keys
+from ingress.routing.table import HostRoutes, RouteTable
 
 AT_ONCE: Final = 50
 """How many routes or hosts are looked at in one step."""
@@ -92,7 +92,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
     looked_for: list[LookedFor] = []
     own: HostRoutes | None = None
     rest: list[HostRoutes] = []
-    for key in host_keys(host):
+    for key in table.keys_of(host):
         name = key.decode("ascii", "replace")
         routes = table.get(name)
         if own is not None:

@@ -11,6 +11,7 @@ from ingress.model.objects import Owner
 from ingress.model.path_expressions import PathExpression
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
+from ingress.routing.matching import MatchCondition
 from ingress.routing.variants import Variant, WeightedBackend, backends_of
 
 
@@ -24,6 +25,8 @@ class Match(Enum):
     """As a regular expression, fixed to the beginning of the path."""
     BEGINNING = "Beginning"
     """By the beginnings of what matches the path, which is a regular expression; nothing of it is served."""
+    PATTERN = "RegularExpression"
+    """As a regular expression that describes all of the path; one of its route's conditions is that."""
 
 
 @frozen(weakref_slot=False)
@@ -67,11 +70,23 @@ class Route:
     """Backends that share the requests in place of *backend*, which is the first of them then; empty for nearly all routes."""
     variants: tuple[Variant, ...] = ()
     """Requests that lead elsewhere by what else they say; the first one that takes a request has it."""
+    conditions: tuple[MatchCondition, ...] = ()
+    """What a request has to say besides; what does not goes to the next route that takes its path.  Only of Gateways."""
+    place: str = ""
+    """Where its owner asks for it, of a route of Gateways, which may have several for a path: ``spec.rules[0].matches[1]``."""
+    broken_status: int = 503
+    """What requests get whose backend can lead nowhere as it is written; one without endpoints is answered 503."""
 
     @property
     def key(self) -> tuple[str, str, Match, str]:
-        """What no two routes of a table have the same of: host, path, match, and the realm of an expression."""
-        return self.host, self.path, self.match, "" if self.beginnings is None else self.beginnings.realm
+        """What no two routes of a table have the same of: host, path, match, and the realm of an expression or whose place it is."""
+        return self.host, self.path, self.match, self._which
+
+    @property
+    def _which(self) -> str:
+        if self.place:
+            return f"{self.owner} {self.place}"
+        return "" if self.beginnings is None else self.beginnings.realm
 
     @property
     def backends(self) -> tuple[BackendReference, ...]:

@@ -18,13 +18,20 @@ Precedence (``networking.k8s.io/v1``, IngressRule and HTTPIngressPath):
 
 Where paths of a host are regular expressions, or closed in the place of some, these are looked for besides, and
 have an order of their own (``ingress.routing.expression_routes``).
+
+The tables of Gateways differ (``gateway.networking.k8s.io/v1``, HTTPRouteSpec.hostnames and HTTPRouteRule.matches): a wildcard
+covers any number of labels, the longest one first; a host may be there without any route, so that nothing of wider ones is
+served for it; and several routes of a host may take a path, of which the first one has a request whose conditions
+it meets (``ingress.routing.conditional_routes``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
+from ingress.routing.conditional_routes import ConditionalRoutes
 from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -68,7 +75,17 @@ class HostRoutes:
     hosts many are asked for rarely, and a start should not wait for all of them.
     """
 
-    __slots__ = ("_depth", "_exact", "_expressions", "_others", "_prefixes", "chains", "filters", "routes")
+    __slots__ = (
+        "_conditional",
+        "_depth",
+        "_exact",
+        "_expressions",
+        "_others",
+        "_prefixes",
+        "chains",
+        "filters",
+        "routes",
+    )
 
     def __init__(self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = ()) -> None:
         self.routes = routes
@@ -84,6 +101,8 @@ class HostRoutes:
         # that other hosts need not ask for them.
         self._expressions: ExpressionRoutes | None = None
         self._others: HostRoutes | None = None
+        # Where any has conditions: all of them.  Then there is nothing else.
+        self._conditional: ConditionalRoutes | None = None
 
     def _put_in_order(self) -> dict[bytes, Route]:
         exact: dict[bytes, Route] = {}
@@ -103,7 +122,10 @@ class HostRoutes:
         return self._exact
 
     def _set_apart(self) -> bool:
-        """Set the routes of regular expressions apart; return whether there are any."""
+        """Set routes apart that are compared by more than their text; return whether there are any."""
+        if any(route.conditions for route in self.routes):
+            self._conditional = ConditionalRoutes(self.routes)
+            return True
         open_routes = tuple(route for route in self.routes if route.beginnings is None)
         if len(open_routes) == len(self.routes):
             return False
@@ -111,19 +133,21 @@ class HostRoutes:
         return True
 
     def _find_beside(self, path: bytes) -> Route | None:
-        """Find the route of *path* where some routes are regular expressions."""
+        """Find the route of *path* where some routes are compared by more than their text."""
+        if self._conditional is not None:
+            return next(self._conditional.taking(path), None)
         assert self._others is not None and self._expressions is not None
         found = self._others.find(path)
         return self._expressions.before(found, path) or found
 
     def find(self, path: bytes) -> Route | None:
-        """Find the route of *path*, which is in normal form.
+        """Find the route of *path*, which is in normal form; one that has conditions is the first of those that may take it.
 
         Raises ``PathTooLong`` where that would take too long.
         """
         exact = self._exact
         if exact is None:
-            if self._others is not None or self._set_apart():
+            if self._others is not None or self._conditional is not None or self._set_apart():
                 return self._find_beside(path)
             exact = self._put_in_order()
         route = exact.get(path)
@@ -145,25 +169,47 @@ class HostRoutes:
             end = path.rfind(b"/", 0, end)
         return prefixes.get(b"")
 
+    def taking(self, path: bytes) -> Iterator[Route]:
+        """Yield the routes that take *path*, as far as that says which; in order, as those with conditions are tried."""
+        found = self.find(path)
+        if self._conditional is not None:
+            return self._conditional.taking(path)
+        return iter(() if found is None else (found,))
+
 
 NO_ROUTES: Final = HostRoutes(())
 
 
-def host_keys(host: bytes) -> tuple[bytes, ...]:
-    """Return what *host*, in normal form, is looked for as, in order: itself, its wildcard, all hosts; the first that has routes decides."""
+def host_keys(host: bytes, *, covers_labels: bool = False) -> tuple[bytes, ...]:
+    """Return what *host*, in normal form, is looked for as, in order: itself, its wildcard, all hosts; the first that is there decides.
+
+    *covers_labels* says that a wildcard covers any number of labels.
+    """
     dot = host.find(b".")
-    return (host, b"*" + host[dot:], b"") if dot > 0 else (host, b"")
+    if dot <= 0:
+        return host, b""
+    return (host, *_wildcards(host), b"") if covers_labels else (host, b"*" + host[dot:], b"")
+
+
+def _wildcards(host: bytes) -> Iterator[bytes]:
+    """Yield the wildcards that cover *host*, the longest one first."""
+    dot = host.find(b".", 1)
+    while dot > 0:
+        yield b"*" + host[dot:]
+        dot = host.find(b".", dot + 1)
 
 
 class RouteTable:
     """All routes of one snapshot.  Of two that match the same, the first given is used.
 
-    *count* is the number of routes, *hosts* that of hosts, wildcards and all.
+    *count* is the number of routes, *hosts* that of hosts, wildcards and all.  In a table of Gateways *covers_labels* says that a
+    wildcard covers any number of labels.
     """
 
-    __slots__ = ("_by_host", "_routes", "count")
+    __slots__ = ("_by_host", "_routes", "count", "covers_labels")
 
-    def __init__(self, routes: Iterable[Route] = ()) -> None:
+    def __init__(self, routes: Iterable[Route] = (), *, covers_labels: bool = False) -> None:
+        self.covers_labels = covers_labels
         self._routes: tuple[Route, ...] | None = tuple(routes)
         self.count = len(self._routes)
         by_host: dict[bytes, list[Route]] = {}
@@ -189,7 +235,7 @@ class RouteTable:
             count += (0 if routes is None else len(routes.routes)) - (
                 0 if before is None else len(before.routes)
             )
-        table = RouteTable()
+        table = RouteTable(covers_labels=self.covers_labels)
         table._by_host = self._by_host.patched(changes)
         table._routes = None
         table.count = count
@@ -204,8 +250,8 @@ class RouteTable:
     def routes(self) -> tuple[Route, ...]:
         """All routes: as they were given, or else by host; put together when first asked for."""
         if self._routes is None:
-            by_host = sorted(self._by_host.values(), key=lambda some: some.routes[0].host)
-            self._routes = tuple(route for some in by_host for route in some.routes)
+            by_host = sorted(self._by_host.items(), key=_KEY)
+            self._routes = tuple(route for _, some in by_host for route in some.routes)
         return self._routes
 
     def unordered(self) -> Iterator[Route]:
@@ -242,11 +288,30 @@ class RouteTable:
             if dot > 0:
                 wildcard = b"*" + host[dot:]
                 routes = shards[hash(wildcard) & MASK].get(wildcard)
+                if routes is None and self.covers_labels:
+                    routes = self._below(host)
             if routes is None:
                 routes = shards[_ALL_HOSTS & MASK].get(b"")
                 if routes is None:
                     return None
         return routes.find(path)
+
+    def _below(self, host: bytes) -> HostRoutes | None:
+        """Return the routes of the longest wildcard that covers *host*."""
+        found = (self._by_host.get(wildcard) for wildcard in _wildcards(host))
+        return next((routes for routes in found if routes is not None), None)
+
+    def keys_of(self, host: bytes) -> tuple[bytes, ...]:
+        """Return what *host*, in normal form, is looked for as, in order; the first that is there decides."""
+        return host_keys(host, covers_labels=self.covers_labels)
+
+    def taking(self, host: bytes, path: bytes) -> Iterator[Route]:
+        """Yield the routes of a request in order of precedence, of which the first one has it whose conditions it meets.
+
+        *host* and *path* are in normal form.  Raises ``PathTooLong``, as ``find``.
+        """
+        routes = self._found(host)
+        return iter(()) if routes is None else routes.taking(path)
 
     def passing(self, host: bytes) -> Route | None:
         """Find the route of *host* by whose ``passthrough`` its TLS goes, if it has one."""
@@ -266,7 +331,7 @@ class RouteTable:
     def _found(self, host: bytes) -> HostRoutes | None:
         """Return the routes of *host*, or else of its wildcard, or else of all hosts."""
         by_host = self._by_host
-        for key in host_keys(host):
+        for key in self.keys_of(host):
             routes = by_host.get(key)
             if routes is not None:
                 return routes
@@ -282,6 +347,7 @@ class RouteTable:
 
 
 _ALL_HOSTS: Final = hash(b"")
+_KEY: Final = itemgetter(0)
 
 
 def _host_key(host: str) -> bytes:

@@ -294,7 +294,7 @@ def _resolve(
     reference: BackendReference, port: ServicePort | None, state: ClusterState, options: TranslateOptions
 ) -> BackendState:
     if reference.kind == INVALID_KIND:
-        return BackendState(reason="the Ingress names no usable backend")
+        return BackendState(reason="no usable backend is named", is_broken=True)
     key = service_key(reference)
     service = state.services.get(key)
     is_usual = reference.kind == SERVICE_KIND and not options.from_manifests
@@ -303,8 +303,8 @@ def _resolve(
     fault = backend_fault(reference, state, options)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
-            return BackendState(reason=_no_slice(key, options))
-        return BackendState(reason=fault.message)
+            return BackendState(reason=_no_slice(key, options), is_broken=True)
+        return BackendState(reason=fault.message, is_broken=True)
     manual = _manual_endpoints(reference, port, state, options)
     if manual:
         return BackendState(manual)

@@ -20,6 +20,7 @@ from ingress.model.path_expressions import PathExpression, read_path_expression
 from ingress.model.problems import Problem
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.route import Match
+from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
 
 ROOT = "/"
@@ -156,6 +157,8 @@ class ParsedObject:
     """Where the object asks for them."""
     canary_claims: tuple[Claim, ...] = ()
     """Of a canary, which claims nothing: the hosts and paths of which it wants a part."""
+    gateway: GatewayClaims = NOTHING_CLAIMED
+    """What it asks for in tables of Gateways; nothing else of it but certificates and listeners counts there."""
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 
@@ -175,6 +178,8 @@ class ParsedObject:
         if self.default_backend is not None:
             yield DEFAULT_BACKEND_FIELD, self.default_backend
         yield from self.beside
+        if self.gateway is not NOTHING_CLAIMED:
+            yield from self.gateway.named_backends()
 
 
 def claims_to(parsed: ParsedObject, host: str) -> Iterator[Claim]:

@@ -54,6 +54,9 @@ from ingress.translate.backends import backend_problems, default_backend_problem
 from ingress.translate.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
+from ingress.translate.gateway.attached import AttachedCounts
+from ingress.translate.gateway.claims import is_of_gateways
+from ingress.translate.gateway.table_cache import GatewayTableCache
 from ingress.translate.listeners import choose_listeners
 from ingress.translate.options import TranslateOptions
 from ingress.translate.protocols import NOTHING_ASKED
@@ -95,7 +98,8 @@ class Translation:
         self._backends = BackendCache(options, self._problem_index)
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
         self._references = ReferenceCache(self._annotations, self._problem_index)
-        self._tables: dict[str, TableCache] = {}
+        self._tables: dict[str, TableCache | GatewayTableCache] = {}
+        self._attached = AttachedCounts()
         # How many objects ask for something in each of the other tables, and which ask for listeners.
         self._members: Counter[str] = Counter()
         self._asking: dict[ObjectId, ParsedObject] = {}
@@ -208,6 +212,7 @@ class Translation:
             yield from table.round(state, now)
             if not self._is_wanted(name):
                 table.clear(state)
+                self._attached.rejected(name, ())
                 del self._tables[name]
         while self._stale_backends:
             object_id, _ = self._stale_backends.popitem()
@@ -228,6 +233,9 @@ class Translation:
         self._stale_objects, self._stale_backends = {}, {}
         before = self.snapshot
         main, *others = [(name, table.finish()) for name, table in self._tables.items()]
+        for name, table in self._tables.items():
+            if isinstance(table, GatewayTableCache):
+                self._attached.rejected(name, table.conflicts.rejected)
         by_source = self._problem_index.by_source()
         self._backends.finish()
         if self._problems.by_source is not by_source:
@@ -245,16 +253,27 @@ class Translation:
             self._listeners,
             known if list(known.items()) == others else dict(others),
             self._replicas,
+            self._attached.finished(),
         )
         if before is None or not after.shares_all(before):
             self.snapshot = after
 
     # Tables and listeners
 
-    def _table_of(self, name: str) -> TableCache:
+    def _table_of(self, name: str) -> TableCache | GatewayTableCache:
         """Return the table *name*, which begins to be where it is first asked for."""
         table = self._tables.get(name)
-        if table is None:
+        if table is None and is_of_gateways(name):
+            table = self._tables[name] = GatewayTableCache(
+                name,
+                self._options,
+                self._parsed,
+                self._backends,
+                self._counts,
+                self._shown,
+                self._problem_index,
+            )
+        elif table is None:
             table = self._tables[name] = TableCache(
                 name,
                 self._options,
@@ -290,6 +309,7 @@ class Translation:
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
     ) -> None:
         """Tell the tables in which an object asks for something, or did, and note the listeners that it asks for."""
+        self._attached.object_changed(before, after)
         had = () if before is None else before.tables
         has = () if after is None else after.tables
         for name in dict.fromkeys((*had, *has)):

@@ -11,6 +11,7 @@ from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.frozen import frozen
 from ingress.model.listeners import MAIN, Listener
+from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Route
@@ -55,6 +56,7 @@ class ListenerTable:
 
 
 NO_TABLES: Mapping[str, ListenerTable] = MappingProxyType({})
+NOTHING_ATTACHED: Mapping[tuple[Owner, str], int] = MappingProxyType({})
 
 
 @frozen(eq=False)
@@ -80,6 +82,8 @@ class Snapshot:
     """By name: the tables of other listeners.  Hardly ever are there any."""
     replicas: int = 1
     """How many replicas of this controller share what limits allow."""
+    attached: Mapping[tuple[Owner, str], int] = NOTHING_ATTACHED
+    """How many routes each listener of Gateways has, by the object that has it and its name; none of those without any."""
 
     def tables(self) -> Iterator[tuple[str, ListenerTable]]:
         """Yield all tables by name, that of the command line first."""
@@ -131,4 +135,5 @@ class Snapshot:
             and self.listeners is other.listeners
             and self.others is other.others
             and self.replicas == other.replicas
+            and self.attached is other.attached
         )

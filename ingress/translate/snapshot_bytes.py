@@ -25,7 +25,7 @@ from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.listeners import MAIN, Listener
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, Owner
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
@@ -62,6 +62,7 @@ class _Table:
     wildcard: dict[str, tuple[Certificate, ...]]
     default: Certificate | None
     handshake_settings: dict[str, HandshakeSettings]
+    covers_labels: bool
 
 
 @attrs.frozen
@@ -74,6 +75,7 @@ class _Content:
     serving: ServingSettings
     listeners: tuple[Listener, ...]
     replicas: int
+    attached: dict[tuple[Owner, str], int]
 
 
 def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
@@ -85,6 +87,7 @@ def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
         snapshot.serving,
         snapshot.listeners,
         snapshot.replicas,
+        dict(snapshot.attached),
     )
     written = io.BytesIO()
     written.write(FORMAT)
@@ -124,6 +127,7 @@ def _plain(table: ListenerTable) -> _Table:
         dict(certificates.wildcard),
         certificates.default,
         dict(table.handshake_settings.by_host),
+        table.routes.covers_labels,
     )
 
 
@@ -140,12 +144,15 @@ def _rebuilt(content: _Content) -> Snapshot:
         listeners=content.listeners,
         others=tables,
         replicas=content.replicas,
+        attached=content.attached,
     )
 
 
 def _rebuilt_table(table: _Table) -> ListenerTable:
     return ListenerTable(
-        RouteTable().patched({host: HostRoutes(*some) for host, some in table.hosts.items()}),
+        RouteTable(covers_labels=table.covers_labels).patched(
+            {host: HostRoutes(*some) for host, some in table.hosts.items()}
+        ),
         CertificateTable(SharedMap(table.exact), SharedMap(table.wildcard), table.default),
         HandshakeSettingsTable(SharedMap(table.handshake_settings)),
     )

@@ -7,7 +7,6 @@ and client certificates are found once for all of them.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from operator import attrgetter
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
@@ -15,7 +14,7 @@ from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTa
 from ingress.model.objects import ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.routing.table import NO_ROUTES, HostRoutes, RouteTable
+from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
@@ -31,9 +30,8 @@ from ingress.translate.ownership import owner_of
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.reference_cache import ReferenceCache
 from ingress.translate.route_counts import RouteCounts
+from ingress.translate.route_draft import RouteDraft
 from ingress.translate.snapshot import ListenerTable
-
-_LEADS = attrgetter("backends", "owner")
 
 
 class TableCache:
@@ -59,8 +57,6 @@ class TableCache:
         self._host_source = f"host {name}" if name else "host"
         self._options = options
         self._parsed = all_parsed
-        self._backends = backends
-        self._counts = counts
         self._problem_index = problem_index
         # Who has a say about each host.
         self._by_host: Index[str, ObjectId] = Index()
@@ -73,7 +69,7 @@ class TableCache:
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
         self._barren: set[str] = set()
-        self._table: Draft[str, HostRoutes, RouteTable] = Draft(RouteTable())
+        self._draft = RouteDraft(RouteTable(), counts, backends)
         self._handshake_settings: Draft[str, HandshakeSettings, SharedMap[str, HandshakeSettings]] = Draft(
             SharedMap()
         )
@@ -153,7 +149,7 @@ class TableCache:
         # A dictionary that was emptied keeps the room that it had.
         self._stale_owners, self._stale_hosts = {}, {}
         known = self._finished
-        table, certificates = self._table.finished(), self._certificates.finish()
+        table, certificates = self._draft.finished(), self._certificates.finish()
         settings, by_host = known.handshake_settings, self._handshake_settings.finished()
         if by_host is not settings.by_host:
             settings = HandshakeSettingsTable(by_host)
@@ -168,8 +164,7 @@ class TableCache:
 
     def clear(self, state: ClusterState) -> None:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
-        for host, _ in list(self._table.finished().by_host()):
-            self._assign(host, NO_ROUTES, state)
+        self._draft.clear(state)
 
     def _asking(self, object_id: ObjectId) -> ParsedObject | None:
         parsed = self._parsed.get(object_id)
@@ -230,7 +225,8 @@ class TableCache:
             if decision.all_parsed and not decision.is_served:
                 self._barren.add(host)
                 would_fall = falls(host, self._wide)
-        self._assign(host, self._rules.routes(decision, would_fall=would_fall), state)
+        found = self._rules.routes(decision, would_fall=would_fall)
+        self._draft.assign(host, found if found.routes else None, state)
 
     def _widen(self, host: str, *, has_claims: bool) -> None:
         if (host in self._wide) is not has_claims:
@@ -240,23 +236,3 @@ class TableCache:
                 self._wide.remove(host)
             # Hosts without claims are blocked where they would fall to this one.
             self._stale_hosts.update(dict.fromkeys(self._barren))
-
-    def _assign(self, host: str, found: HostRoutes, state: ClusterState) -> None:
-        """Give *host* its routes in the next version."""
-        known = self._table.get(host) or NO_ROUTES
-        before, routes = known.routes, found.routes
-        if routes == before and (not routes or found.filters == known.filters):
-            return
-        self._table.put(host, found if routes else None)
-        self._counts.compare(before, routes)
-        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
-            # Another path, or other filters: what is used, and by whom, is the same.
-            return
-        for route in routes:
-            for backend in route.backends:
-                self._backends.use(backend, state)
-            self._counts.count(route, 1)
-        for route in before:
-            for backend in route.backends:
-                self._backends.drop(backend)
-            self._counts.count(route, -1)

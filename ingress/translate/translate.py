@@ -40,6 +40,9 @@ from ingress.translate.client_authentication import ClientCertificateRequest, re
 from ingress.translate.deciding import HostRules
 from ingress.translate.finding import Finding, find_at_once, find_references, find_references_of_operator
 from ingress.translate.further_hosts import Heard, further_hosts, hear
+from ingress.translate.gateway.attached import count_attached
+from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
+from ingress.translate.gateway.table import gateway_table
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
 from ingress.translate.listeners import choose_listeners
@@ -96,8 +99,14 @@ def translate(
     )
     names = {MAIN, *(one.table for one in listeners), *(name for one in all_parsed for name in one.tables)}
     tables: dict[str, ListenerTable] = {}
+    rejected: list[tuple[Owner, ListenerKey]] = []
     for name in names:
-        tables[name], told = _table([one for one in all_parsed if name in one.tables], rules, state, now)
+        asking = [one for one in all_parsed if name in one.tables]
+        if is_of_gateways(name):
+            tables[name], told, conflicts = gateway_table(name, asking, state, options, now)
+            rejected += conflicts.rejected
+        else:
+            tables[name], told = _table(asking, rules, state, now)
         problems.update(told)
     references: dict[BackendReference, None] = dict.fromkeys(
         one for table in tables.values() for route in table.routes.unordered() for one in route.backends
@@ -115,6 +124,7 @@ def translate(
         listeners=listeners,
         others=tables,
         replicas=count_replicas(state, options),
+        attached=count_attached(all_parsed, rejected),
     )
 
 

@@ -30,6 +30,7 @@ from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose
 from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 
@@ -116,7 +117,13 @@ class IngressProxyResource(ReverseProxyResource):
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
-            if route is None or route.variants or route.weighted or route.stand_in is not None:
+            if (
+                route is None
+                or route.conditions
+                or route.variants
+                or route.weighted
+                or route.stand_in is not None
+            ):
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
@@ -142,7 +149,10 @@ class IngressProxyResource(ReverseProxyResource):
             exchange.proxy(route, rotation, key)
         else:
             state = self._backends.get(backend)
-            exchange.fail(503, state.reason if state is not None else "no such backend", route)
+            if state is None:
+                exchange.fail(503, "no such backend", route)
+            else:
+                exchange.fail(route.broken_status if state.is_broken else 503, state.reason, route)
         return NOT_DONE_YET
 
     @staticmethod
@@ -155,6 +165,12 @@ class IngressProxyResource(ReverseProxyResource):
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
         backend_filters: tuple[FilterSpec, ...] = ()
         go_on: Callable[[], object]
+        if route is not None and route.conditions:
+            try:
+                route = first_met(self._table.taking(exchange.host, exchange.path), exchange.facts())
+            except TooMuchToCompare:
+                exchange.fail(431, "more to compare than one request may cost")
+                return
         if route is None:
             filters = self._table.host_filters(exchange.host)
             go_on = partial(exchange.fail, 404, "no route")

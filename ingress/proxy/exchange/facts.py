@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ingress.http.field_values import first_value
+from ingress.http.field_values import combined_values, first_value
 from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
@@ -120,3 +120,11 @@ class RequestFacts:
         if name == b"host":
             return head.authority
         return head.forwarded.get(name) or first_value(head.forward, name)
+
+    def combined(self, name: bytes) -> bytes | None:
+        """Return the values of all fields called *name*, in lower case, joined by comma; None when there is none."""
+        head = self._head
+        if name == b"host":
+            return head.authority
+        known = head.forwarded.get(name)
+        return combined_values(head.forward, name) if known is None else known

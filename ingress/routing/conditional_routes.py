@@ -1,0 +1,73 @@
+"""Routes of one host of which several may take a path, as those of the Gateway API: they take only some of its requests.
+
+They are given in order of precedence.  What a lookup costs depends on how many routes there are for the path, and not on how
+many the host has; where regular expressions are among them, on how many these are, too.
+"""
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+
+from ingress.routing.paths import rule_path
+from ingress.routing.route import Match, Route
+
+_Numbered = tuple[int, Route]
+
+
+class ConditionalRoutes:
+    """Finds the routes of a path, the first one first."""
+
+    __slots__ = ("_depth", "_exact", "_patterns", "_prefixes")
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._exact: dict[bytes, list[_Numbered]] = {}
+        # By path without trailing slash; the number of elements of the longest; what may take any path.
+        self._prefixes: dict[bytes, list[_Numbered]] = {}
+        self._depth = 0
+        self._patterns: list[_Numbered] = []
+        for numbered in enumerate(routes):
+            route = numbered[1]
+            if route.match is Match.PATTERN:
+                self._patterns.append(numbered)
+                continue
+            path = rule_path(route.path)
+            if route.match is Match.EXACT:
+                self._exact.setdefault(path, []).append(numbered)
+                continue
+            elements = path.rstrip(b"/")
+            self._prefixes.setdefault(elements, []).append(numbered)
+            self._depth = max(self._depth, elements.count(b"/"))
+
+    def taking(self, path: bytes) -> Iterator[Route]:
+        """Yield the routes that may take *path*, in normal form, in order of precedence.
+
+        A pattern is compared by the conditions of its route, with the others.
+        """
+        found = self._by_text(path)
+        if not self._patterns:
+            return (route for some in found for _, route in some)
+        return (route for _, route in merge(self._patterns, *found, key=_number))
+
+    def _by_text(self, path: bytes) -> Iterator[list[_Numbered]]:
+        exact = self._exact.get(path)
+        if exact is not None:
+            yield exact
+        # As in ``HostRoutes.find``.
+        end = 0
+        for _ in range(self._depth):
+            end = path.find(b"/", end + 1)
+            if end < 0:
+                end = len(path)
+                break
+        prefixes = self._prefixes
+        while end > 0:
+            some = prefixes.get(path[:end])
+            if some is not None:
+                yield some
+            end = path.rfind(b"/", 0, end)
+        some = prefixes.get(b"")
+        if some is not None:
+            yield some
+
+
+def _number(numbered: _Numbered) -> int:
+    return numbered[0]

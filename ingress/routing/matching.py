@@ -1,0 +1,153 @@
+"""What a request has to be for a route that takes only some of those of its path, and which of several routes takes it.
+
+The routes of the Gateway API are such: their matches ask for a method, header fields and parameters of the query besides
+the path.  Each match is a route by itself; those of one host have an order of precedence, and the first one that
+takes a request has it.
+
+What looking for it may cost is bounded, whatever tenants and visitors write: so many conditions, and so much work of
+regular expressions.
+
+Source: ``HTTPRouteMatch``, ``GRPCRouteMatch`` of ``gateway.networking.k8s.io/v1``.
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final, Protocol, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from ingress.model.expressions import Expression
+from ingress.model.frozen import frozen
+
+MAX_CONDITIONS: Final = 8192
+"""Conditions that are looked at for one request: some milliseconds."""
+MAX_WORK: Final = 1 << 21
+"""Steps of expressions times bytes that these may take for one request; see ``ingress.model.path_expressions``."""
+MAX_COMPARED_BYTES: Final = 4096
+"""What is longer is like no expression."""
+
+
+class TooMuchToCompare(Exception):  # noqa: N818 - it is a verdict on a request, no failure
+    """Finding the route of a request takes more than one may."""
+
+
+class MatchFacts(Protocol):
+    """What of a request is compared."""
+
+    @property
+    def method(self) -> bytes:
+        """The method, as received."""
+
+    @property
+    def path(self) -> bytes:
+        """The path, in normal form."""
+
+    @property
+    def target(self) -> bytes:
+        """The target in origin form, as received, with its query."""
+
+    def combined(self, name: bytes) -> bytes | None:
+        """Return the values of all fields called *name*, in lower case, joined by comma; None when there is none."""
+
+
+class Compared(Enum):
+    """What of a request is compared."""
+
+    METHOD = "method"
+    PATH = "path"
+    HEADER = "header"
+    QUERY = "query parameter"
+
+
+@frozen(weakref_slot=False)
+class MatchCondition:
+    """One thing that a request has to say: *value*, or what *pattern* describes from its beginning to its end.
+
+    *name* is that of the field, in lower case, or of the parameter, as it is; a method or path has none.
+    """
+
+    what: Compared
+    name: bytes = b""
+    value: bytes = b""
+    pattern: Expression | None = None
+
+    def value_in(self, facts: MatchFacts) -> bytes | None:
+        """Return what the request says; None for nothing."""
+        match self.what:
+            case Compared.METHOD:
+                return facts.method
+            case Compared.PATH:
+                return facts.path
+            case Compared.HEADER:
+                return facts.combined(self.name)
+            case Compared.QUERY:
+                return parameter(facts.target, self.name)
+
+    def holds(self, facts: MatchFacts) -> bool:
+        """Whether the request says it."""
+        return self.takes(self.value_in(facts))
+
+    def takes(self, value: bytes | None) -> bool:
+        """Whether *value*, None for nothing, is what it has to be."""
+        if value is None or self.pattern is None:
+            return value == self.value
+        return len(value) <= MAX_COMPARED_BYTES and self.pattern.is_all_of(
+            value.decode("utf-8", "surrogateescape")
+        )
+
+    def work(self, value: bytes | None) -> int:
+        """Return what comparing *value* costs at most, in steps times bytes."""
+        if self.pattern is None or value is None or len(value) > MAX_COMPARED_BYTES:
+            return 0
+        return self.pattern.size * (len(value) + 1)
+
+    def __str__(self) -> str:
+        """Return it in words, for pages."""
+        what = self.what.value + (f" {self.name.decode('utf-8', 'backslashreplace')}" if self.name else "")
+        if self.pattern is not None:
+            return f"{what} is like {self.pattern.text}"
+        return f"{what} is {self.value.decode('utf-8', 'backslashreplace')}"
+
+
+class Conditional(Protocol):
+    """What takes only requests that meet conditions."""
+
+    @property
+    def conditions(self) -> tuple[MatchCondition, ...]:
+        """All of them have to hold."""
+
+
+T = TypeVar("T", bound=Conditional)
+
+
+def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
+    """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare``."""
+    known: dict[tuple[Compared, bytes], bytes | None] = {}
+    left, work = MAX_CONDITIONS, MAX_WORK
+    for route in routes:
+        for condition in route.conditions:
+            left -= 1
+            key = condition.what, condition.name
+            value = known[key] if key in known else known.setdefault(key, condition.value_in(facts))
+            if condition.pattern is not None:
+                work -= condition.work(value)
+            if left < 0 or work < 0:
+                raise TooMuchToCompare
+            if not condition.takes(value):
+                break
+        else:
+            return route
+    return None
+
+
+def parameter(target: bytes, name: bytes) -> bytes | None:
+    """Return the first parameter called *name* of the query of *target*, without escapes; None when there is none."""
+    for pair in target.partition(b"?")[2].split(b"&"):
+        called, _, value = pair.partition(b"=")
+        if called == name or ((b"%" in called or b"+" in called) and _plain(called) == name):
+            return _plain(value)
+    return None
+
+
+def _plain(text: bytes) -> bytes:
+    """Return *text* of a query as it is meant (``application/x-www-form-urlencoded``)."""
+    return unquote_to_bytes(text.replace(b"+", b" "))

@@ -1,0 +1,54 @@
+"""How many routes each listener has: ``attachedRoutes`` of its status."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+from ingress.model.objects import Owner
+from ingress.model.shared_map import SharedMap
+from ingress.translate.bookkeeping import Draft
+from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
+
+Rejected = Collection[tuple[Owner, ListenerKey]]
+
+
+def count_attached(all_parsed: Iterable[ParsedObject], rejected: Rejected) -> dict[ListenerKey, int]:
+    """Return how many of *all_parsed* each listener has, but for those *rejected*; listeners without any are left out."""
+    counts = Counter(
+        key_of(taken.listener) for parsed in all_parsed for _, taken in parsed.gateway.attached()
+    )
+    counts.subtract(key for _, key in rejected)
+    return {key: count for key, count in counts.items() if count}
+
+
+class AttachedCounts:
+    """Keeps that up to date."""
+
+    def __init__(self) -> None:
+        self._draft: Draft[ListenerKey, int, SharedMap[ListenerKey, int]] = Draft(SharedMap())
+        self._rejected: dict[str, Rejected] = {}
+
+    def object_changed(self, before: ParsedObject | None, after: ParsedObject | None) -> None:
+        """Note that a route is attached as *after* says, in place of *before*."""
+        for parsed, difference in ((before, -1), (after, 1)):
+            if parsed is not None and parsed.gateway is not NOTHING_CLAIMED:
+                for _, taken in parsed.gateway.attached():
+                    self._add(key_of(taken.listener), difference)
+
+    def rejected(self, table: str, rejected: Rejected) -> None:
+        """Note which routes listeners of *table* do not take after all."""
+        before = self._rejected.get(table, ())
+        if rejected == before:
+            return
+        for _, key in before:
+            self._add(key, 1)
+        for _, key in rejected:
+            self._add(key, -1)
+        self._rejected[table] = rejected
+
+    def _add(self, key: ListenerKey, difference: int) -> None:
+        self._draft.put(key, (self._draft.get(key) or 0) + difference or None)
+
+    def finished(self) -> Mapping[ListenerKey, int]:
+        """Return the counts; the same object as long as they are."""
+        return self._draft.finished()

@@ -1,0 +1,137 @@
+"""What routes of the Gateway API ask for in the tables of Gateways: the form in which their readers hand it over.
+
+A match of a rule is a claim by itself; it holds for each host that the route has in common with one of its listeners.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ingress.filters import FilterSpec
+from ingress.model.backends import BackendReference
+from ingress.model.frozen import frozen
+from ingress.model.limits import AskedTimeouts
+from ingress.model.objects import Owner
+from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.routing.matching import MatchCondition
+from ingress.routing.route import Match, Route
+from ingress.routing.variants import WeightedBackend
+from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
+
+TABLE_PREFIX: Final = "gateway "
+"""What the names of tables of Gateways begin with; all others are decided about as Ingresses want it."""
+
+ListenerKey = tuple[Owner, str]
+"""The object that has a listener, and the listener's name."""
+
+
+def is_of_gateways(table: str) -> bool:
+    """Whether *table* is the name of one that Gateways have."""
+    return table.startswith(TABLE_PREFIX)
+
+
+def key_of(listener: ListenerState) -> ListenerKey:
+    """Return what stands for *listener* in counts and decisions."""
+    return listener.owner, listener.name
+
+
+@frozen(weakref_slot=False)
+class RuleClaim:
+    """Where a rule leads."""
+
+    field: str
+    """Where it stands: ``spec.rules[0]``."""
+    backend: BackendReference
+    """The first of them; one that leads nowhere where the rule has none that gets requests."""
+    weighted: tuple[WeightedBackend, ...] = ()
+    """All that share the requests; empty where *backend* gets them all."""
+    named: tuple[tuple[str, BackendReference], ...] = ()
+    """All that it names, with the fields that do: those of weight 0 and those of filters, too."""
+    beside: tuple[BackendReference, ...] = ()
+    """Those that its filters ask."""
+    timeouts: AskedTimeouts | None = None
+    retries: RetryRule = DEFAULT_RETRIES
+    broken_status: int = 500
+
+
+@frozen(weakref_slot=False)
+class MatchClaim:
+    """Requests that a rule takes: by path, and by what else they have to say."""
+
+    rule: RuleClaim
+    path: str
+    match: Match
+    rank: tuple[int, ...]
+    """What decides between matches that take the same request; the least comes first."""
+    field: str
+    """Where it stands: ``spec.rules[0].matches[0]``; that of the rule where it names none."""
+    conditions: tuple[MatchCondition, ...] = ()
+    filters: tuple[FilterSpec, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class GatewayClaims:
+    """What an object asks for in tables of Gateways."""
+
+    attachments: tuple[Attachment, ...] = ()
+    """Where a route attaches, by entry of its ``parentRefs``."""
+    rules: tuple[RuleClaim, ...] = ()
+    matches: tuple[MatchClaim, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    """Of an object that has listeners, by table: the hosts that these have, with routes or without any.  Nothing of
+    wider hosts is served for them; all hosts are none of these."""
+
+    def attached(self) -> Iterator[tuple[Attachment, ListenerHosts]]:
+        """Yield the listeners that take the route, each once, with the first entry that names it."""
+        if len(self.attachments) == 1 and len(self.attachments[0].listeners) == 1:
+            yield self.attachments[0], self.attachments[0].listeners[0]
+            return
+        seen: set[ListenerKey] = set()
+        for attachment in self.attachments:
+            for taken in attachment.listeners:
+                key = key_of(taken.listener)
+                if key not in seen:
+                    seen.add(key)
+                    yield attachment, taken
+
+    def hosts_in(self, table: str) -> tuple[str, ...]:
+        """Return the hosts that the object names in *table*, each once: those of its routes, and those that it keeps."""
+        found = {
+            host: None
+            for _, taken in self.attached()
+            if taken.listener.table == table
+            for host in taken.hosts
+        }
+        found.update((host, None) for name, host in self.kept if name == table)
+        return tuple(found)
+
+    def keeps(self, table: str, host: str) -> bool:
+        """Whether a listener of the object has *host* in *table*."""
+        return (table, host) in self.kept
+
+    def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
+        """Yield every backend that the rules name, with its field."""
+        for rule in self.rules:
+            yield from rule.named
+
+
+NOTHING_CLAIMED: Final = GatewayClaims()
+
+
+def route_of(owner: Owner, host: str, claim: MatchClaim) -> Route:
+    """Return the route of *claim*, which *owner* makes, for *host*."""
+    rule = claim.rule
+    return Route(
+        host,
+        claim.path,
+        claim.match,
+        owner,
+        rule.backend,
+        timeouts=rule.timeouts,
+        retries=rule.retries,
+        beside=rule.beside,
+        filters=claim.filters,
+        weighted=rule.weighted,
+        conditions=claim.conditions,
+        place=claim.field,
+        broken_status=rule.broken_status,
+    )

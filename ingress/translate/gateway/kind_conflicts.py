@@ -1,0 +1,86 @@
+"""HTTPRoutes and GRPCRoutes that want the same hosts of one listener: the older route is attached, and the other is not.
+
+Source: ``GRPCRouteSpec.hostnames``: of two routes of these kinds with a host in common, a listener takes exactly one.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind, Owner
+from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
+from ingress.translate.age import why_first
+from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.claims import ListenerKey, key_of
+from ingress.translate.readers.gateway.hostnames import wildcards_over
+from ingress.translate.readers.gateway.names import GRPC_ROUTE, HTTP_ROUTE
+
+AT_ONCE: Final = 100
+OTHERS: Final = {HTTP_ROUTE: GRPC_ROUTE, GRPC_ROUTE: HTTP_ROUTE}
+"""The kinds that exclude each other."""
+
+
+@frozen
+class KindConflicts:
+    """Which routes are rejected by which listeners, and what they are told."""
+
+    rejected: frozenset[tuple[Owner, ListenerKey]] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+
+NO_CONFLICTS: Final = KindConflicts()
+
+
+def find_kind_conflicts(routes: Iterable[ParsedObject]) -> Stepwise[KindConflicts]:
+    """Find the conflicts among *routes*, sorted oldest first, of all listeners of a table."""
+    rejected: set[tuple[Owner, ListenerKey]] = set()
+    problems: list[Problem] = []
+    accepted: dict[tuple[ListenerKey, Kind], _Hosts] = {}
+    for number, parsed in enumerate(routes, 1):
+        if not number % AT_ONCE:
+            yield
+        owner = parsed.owner
+        for attachment, taken in parsed.gateway.attached():
+            key = key_of(taken.listener)
+            other = accepted.get((key, OTHERS[owner.kind]))
+            met = None if other is None else other.first_met(taken.hosts)
+            if met is None:
+                accepted.setdefault((key, owner.kind), _Hosts()).add(taken.hosts, owner)
+                continue
+            host, winner = met
+            rejected.add((owner, key))
+            message = (
+                f"listener {key[1]} of {key[0]} has {winner} for {host or 'all hosts'}, {why_first(winner, owner)};"
+                f" {owner.kind} and {winner.kind} share no host of a listener"
+            )
+            problems.append(owner.problem(Reason.HOST_CONFLICT, message, attachment.field))
+    return KindConflicts(frozenset(rejected), tuple(problems))
+
+
+class _Hosts:
+    """The hosts of routes that were accepted, each with the first of these."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Owner] = {}
+        self._below: dict[str, tuple[str, Owner]] = {}
+        """By wildcard: the first host that it covers."""
+
+    def add(self, hosts: Iterable[str], owner: Owner) -> None:
+        for host in hosts:
+            if host not in self._named:
+                self._named[host] = owner
+                for wildcard in wildcards_over(host):
+                    self._below.setdefault(wildcard, (host, owner))
+
+    def first_met(self, hosts: Iterable[str]) -> tuple[str, Owner] | None:
+        """Return the first of *hosts* that covers one of these, or that one of these covers, with whose that is."""
+        for host in hosts:
+            for name in (host, *wildcards_over(host)):
+                owner = self._named.get(name)
+                if owner is not None:
+                    return host, owner
+            below = self._below.get(host)
+            if below is not None:
+                return below
+        return None

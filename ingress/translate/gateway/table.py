@@ -1,0 +1,80 @@
+"""A table of Gateways as a whole, out of all that objects ask for in it."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+
+from ingress.identity.server_names import HandshakeSettingsTable
+from ingress.model.problems import Problem
+from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
+from ingress.routing.route import Route
+from ingress.routing.table import HostRoutes, RouteTable
+from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.claims import ListenerKey, key_of, route_of
+from ingress.translate.gateway.host_routes import decide_host
+from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, KindConflicts, find_kind_conflicts
+from ingress.translate.host_tls import translate_tls
+from ingress.translate.options import TranslateOptions
+from ingress.translate.snapshot import ListenerTable
+
+
+def hosts_served(parsed: ParsedObject, table: str, conflicts: KindConflicts) -> tuple[str, ...]:
+    """Return the hosts that *parsed* has in *table*, but for those of listeners that reject it."""
+    owner, rejected = parsed.owner, conflicts.rejected
+    if not any((owner, key) in rejected for key in _listeners(parsed)):
+        return parsed.gateway.hosts_in(table)
+    found = {
+        host: None
+        for _, taken in parsed.gateway.attached()
+        if taken.listener.table == table and (owner, key_of(taken.listener)) not in rejected
+        for host in taken.hosts
+    }
+    return tuple(found)
+
+
+def _listeners(parsed: ParsedObject) -> Iterator[ListenerKey]:
+    return (key_of(taken.listener) for _, taken in parsed.gateway.attached())
+
+
+def may_conflict(all_parsed: Collection[ParsedObject]) -> bool:
+    """Whether there are routes of both kinds that exclude each other."""
+    kinds = {parsed.owner.kind for parsed in all_parsed}
+    return all(kind in kinds for kind in OTHERS)
+
+
+def gateway_table(
+    name: str,
+    all_parsed: Sequence[ParsedObject],
+    state: ClusterState,
+    options: TranslateOptions,
+    now: datetime,
+) -> tuple[ListenerTable, set[Problem], KindConflicts]:
+    """Make the table *name*, in which *all_parsed* ask for something, sorted oldest first."""
+    conflicts = NO_CONFLICTS
+    if may_conflict(all_parsed):
+        conflicts = finished(find_kind_conflicts(one for one in all_parsed if one.owner.kind in OTHERS))
+    by_host: dict[str, list[ParsedObject]] = {}
+    for parsed in all_parsed:
+        for host in hosts_served(parsed, name, conflicts):
+            by_host.setdefault(host, []).append(parsed)
+    certificates, _, found = translate_tls(all_parsed, {}, state, options, now)
+    problems = {*found, *conflicts.problems}
+    table: dict[str, HostRoutes | None] = {}
+    for host, some in sorted(by_host.items()):
+        decision = finished(
+            decide_host(
+                ((parsed, routes_of(parsed, host)) for parsed in some),
+                is_kept=any(parsed.gateway.keeps(name, host) for parsed in some),
+            )
+        )
+        problems.update(decision.problems)
+        table[host] = decision.routes
+    routes = RouteTable(covers_labels=True).patched(
+        {host: found for host, found in table.items() if found is not None}
+    )
+    return ListenerTable(routes, certificates, HandshakeSettingsTable({})), problems, conflicts
+
+
+def routes_of(parsed: ParsedObject, host: str) -> tuple[Route, ...]:
+    """Return the routes of *parsed* for *host*, in order of its matches."""
+    return tuple(route_of(parsed.owner, host, claim) for claim in parsed.gateway.matches)

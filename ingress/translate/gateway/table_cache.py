@@ -1,0 +1,184 @@
+"""A table of Gateways, kept up to date host by host: routes and certificates.
+
+Part of incremental translation; it takes the steps of ``ingress.translate.gateway.table`` for what a change concerns.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from ingress.identity.certificates import Certificate
+from ingress.model.objects import ObjectId, ObjectKey
+from ingress.model.state import ClusterState
+from ingress.routing.route import Route
+from ingress.routing.table import RouteTable
+from ingress.translate.age import by_age
+from ingress.translate.backend_cache import BackendCache
+from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.certificate_cache import CertificateCache
+from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.claims import route_of
+from ingress.translate.gateway.host_routes import AT_ONCE, decide_host
+from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, find_kind_conflicts
+from ingress.translate.gateway.table import hosts_served, may_conflict
+from ingress.translate.options import TranslateOptions
+from ingress.translate.route_counts import RouteCounts
+from ingress.translate.route_draft import RouteDraft
+from ingress.translate.snapshot import ListenerTable
+
+
+class GatewayTableCache:
+    """Keeps the table *name* of what objects in *all_parsed* ask for; tells problems to *problem_index*.
+
+    *counts* and *shown* count routes, and hosts of certificates, of all tables.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: TranslateOptions,
+        all_parsed: Mapping[ObjectId, ParsedObject],
+        backends: BackendCache,
+        counts: RouteCounts,
+        shown: Counter[Certificate],
+        problem_index: ProblemIndex,
+    ) -> None:
+        self._name = name
+        self._host_source = f"host {name}"
+        self._parsed = all_parsed
+        self._problem_index = problem_index
+        # Who names each host, and which hosts each names; the routes of each by host, as long as it asks for the same.
+        self._by_host: Index[str, ObjectId] = Index()
+        self._hosts: dict[ObjectId, tuple[str, ...]] = {}
+        self._routes: dict[ObjectId, dict[str, tuple[Route, ...]]] = {}
+        # Of the kinds that exclude each other, where both are here.
+        self._excluding: dict[ObjectId, None] = {}
+        self._kinds: Counter[str] = Counter()
+        self.conflicts = NO_CONFLICTS
+        self._conflicts_are_stale = False
+        self._draft = RouteDraft(RouteTable(covers_labels=True), counts, backends)
+        self._certificates = CertificateCache(options, {}, problem_index, shown, name)
+        self._finished = ListenerTable(RouteTable(covers_labels=True))
+        self._stale_hosts: dict[str, None] = {}
+
+    # What changed
+
+    def object_changed(
+        self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
+    ) -> None:
+        """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
+        self._routes.pop(object_id, None)
+        self._assign_hosts(object_id, after)
+        if object_id[0] in OTHERS:
+            self._kinds[object_id[0]] += (after is not None) - (before is not None)
+            if after is None:
+                self._excluding.pop(object_id, None)
+            else:
+                self._excluding[object_id] = None
+            self._conflicts_are_stale |= self.conflicts is not NO_CONFLICTS or all(
+                self._kinds[kind] for kind in OTHERS
+            )
+        self._certificates.object_changed(object_id, before, after)
+
+    def concerned(self, parsed: ParsedObject) -> None:
+        """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
+        self._stale_hosts.update(dict.fromkeys(self._hosts.get(parsed.owner.id, ())))
+
+    def all_concerned(self) -> None:
+        """Nothing that the operator refers to is for this table."""
+
+    def secret_changed(self, secret: ObjectKey) -> None:
+        """Note that *secret* has to be read again."""
+        self._certificates.secret_changed(secret)
+
+    def seconds_to_next(self, now: datetime) -> float | None:
+        """Return in how many seconds time alone makes it another one; see ``Translation.seconds_to_next``."""
+        return self._certificates.seconds_to_next(now)
+
+    # A round
+
+    def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
+        """Bring the next version up to date, step by step."""
+        self._certificates.begin(now)
+        yield from self._certificates.read(self._asking, state, now)
+        for _ in self._certificates.decide(now):
+            yield
+        if self._conflicts_are_stale:
+            yield from self._find_conflicts()
+        while self._stale_hosts:
+            host, _ = self._stale_hosts.popitem()
+            yield from self._decide(host, state)
+            yield
+
+    def finish(self) -> ListenerTable:
+        """Return the table as it is now; the same object as long as it is."""
+        # A dictionary that was emptied keeps the room that it had.
+        self._stale_hosts = {}
+        known = self._finished
+        found = ListenerTable(self._draft.finished(), self._certificates.finish(), known.handshake_settings)
+        if not found.shares_all(known):
+            self._finished = found
+        return self._finished
+
+    def certificate_count(self) -> int:
+        """Return how many different certificates all tables show."""
+        return self._certificates.count()
+
+    def clear(self, state: ClusterState) -> None:
+        """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
+        self._draft.clear(state)
+
+    def _asking(self, object_id: ObjectId) -> ParsedObject | None:
+        parsed = self._parsed.get(object_id)
+        return parsed if parsed is not None and self._name in parsed.tables else None
+
+    def _assign_hosts(self, object_id: ObjectId, parsed: ParsedObject | None) -> None:
+        """Note which hosts an object names now."""
+        before = self._hosts.pop(object_id, ())
+        after = () if parsed is None else hosts_served(parsed, self._name, self.conflicts)
+        if after:
+            self._hosts[object_id] = after
+        self._by_host.replace(object_id, before, after)
+        self._stale_hosts.update(dict.fromkeys((*before, *after)))
+
+    def _find_conflicts(self) -> Iterator[None]:
+        """See which routes exclude each other."""
+        self._conflicts_are_stale = False
+        before = self.conflicts
+        routes = [parsed for one in self._excluding if (parsed := self._asking(one)) is not None]
+        found = NO_CONFLICTS
+        if may_conflict(routes):
+            routes.sort(key=lambda parsed: by_age(parsed.owner))
+            yield
+            found = yield from find_kind_conflicts(routes)
+        self.conflicts = found if found.rejected else NO_CONFLICTS
+        for owner, _ in before.rejected ^ found.rejected:
+            self._assign_hosts(owner.id, self._asking(owner.id))
+        self._problem_index.put(("kind conflicts", self._name), found.problems)
+
+    def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
+        """Decide which routes *host* has."""
+        claiming: list[ParsedObject] = []
+        claims = 0
+        for object_id in tuple(self._by_host.get(host)):
+            parsed = self._parsed[object_id]
+            claiming.append(parsed)
+            claims += len(parsed.gateway.matches) + 1
+            if claims > AT_ONCE:
+                claims = 0
+                yield
+        decision = yield from decide_host(
+            ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
+            is_kept=any(parsed.gateway.keeps(self._name, host) for parsed in claiming),
+        )
+        self._problem_index.put((self._host_source, host), decision.problems)
+        self._draft.assign(host, decision.routes, state)
+
+    def _routes_of(self, parsed: ParsedObject, host: str) -> tuple[Route, ...]:
+        """Return the routes of *parsed* for *host*: the same ones as long as it asks for the same."""
+        known = self._routes.setdefault(parsed.owner.id, {})
+        routes = known.get(host)
+        if routes is None:
+            claims = parsed.gateway.matches
+            routes = known[host] = tuple(route_of(parsed.owner, host, claim) for claim in claims)
+        return routes

@@ -1,0 +1,59 @@
+"""The next version of a route table, in the making: what is different in it is counted, and its backends are looked for.
+
+Part of incremental translation.
+"""
+
+from operator import attrgetter
+
+from ingress.model.state import ClusterState
+from ingress.routing.table import HostRoutes, RouteTable
+from ingress.translate.backend_cache import BackendCache
+from ingress.translate.bookkeeping import Draft
+from ingress.translate.route_counts import RouteCounts
+
+_LEADS = attrgetter("backends", "owner")
+
+
+class RouteDraft:
+    """The next version of *table*.  *counts* and *backends* are told of what comes and goes."""
+
+    def __init__(self, table: RouteTable, counts: RouteCounts, backends: BackendCache) -> None:
+        self._table: Draft[str, HostRoutes, RouteTable] = Draft(table)
+        self._counts = counts
+        self._backends = backends
+
+    def assign(self, host: str, found: HostRoutes | None, state: ClusterState) -> None:
+        """Give *host* its routes in the next version, or none."""
+        known = self._table.get(host)
+        before, routes = () if known is None else known.routes, () if found is None else found.routes
+        if known is None or found is None:
+            if known is found:
+                return
+        elif routes == before and found.filters == known.filters:
+            return
+        self._table.put(host, found)
+        stay = set(map(id, before)).intersection(map(id, routes))
+        if stay:
+            before = tuple(route for route in before if id(route) not in stay)
+            routes = tuple(route for route in routes if id(route) not in stay)
+        self._counts.compare(before, routes)
+        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
+            # Another path, or other filters: what is used, and by whom, is the same.
+            return
+        for route in routes:
+            for backend in route.backends:
+                self._backends.use(backend, state)
+            self._counts.count(route, 1)
+        for route in before:
+            for backend in route.backends:
+                self._backends.drop(backend)
+            self._counts.count(route, -1)
+
+    def clear(self, state: ClusterState) -> None:
+        """Give up all routes."""
+        for host, _ in list(self._table.finished().by_host()):
+            self.assign(host, None, state)
+
+    def finished(self) -> RouteTable:
+        """Return the next version; the draft goes on from there."""
+        return self._table.finished()
