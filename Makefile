@@ -31,7 +31,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -133,6 +133,9 @@ sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of
 
 conformance: $(dev_environment) ## run the official tests of the Gateway API against an API server that Go builds once: TESTS=name,... PROFILE=name,... CHANNEL=experimental
 	@exec $(bin)/python -m conformance run --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)'
+
+conformance-next: $(dev_environment) ## the same with the suite of the release after, whose report is a second one
+	@exec $(bin)/python -m conformance run --suite=next --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)'
 
 conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
 	@exec $(bin)/python -m conformance up --channel='$(CHANNEL)'

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
-from conformance import binaries, control_plane, controller, network, suite
+from conformance import binaries, compiler, control_plane, controller, network, suite
 from conformance.cluster import RefusedError
 from conformance.control_plane import ControlPlane
 from conformance.ingress import play as ingress
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
                 return wait(plane)
             remove_old_folders()
             return play(stack, plane, programs, options, keep=bool(above))
-    except (binaries.NotBuiltError, network.NetworkError, EndedError, RefusedError, OSError) as error:
+    except (compiler.NotBuiltError, network.NetworkError, EndedError, RefusedError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -70,7 +70,7 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--suite",
         choices=sorted(binaries.SUITE_MODULES),
         default="release",
-        help="the release, or main as pinned",
+        help="of the release that we claim, or of the next one",
     )
     parser.add_argument(
         "--channel", choices=("standard", "experimental"), default="standard", help="which CRDs there are"

@@ -4,26 +4,25 @@ What is built is named after the module files it was built from, so another vers
 built twice, also when several runs share one cache (``CONFORMANCE_CACHE``).
 """
 
-import contextlib
-import fcntl
 import hashlib
-import os
 import re
 import shutil
-import subprocess
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from conformance.compiler import NotBuiltError, building, copy_files, go
+
+SUITE = "sigs.k8s.io/gateway-api/conformance"
+IMAGES = "sigs.k8s.io/gateway-api-conformance-images"
 HERE = Path(__file__).parent
 MODULES = HERE / "go"
 API_SERVER_MODULE = MODULES / "apiserver"
-SUITE_MODULES = {"release": MODULES / "suite", "main": MODULES / "suite-main"}
-
-
-class NotBuiltError(Exception):
-    """A program is neither here nor can it be built; the text says what to do."""
+RELEASE_MODULE = MODULES / "suite"
+NEXT_MODULE = MODULES / "suite-next"
+IMAGES_MODULE = MODULES / "images"
+SUITE_MODULES = {"release": RELEASE_MODULE, "next": NEXT_MODULE}
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,10 @@ def api_server_programs(cache: Path, environment: Mapping[str, str]) -> ApiServe
     version = required_version(API_SERVER_MODULE, "k8s.io/kubernetes")
     with building(folder) as unfinished:
         if unfinished is not None:
+            build = partial(go, cache, API_SERVER_MODULE, "build", "-ldflags")
             flags = f"-s -w {version_flags(version)}"
-            go(
-                API_SERVER_MODULE,
-                "build",
-                "-ldflags",
-                flags,
-                "-o",
-                unfinished / "kube-apiserver",
-                "k8s.io/kubernetes/cmd/kube-apiserver",
-            )
-            go(
-                API_SERVER_MODULE,
-                "build",
-                "-ldflags",
-                "-s -w",
-                "-o",
-                unfinished / "etcd",
-                "go.etcd.io/etcd/server/v3",
-            )
+            build(flags, "-o", unfinished / "kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver")
+            build("-s -w", "-o", unfinished / "etcd", "go.etcd.io/etcd/server/v3")
     return ApiServerPrograms(
         Path(etcd) if etcd else folder / "etcd",
         Path(kube_apiserver) if kube_apiserver else folder / "kube-apiserver",
@@ -78,36 +62,50 @@ def api_server_programs(cache: Path, environment: Mapping[str, str]) -> ApiServe
 
 
 def suite_programs(cache: Path, of: str) -> SuitePrograms:
-    """The suite of the ``release`` or of ``main``."""
+    """The suite of the ``release`` or of the ``next`` one."""
     module = SUITE_MODULES[of]
-    folder = cache / f"suite-{of}-{fingerprint(module)}"
+    folder = cache / f"suite-{of}-{fingerprint(module, RELEASE_MODULE, IMAGES_MODULE)}"
     with building(folder) as unfinished:
         if unfinished is not None:
-            go(module, "test", "-c", "-ldflags", "-s -w", "-o", unfinished / "conformance.test", ".")
-            go(
-                module,
-                "build",
-                "-ldflags",
-                "-s -w",
-                "-o",
-                unfinished / "echo-basic",
-                "sigs.k8s.io/gateway-api/conformance/echo-basic",
-            )
-            source = go(module, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").strip()
+            sources = unfinished / "sources"
+            place = suite_sources(cache, module, sources)
+            run = partial(go, cache, place)
+            run("test", "-c", "-ldflags", "-s -w", "-o", unfinished / "conformance.test", ".")
+            release = partial(go, cache, RELEASE_MODULE)
+            echo = f"{SUITE}/echo-basic"
+            release("build", "-ldflags", "-s -w", "-o", unfinished / "echo-basic", echo)
+            api = Path(run("list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").strip())
             for channel in ("standard", "experimental"):
-                # The module cache is read-only; these are ordinary files.
-                target = unfinished / "crds" / channel
-                target.mkdir(parents=True)
-                for crd in sorted((Path(source) / "config" / "crd" / channel).glob("*.networking*.yaml")):
-                    target.joinpath(crd.name).write_bytes(crd.read_bytes())
-    version = required_version(module, "sigs.k8s.io/gateway-api/conformance")
-    return SuitePrograms(version, folder / "conformance.test", folder / "echo-basic", folder / "crds")
+                copy_files(
+                    api / "config" / "crd" / channel, unfinished / "crds" / channel, "*.networking*.yaml"
+                )
+            shutil.rmtree(sources)
+    return SuitePrograms(
+        required_version(module, SUITE), folder / "conformance.test", folder / "echo-basic", folder / "crds"
+    )
 
 
-def fingerprint(module: Path) -> str:
-    """Short, of all that decides what Go makes of a module of ours."""
+def suite_sources(cache: Path, module: Path, sources: Path) -> Path:
+    """Where to build the tests: our test program, the module file, and the packages that the proxy may lack."""
+    place = sources / "suite"
+    copy_files(RELEASE_MODULE, place, "*.go")
+    copy_files(module, place, "go.*")
+    images = sources / "images"
+    copy_files(IMAGES_MODULE, images, "go.mod")
+    release = Path(go(cache, RELEASE_MODULE, "list", "-m", "-f", "{{.Dir}}", SUITE).strip())
+    for file in sorted((release / "echo-basic").rglob("*.go")):
+        if not file.name.endswith("_test.go"):
+            text = file.read_text().replace(f'"{SUITE}/echo-basic', f'"{IMAGES}/echo-basic')
+            target = images / file.relative_to(release)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+    return place
+
+
+def fingerprint(*modules: Path) -> str:
+    """Short, of all that decides what Go makes of modules of ours."""
     digest = hashlib.sha256()
-    for file in sorted([module / "go.mod", module / "go.sum", *module.glob("*.go")]):
+    for file in [file for module in modules for file in sorted([*module.glob("go.*"), *module.glob("*.go")])]:
         digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
@@ -127,38 +125,3 @@ def version_flags(version: str) -> str:
     major, minor, _ = version.removeprefix("v").split(".", 2)
     package = "k8s.io/component-base/version"
     return f"-X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
-
-
-@contextlib.contextmanager
-def building(folder: Path) -> Iterator[Path | None]:
-    """A folder to build in, which becomes ``folder`` when all went well; None if that is there already."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.is_dir():
-            yield None
-            return
-        unfinished = folder.with_suffix(".unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir()
-        print(f"building {folder.name} in {folder.parent}, once")
-        begin = time.monotonic()
-        yield unfinished
-        unfinished.rename(folder)
-        print(f"built {folder.name} in {time.monotonic() - begin:.0f} s")
-
-
-def go(module: Path, *arguments: str | Path) -> str:
-    """Run Go in a module and return what it prints; raises NotBuiltError."""
-    program = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if program is None:
-        raise NotBuiltError(
-            "Go is not here; install go 1.26 or later, or name programs by KUBE_APISERVER and ETCD"
-        )
-    command = [program, *map(str, arguments)]
-    done = subprocess.run(
-        command, cwd=module, env={**os.environ, "GOFLAGS": "-mod=readonly"}, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise NotBuiltError(f"{' '.join(command)} failed in {module}:\n{done.stderr[-4000:]}")
-    return done.stdout
