@@ -54,6 +54,7 @@ from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.translate.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
+from ingress.translate.listeners import NONE_REFUSED, Refused
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -140,6 +141,7 @@ class Controller:
         self._serving: Translation | None = None
         self._proxy_settings = serving or ServingSettings()
         self._option_problems: tuple[Problem, ...] = ()
+        self._refused = NONE_REFUSED
         self._translation = self._new_translation()
         self._round: Iterator[None] | None = None
         self._configuring: tuple[TranslateOptions, ServingSettings, tuple[Problem, ...]] | None = None
@@ -212,6 +214,14 @@ class Controller:
         if self._is_running:
             self._schedule_round()
 
+    def refuse(self, refused: Refused) -> None:
+        """Tell those objects that ask for listeners that cannot be opened, and why; until they are not *refused* any more."""
+        self._refused = dict(refused)
+        self._translation.refuse(self._refused)
+        self._changed_since = True
+        if self._is_running:
+            self._schedule_round()
+
     def synced(self) -> None:
         """Begin with the first snapshot, at once."""
         self._is_running = True
@@ -236,7 +246,7 @@ class Controller:
         """
         if self._published is None:
             return ("nothing is published",)
-        expected = translate(self._store.state(), self._options, self._now(), self._kinds)
+        expected = translate(self._store.state(), self._options, self._now(), self._kinds, self._refused)
         problems = tuple(sorted({*expected.problems, *self._option_problems}))
         return differences(self._published, evolve(expected, problems=problems))
 
@@ -290,6 +300,7 @@ class Controller:
     def _new_translation(self) -> Translation:
         translation = Translation(self._options, self._kinds)
         translation.configure(self._proxy_settings, self._option_problems)
+        translation.refuse(self._refused)
         return translation
 
     def _begin(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from random import Random
@@ -215,7 +215,7 @@ class IngressService(Service):
         self._source = source
         self._failed = failed
         self._snapshot: Snapshot | None = None
-        self._listeners = OpenListeners(self._open, reactor, self._following_failed)
+        self._listeners = OpenListeners(self._open, reactor, self._following_failed, self._refused)
         self._admin_ports: list[IListeningPort] = []
         self._is_listening = False
         self._is_stopping = False
@@ -398,6 +398,10 @@ class IngressService(Service):
 
     def _following_failed(self, failure: Failure) -> None:
         self.log.failure("Opening and closing listeners failed, which is a bug", failure=failure)
+
+    def _refused(self, refused: Mapping[Listener, str]) -> None:
+        # Not now: this may be amid what the controller publishes.
+        self._reactor.callLater(0, self._controller.refuse, refused)
 
     def _serve(self, serving: ServingSettings) -> None:
         """Put other options in force.  Connections that are open keep the limits that they began with."""

@@ -113,6 +113,13 @@ class CertificateRequest(NamedTuple):
     """The annotation of the object by which cert-manager makes the Secret; empty for none."""
 
 
+class AskedListener(NamedTuple):
+    """A listener that is to be there for an object, and where the object asks for it."""
+
+    listener: Listener
+    field: str
+
+
 @frozen(weakref_slot=False)
 class ParsedObject:
     """Everything that one object asks for, as far as it makes sense by itself.
@@ -151,10 +158,8 @@ class ParsedObject:
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
     tables: tuple[str, ...] = IN_MAIN
     """The names of the tables in which all of it holds."""
-    listeners: tuple[Listener, ...] = ()
+    listeners: tuple[AskedListener, ...] = ()
     """Listeners that are to be there for it."""
-    listeners_field: str = ""
-    """Where the object asks for them."""
     canary_claims: tuple[Claim, ...] = ()
     """Of a canary, which claims nothing: the hosts and paths of which it wants a part."""
     gateway: GatewayClaims = NOTHING_CLAIMED

@@ -57,7 +57,7 @@ from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.table_cache import GatewayTableCache
-from ingress.translate.listeners import choose_listeners
+from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.options import TranslateOptions
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind
@@ -105,6 +105,7 @@ class Translation:
         self._asking: dict[ObjectId, ParsedObject] = {}
         self._listeners = options.listeners
         self._listeners_are_stale = True
+        self._refused = NONE_REFUSED
         self._table_of(MAIN)
 
         self._stale_objects: dict[ObjectId, None] = {}
@@ -126,6 +127,12 @@ class Translation:
         if serving != self._serving:
             self._serving = serving
         self._problem_index.put("options", problems)
+
+    def refuse(self, refused: Refused) -> None:
+        """Note which listeners cannot be opened, for the next round."""
+        if refused != self._refused:
+            self._refused = refused
+            self._listeners_are_stale = True
 
     def mark_everything(self, state: ClusterState) -> None:
         """Note that everything in *state* is new: for the first round."""
@@ -297,7 +304,7 @@ class Translation:
         if not self._listeners_are_stale:
             return
         self._listeners_are_stale = False
-        listeners, problems = choose_listeners(self._options.listeners, self._asking.values())
+        listeners, problems = choose_listeners(self._options.listeners, self._asking.values(), self._refused)
         self._problem_index.put("listeners", problems)
         if listeners != self._listeners:
             self._listeners = listeners

@@ -1,9 +1,12 @@
 """Which listeners there are to be: those of the command line, then those that objects ask for, oldest first.
 
 A listener that two objects ask for alike is one; where another one has the address already, the younger is told.
+So is whoever asks for one that cannot be opened; it stays among those that are to be.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from ingress.model.listeners import Listener
 from ingress.model.objects import Owner
@@ -11,9 +14,13 @@ from ingress.model.problems import Problem, Reason
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject
 
+Refused = Mapping[Listener, str]
+"""Listeners that could not be opened, and why."""
+NONE_REFUSED: Final[Refused] = MappingProxyType({})
+
 
 def choose_listeners(
-    given: Sequence[Listener], asking: Iterable[ParsedObject]
+    given: Sequence[Listener], asking: Iterable[ParsedObject], refused: Refused = NONE_REFUSED
 ) -> tuple[tuple[Listener, ...], tuple[Problem, ...]]:
     """Return the listeners, *given* ones first, and what is told to objects that ask for one in vain."""
     chosen = {listener.description: listener for listener in given}
@@ -21,7 +28,9 @@ def choose_listeners(
     owners: dict[str, Owner] = {}
     problems: list[Problem] = []
     for parsed in sorted(asking, key=lambda one: by_age(one.owner)):
-        for listener in parsed.listeners:
+        for listener, field in parsed.listeners:
+            if listener in refused:
+                problems.append(parsed.owner.problem(Reason.PORT_UNAVAILABLE, refused[listener], field))
             winner = chosen.get(listener.description)
             if winner is None:
                 chosen[listener.description] = listener
@@ -31,8 +40,6 @@ def choose_listeners(
                 owner = owners.get(listener.description)
                 whose = "the command line" if owner is None else str(owner)
                 message = f"{listener.description} is a listener of {whose}; this one is not opened"
-                problems.append(
-                    parsed.owner.problem(Reason.LISTENER_CONFLICT, message, parsed.listeners_field)
-                )
+                problems.append(parsed.owner.problem(Reason.LISTENER_CONFLICT, message, field))
     # Two of the command line that are in each other's way are the operator's fault, and fail the start.
     return (*given, *others), tuple(problems)

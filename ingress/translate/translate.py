@@ -45,7 +45,7 @@ from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
 from ingress.translate.gateway.table import gateway_table
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
-from ingress.translate.listeners import choose_listeners
+from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
@@ -60,9 +60,16 @@ __all__ = ["TranslateOptions", "translate"]
 
 
 def translate(
-    state: ClusterState, options: TranslateOptions, now: datetime, kinds: Iterable[RouteKind] = ROUTE_KINDS
+    state: ClusterState,
+    options: TranslateOptions,
+    now: datetime,
+    kinds: Iterable[RouteKind] = ROUTE_KINDS,
+    refused: Refused = NONE_REFUSED,
 ) -> Snapshot:
-    """Translate *state*; *now* (UTC) decides which certificates are valid, *kinds* are those that are served."""
+    """Translate *state*; *now* (UTC) decides which certificates are valid, *kinds* are those that are served.
+
+    *refused* are listeners that could not be opened.
+    """
     problems = set(state.problems)
     all_parsed: list[ParsedObject] = []
     for kind, reader in Readers(kinds, options):
@@ -89,7 +96,7 @@ def translate(
     problems.update(default_backend_problems(state, options))
     problems.update(replica_problems(state, options))
 
-    listeners, found = choose_listeners(options.listeners, all_parsed)
+    listeners, found = choose_listeners(options.listeners, all_parsed, refused)
     problems.update(found)
     rules = _TableRules(
         options,

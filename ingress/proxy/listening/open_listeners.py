@@ -1,11 +1,11 @@
 """Opens and closes listeners as they are asked for.
 
 One at a time, and in the order asked for; whatever is asked for meanwhile is done afterwards.  A listener that
-cannot be opened harms no other: it is logged, and tried again every ``RETRY_SECONDS`` as long as it is asked for.
+cannot be opened harms no other: it is logged, told, and tried again every ``RETRY_SECONDS`` as long as it is asked for.
 One that the process cannot do without is another matter: that is an error of the start.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -36,16 +36,19 @@ class OpenListeners:
         open_one: Callable[[Listener], Coroutine[Any, Any, OpenListener]],
         clock: IReactorTime,
         failed: Callable[[Failure], None],
+        refused: Callable[[Mapping[Listener, str]], None] = lambda refused: None,
     ) -> None:
-        """*failed* is told when trying again ends in a bug."""
+        """*failed* is told when trying again ends in a bug, *refused* which ones cannot be opened, and why, when that changes."""
         self._open_one = open_one
         self._clock = clock
         self._failed = failed
+        self._tell_refused = refused
         self._wanted: tuple[Listener, ...] = ()
         self._open: dict[Listener, OpenListener] = {}
         # Those that could not be opened: whether they are left alone until the next try, and why it was.
         self._refused: set[Listener] = set()
         self._told: dict[Listener, str] = {}
+        self._last_told: dict[Listener, str] = {}
         self.is_working = False
         """Whether one is being opened or closed."""
         self._is_closed = False
@@ -70,6 +73,9 @@ class OpenListeners:
                 pass
         finally:
             self.is_working = False
+        if self._told != self._last_told and not self._is_closed:
+            self._last_told = dict(self._told)
+            self._tell_refused(self._last_told)
 
     async def close(self) -> None:
         """Close all, and open none from now on."""

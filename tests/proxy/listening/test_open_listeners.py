@@ -37,7 +37,10 @@ class OpenListenersTests(SynchronousTestCase):
         self.taken: set[Listener] = set()
         self.slow: dict[Listener, Deferred[None]] = {}
         self.bugs: list[Failure] = []
-        self.listeners = OpenListeners(self.open, self.clock, self.bugs.append)
+        self.refused: list[dict[Listener, str]] = []
+        self.listeners = OpenListeners(
+            self.open, self.clock, self.bugs.append, lambda refused: self.refused.append(dict(refused))
+        )
 
     async def open(self, listener: Listener) -> FakeListener:
         if listener in self.slow:
@@ -93,6 +96,19 @@ class OpenListenersTests(SynchronousTestCase):
         self.clock.advance(RETRY_SECONDS)
         self.assertEqual(self.take(), ["opened tcp:8001"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_tells_what_is_refused(self) -> None:
+        """Whoever asks for listeners learns which cannot be opened, and when they can, or nobody asks any more; each once."""
+        self.taken |= {ONE, TWO}
+        self.successResultOf(self.follow(MAIN, ONE, TWO))
+        self.clock.advance(RETRY_SECONDS)
+        why = {one: f"cannot listen on {one.description}: taken" for one in (ONE, TWO)}
+        self.assertEqual(self.refused, [why])
+        self.taken.discard(ONE)
+        self.clock.advance(RETRY_SECONDS)
+        self.assertEqual(self.refused[1:], [{TWO: why[TWO]}])
+        self.successResultOf(self.follow(MAIN, ONE))
+        self.assertEqual(self.refused[2:], [{}])
 
     def test_refused_and_gone(self) -> None:
         """What could not be opened is not tried any more once nobody asks for it."""

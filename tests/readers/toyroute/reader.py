@@ -10,7 +10,7 @@ from ingress.model.secrets import TLS_KEYS, Needs
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.route import Match
-from ingress.translate.claims import IN_MAIN, CertificateRequest, Claim, ParsedObject
+from ingress.translate.claims import IN_MAIN, AskedListener, CertificateRequest, Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Verdict
 from tests.readers.toyroute.values import TOY_DOOR, ToyDoor, ToyRoute
@@ -70,8 +70,7 @@ class ToyRouteReader:
             rules_field="spec.host",
             service_at="",
             tables=IN_MAIN if door is None else (door.table,),
-            listeners=() if door is None else (door,),
-            listeners_field="spec.door",
+            listeners=() if door is None else (AskedListener(door, "spec.door"),),
             related=related,
         )
 

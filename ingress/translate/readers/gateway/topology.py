@@ -45,6 +45,8 @@ class ListenerSetState:
     owner: Owner
     gateway: Owner
     listeners: tuple[ListenerState, ...]
+    addresses: tuple[str, ...]
+    """Those of its Gateway."""
     problems: tuple[Problem, ...]
     is_accepted: bool
     """Whether its Gateway takes it, and at least one of its listeners is accepted."""

@@ -185,11 +185,13 @@ class _Work:
         found = self._listeners(owner, checked, assigned, address, None if against else book)
         problems = (*against, *found.problems)
         is_accepted = not against and any(found.accepted)
-        by = (gateway.owner, problems, is_accepted, *found[1:])
+        by = (gateway.owner, problems, is_accepted, assigned.addresses, *found[1:])
         known = self._before.get(owner)
         if known is None or known.source is not value or known.by != by:
             listeners = _states(owner, gateway.owner, checked, found)
-            made = ListenerSetState(owner, gateway.owner, listeners, problems, is_accepted)
+            made = ListenerSetState(
+                owner, gateway.owner, listeners, assigned.addresses, problems, is_accepted
+            )
             known = _Known(value, checked, by, made)
         assert isinstance(known.state, ListenerSetState)
         self._known[owner] = known

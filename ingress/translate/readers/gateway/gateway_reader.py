@@ -1,0 +1,52 @@
+"""The reader of Gateways: which listeners they ask for, of what the topology makes of them all."""
+
+from collections.abc import Hashable
+
+from ingress.model.objects import ClusterObject, Kind
+from ingress.model.secrets import Needs
+from ingress.model.state import ClusterState
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
+from ingress.translate.readers.gateway.listener_reading import certificates_needed, read_listeners
+from ingress.translate.readers.gateway.ports import Ports
+from ingress.translate.readers.gateway.topology import GatewayState
+from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.reader import Verdict
+
+
+class GatewayReader:
+    """Reads Gateways: ours are those whose class names us as its controller."""
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._options = options
+        self._ports = Ports(options)
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """Decide by the class; what is related is the state of the Gateway in the topology."""
+        found = topology_of(state, self._options).gateways.get(value.key)
+        return Verdict(found is not None, related=found)
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Return the name of the class."""
+        assert isinstance(value, Gateway)
+        return value.class_name
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return what its own listeners ask for."""
+        assert isinstance(value, Gateway) and isinstance(related, GatewayState)
+        return read_listeners(value, related, self._ports)
+
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Return the certificates of its listeners."""
+        assert isinstance(value, Gateway)
+        return certificates_needed(value.listeners, value.key, kind)
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """Say that no Gateway is ours, or that none is accepted, where there are some."""
+        if not gateways_of(state):
+            return ""
+        found = topology_of(state, self._options).gateways.values()
+        if not found:
+            return f"no Gateway has a class of the controller {self._options.gateway.controller_name}"
+        return "" if any(one.is_accepted for one in found) else "no Gateway is accepted"

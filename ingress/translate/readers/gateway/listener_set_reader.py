@@ -1,0 +1,51 @@
+"""The reader of ListenerSets: which listeners they add to their Gateways, of what the topology makes of them all."""
+
+from collections.abc import Hashable
+
+from ingress.model.objects import ClusterObject, Kind
+from ingress.model.secrets import Needs
+from ingress.model.state import ClusterState
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.gateways import ListenerSet
+from ingress.translate.readers.gateway.listener_reading import certificates_needed, read_listeners
+from ingress.translate.readers.gateway.ports import Ports
+from ingress.translate.readers.gateway.topology import ListenerSetState
+from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.reader import Verdict
+
+
+class ListenerSetReader:
+    """Reads ListenerSets: ours are those of our Gateways, whether these take them or not."""
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._options = options
+        self._ports = Ports(options)
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """Decide by the Gateway; what is related is the state of the ListenerSet in the topology."""
+        found = topology_of(state, self._options).listener_sets.get(value.key)
+        return Verdict(found is not None, related=found)
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Return the Gateway that it names."""
+        assert isinstance(value, ListenerSet)
+        return (
+            None
+            if value.parent is None
+            else (value.parent.group, value.parent.kind, value.parent.key(value.key))
+        )
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return what its listeners ask for."""
+        assert isinstance(value, ListenerSet) and isinstance(related, ListenerSetState)
+        return read_listeners(value, related, self._ports)
+
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Return the certificates of its listeners."""
+        assert isinstance(value, ListenerSet)
+        return certificates_needed(value.listeners, value.key, kind)
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """Leave that to Gateways, and to routes."""
+        return ""
