@@ -15,7 +15,7 @@ Invariants:
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from attrs import evolve
@@ -29,7 +29,7 @@ from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
@@ -41,7 +41,7 @@ from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.status.write_pauses import WritePauses
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
-from ingress.translate.reports import ReportedKind, report_of
+from ingress.translate.reports import ReportedKind, ReportFacts, report_of
 
 log = Logger()
 
@@ -106,6 +106,9 @@ class Statuses:
         # The problems of objects with conditions, and those objects that changed since they were translated.
         self._problems: dict[ObjectId, dict[Problem, None]] = {}
         self._untranslated: set[ObjectId] = set()
+        # How many routes each listener has, and the objects that count others, by those that they count.
+        self._attached: Mapping[tuple[Owner, str], int] = {}
+        self._beside: dict[ObjectId, ObjectId] = {}
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
         self._counts: Counter[str] = Counter()
@@ -129,7 +132,7 @@ class Statuses:
 
     def follow(self) -> None:
         """Cease, and forget everything: others may write from now on."""
-        self._ours, self._written = set(), {}
+        self._ours, self._written, self._beside = set(), {}, {}
         self._pauses.clear()
         self._writer.follow()
 
@@ -146,8 +149,8 @@ class Statuses:
         if any(one[0] in self._deciding or one == self._publishing for one in changed):
             self._find_addresses()
             self._writer.look_at_all(self._everything())
-        elif ours := [one for one in changed if one[0] in self._kinds]:
-            self._writer.look_at(ours)
+        else:
+            self._look_at(one for one in changed if one[0] in self._kinds)
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Look at the objects with conditions that have other problems now."""
@@ -163,20 +166,36 @@ class Statuses:
         for object_id, problem in self._of_conditions(came):
             self._problems.setdefault(object_id, {})[problem] = None
             changed[object_id] = None
-        if changed and self._writer.is_leading:
-            self._writer.look_at(changed)
+        if self._writer.is_leading:
+            self._look_at(changed)
+
+    def attached_changed(
+        self, attached: Mapping[tuple[Owner, str], int], changed: Collection[ObjectId]
+    ) -> None:
+        """Look at the objects of listeners that have another number of routes now; *attached* has that of each."""
+        self._attached = attached
+        if self._writer.is_leading:
+            self._look_at(one for one in changed if one[0] in self._kinds)
 
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
         """Look at those of *objects* with conditions: their problems are known as they are now.
 
-        That is so for all but those that *changed_since*.
+        That is so for all but those that *changed_since*.  *objects* are those that changed, and those that were read again
+        since what others say of them changed.
         """
-        if not self._untranslated:
-            return
-        known = [one for one in objects if one in self._untranslated and one not in changed_since]
+        known = [one for one in objects if one[0] in self._with_conditions and one not in changed_since]
         self._untranslated.difference_update(known)
         if self._writer.is_leading:
-            self._writer.look_at(known)
+            self._look_at(known)
+
+    def _look_at(self, objects: Iterable[ObjectId]) -> None:
+        """Look at *objects*, and at those whose statuses count them, or did."""
+        found = dict.fromkeys(objects)
+        for kind, key in list(found):
+            others = (self._beside.get((kind, key)), self._kinds[kind].beside(key, self._state()))
+            found.update((other, None) for other in others if other is not None)
+        if found:
+            self._writer.look_at(found)
 
     def _everything(self) -> Iterator[ObjectId]:
         state = self._state()
@@ -196,6 +215,9 @@ class Statuses:
             )
         self._is_service_missing = is_missing
 
+    def _problems_of(self, object_id: ObjectId) -> Collection[Problem]:
+        return self._problems.get(object_id, ())
+
     def _of_conditions(self, problems: Sequence[Problem]) -> Iterator[tuple[ObjectId, Problem]]:
         """Yield those of *problems* that are about objects with conditions."""
         for problem in problems:
@@ -208,11 +230,21 @@ class Statuses:
         """Return what to write for one object, None for nothing."""
         kind, key = object_id
         reported, state = self._kinds[kind], self._state()
+        beside = reported.beside(key, state)
+        if beside is not None:
+            self._beside[object_id] = beside
         if object_id in self._untranslated:
             return None
-        report = report_of(
-            reported, key, state, self._options, self._published, self._problems.get(object_id, {})
+        facts = ReportFacts(
+            key,
+            state,
+            self._options,
+            self._problems_of(object_id),
+            self._published,
+            self._attached,
+            self._problems_of,
         )
+        report = report_of(reported, facts)
         if report is None:
             self._forget(object_id)
             return None
@@ -305,4 +337,5 @@ class Statuses:
     def _forget(self, object_id: ObjectId) -> None:
         self._ours.discard(object_id)
         self._written.pop(object_id, None)
+        self._beside.pop(object_id, None)
         self._pauses.forget(object_id)

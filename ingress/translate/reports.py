@@ -11,7 +11,7 @@ from attrs import Factory
 
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address, Condition
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.reports import Event, Report, StatusDocument
 from ingress.model.state import ClusterState
@@ -37,12 +37,19 @@ class ConditionRule:
 
 @frozen
 class ReportFacts:
-    """What the status of the object *key* is made of: the *problems* are its own, *state* and *options* are all there is."""
+    """What the status of the object *key* is made of: the *problems* are its own, *state* and *options* are all there is.
+
+    *addresses* are those that we publish, None while they are not known.  *attached* has how many routes each listener
+    has, by its object and its name.  *problems_of* has the problems of any object with conditions.
+    """
 
     key: ObjectKey
     state: ClusterState
     options: TranslateOptions
     problems: Collection[Problem]
+    addresses: tuple[Address, ...] | None = None
+    attached: Mapping[tuple[Owner, str], int] = Factory(dict)
+    problems_of: Callable[[ObjectId], Collection[Problem]] = lambda of: ()
 
 
 @frozen
@@ -66,6 +73,8 @@ class ReportedKind:
     shape: StatusShape = StatusShape()
     """Of a kind whose status is more than *conditions*: which parts of it are ours, and what these say."""
     document: Callable[[ReportFacts], StatusDocument] | None = None
+    beside: Callable[[ObjectKey, ClusterState], ObjectId | None] = lambda key, state: None
+    """Of an object, another one whose status counts it."""
 
     @property
     def written(self) -> StatusShape:
@@ -73,29 +82,20 @@ class ReportedKind:
         return self.shape if self.document else StatusShape(frozenset(rule.type for rule in self.conditions))
 
 
-def report_of(
-    reported: ReportedKind,
-    key: ObjectKey,
-    state: ClusterState,
-    options: TranslateOptions,
-    addresses: tuple[Address, ...] | None,
-    problems: Collection[Problem],
-) -> Report | None:
-    """Return what the status of an object is to say, None when there is no such object.
-
-    *addresses* are those that we publish, *problems* those of the object.
-    """
-    is_ours = reported.is_ours(key, state, options)
+def report_of(reported: ReportedKind, facts: ReportFacts) -> Report | None:
+    """Return what the status of an object is to say, None when there is no such object."""
+    key = facts.key
+    is_ours = reported.is_ours(key, facts.state, facts.options)
     if is_ours is None:
         return None
     if reported.field is StatusField.ADDRESSES:
-        return Report((reported.kind, key), is_ours, addresses)
+        return Report((reported.kind, key), is_ours, facts.addresses)
     if not is_ours:
         return Report((reported.kind, key), is_ours)
     if reported.document is not None:
-        document = reported.document(ReportFacts(key, state, options, problems))
+        document = reported.document(facts)
     else:
-        document = StatusDocument(conditions_of(reported.conditions, problems))
+        document = StatusDocument(conditions_of(reported.conditions, facts.problems))
     return Report((reported.kind, key), is_ours, (), document)
 
 
@@ -112,13 +112,17 @@ def _condition(rule: ConditionRule, problems: Collection[Problem]) -> Condition:
     )
     if not broken:
         return Condition(rule.type, "True", rule.reason)
-    words = (
-        f"{problem.field}: {problem.message}" if problem.field else problem.message for problem in broken
+    return Condition(rule.type, "False", rule.broken_by[broken[0].reason], told(broken))
+
+
+def told(problems: Iterable[Problem]) -> str:
+    """Return what *problems* say, as the message of a condition."""
+    message = "; ".join(
+        f"{problem.field}: {problem.message}" if problem.field else problem.message for problem in problems
     )
-    message = "; ".join(words)
     if len(message) > MOST_MESSAGE_CHARACTERS:
-        message = message[: MOST_MESSAGE_CHARACTERS - 3] + "..."
-    return Condition(rule.type, "False", rule.broken_by[broken[0].reason], message)
+        return message[: MOST_MESSAGE_CHARACTERS - 3] + "..."
+    return message
 
 
 def event_of(problem: Problem, uid: str) -> Event | None:

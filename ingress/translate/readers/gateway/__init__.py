@@ -13,5 +13,7 @@ These modules have what is kept of the objects, as it was written; defaults of t
 The *topology* (``topology.py``, made by ``topology_of`` in ``working_out.py``) is what Gateways, their classes and ListenerSets come to together: the listeners that there are,
 their tables, and which route attaches to which of them.  It is worked out once for all readers until one of these objects changes.
 
+What becomes of all these is said in their statuses (``statuses/``): GatewayClasses have the list of what is served (``features.py``).
+
 Source: https://gateway-api.sigs.k8s.io, version 1.6 (``gateway.networking.k8s.io/v1``).
 """

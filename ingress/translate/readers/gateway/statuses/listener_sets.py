@@ -1,0 +1,79 @@
+"""The status of a ListenerSet.
+
+Source: ``ListenerSetStatus`` of ``gateway.networking.k8s.io/v1``, with its conditions.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ingress.model.object_meta import Condition
+from ingress.model.problems import Problem, Reason
+from ingress.model.reports import StatusDocument
+from ingress.model.writes import StatusShape
+from ingress.translate.readers.gateway.gateways import gateways_of
+from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
+from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
+from ingress.translate.readers.gateway.topology import ListenerSetState
+from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.reports import ReportFacts
+
+LISTENER_SET_SHAPE: Final = StatusShape(frozenset({"Accepted", "Programmed"}), (LISTENERS,))
+
+_ACCEPTED: Final[Words] = {
+    Reason.NOT_ALLOWED: "NotAllowed",
+    Reason.PARENT_NOT_ACCEPTED: "ParentNotAccepted",
+}
+_PARENT_WORDS: Final = {"NotAllowed": "NotAllowed", "ParentNotAccepted": "ParentNotProgrammed"}
+
+
+def listener_set_document(facts: ReportFacts) -> StatusDocument:
+    """Return what the status of a ListenerSet of a Gateway of ours is to say."""
+    state = topology_of(facts.state, facts.options).listener_sets[facts.key]
+    problems = sorted(facts.problems)
+    outcomes = _outcomes(state, problems, facts)
+    accepted = _accepted(outcomes, problems)
+    return StatusDocument(
+        (accepted, _programmed(accepted, outcomes)), {"listeners": tuple(one.entry for one in outcomes)}
+    )
+
+
+def is_valid_set(state: ListenerSetState, facts: ReportFacts) -> bool:
+    """Whether a ListenerSet is accepted: what *facts* of another object say of it."""
+    problems = sorted(facts.problems_of(state.owner.id))
+    return _accepted(_outcomes(state, problems, facts), problems).status == "True"
+
+
+def _outcomes(
+    state: ListenerSetState, problems: Sequence[Problem], facts: ReportFacts
+) -> tuple[ListenerOutcome, ...]:
+    gateway = gateways_of(facts.state).get(state.gateway.key)
+    of_gateway = sorted(facts.problems_of(state.gateway.id))
+    waits_for = "its Gateway has no address" if state.is_accepted else "its ListenerSet is not accepted"
+    return listener_outcomes(
+        state.listeners,
+        problems,
+        gateway,
+        of_gateway,
+        topology_of(facts.state, facts.options),
+        facts.attached,
+        waits_for,
+    )
+
+
+def _accepted(outcomes: Sequence[ListenerOutcome], problems: Sequence[Problem]) -> Condition:
+    found = condition_of("Accepted", problems, _ACCEPTED)
+    invalid = [str(one.entry.fields["name"]) for one in outcomes if not one.is_valid]
+    if found.status != "True" or (outcomes and not invalid):
+        return found
+    if len(invalid) == len(outcomes):
+        named = f"none of its listeners is valid: {', '.join(invalid)}" if invalid else "it has no listener"
+        return broken("Accepted", "ListenersNotValid", named)
+    return held("Accepted", "ListenersNotValid", f"not valid: {', '.join(invalid)}")
+
+
+def _programmed(accepted: Condition, outcomes: Sequence[ListenerOutcome]) -> Condition:
+    if accepted.status != "True":
+        return broken("Programmed", _PARENT_WORDS.get(accepted.reason, accepted.reason), accepted.message)
+    if not any(one.is_programmed for one in outcomes):
+        return broken("Programmed", "ParentNotProgrammed", "none of its listeners is programmed")
+    return held("Programmed")

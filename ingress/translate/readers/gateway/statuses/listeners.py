@@ -1,0 +1,210 @@
+"""The entries of ``status.listeners``, of Gateways and of ListenerSets.
+
+Source: ``ListenerStatus`` and ``ListenerEntryStatus`` of ``gateway.networking.k8s.io/v1``, with their conditions.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from ingress.model.frozen import frozen
+from ingress.model.object_meta import Condition
+from ingress.model.objects import Owner
+from ingress.model.problems import Problem, Reason
+from ingress.model.reports import StatusEntry
+from ingress.model.writes import ListShape
+from ingress.translate.readers.gateway.attachments import ListenerState
+from ingress.translate.readers.gateway.gateways import FrontendValidation, Gateway
+from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
+from ingress.translate.readers.gateway.topology import Topology
+from ingress.translate.reports import told
+
+_CONFLICTS: Final[Words] = {
+    Reason.PROTOCOL_CONFLICT: "ProtocolConflict",
+    Reason.HOSTNAME_CONFLICT: "HostnameConflict",
+}
+_RESOLVED: Final[Words] = {
+    Reason.REFERENCE_NOT_PERMITTED: "RefNotPermitted",
+    Reason.INVALID_CERTIFICATE_REF: "InvalidCertificateRef",
+    Reason.SECRET_NOT_FOUND: "InvalidCertificateRef",
+    Reason.SECRET_FORBIDDEN: "InvalidCertificateRef",
+    Reason.INVALID_CERTIFICATE: "InvalidCertificateRef",
+    Reason.INVALID_CA_KIND: "InvalidCACertificateKind",
+    Reason.INVALID_CA_REF: "InvalidCACertificateRef",
+    Reason.CONFIG_MAP_NOT_FOUND: "InvalidCACertificateRef",
+    Reason.CONFIG_MAP_FORBIDDEN: "InvalidCACertificateRef",
+    Reason.INVALID_ROUTE_KINDS: "InvalidRouteKinds",
+}
+_ACCEPTED: Final[Words] = {
+    **_CONFLICTS,
+    Reason.UNSUPPORTED_PROTOCOL: "UnsupportedProtocol",
+    Reason.PORT_UNAVAILABLE: "PortUnavailable",
+    Reason.LISTENER_CONFLICT: "PortUnavailable",
+    Reason.NO_VALID_CA: "NoValidCACertificate",
+    Reason.UNSUPPORTED_VALUE: "UnsupportedValue",
+    Reason.INVALID_HOST: "UnsupportedValue",
+    Reason.MALFORMED_OBJECT: "UnsupportedValue",
+}
+_CERTIFICATES: Final = frozenset(
+    {
+        Reason.REFERENCE_NOT_PERMITTED,
+        Reason.INVALID_CERTIFICATE_REF,
+        Reason.SECRET_NOT_FOUND,
+        Reason.SECRET_FORBIDDEN,
+        Reason.INVALID_CERTIFICATE,
+    }
+)
+
+LISTENERS: Final = ListShape(
+    "listeners",
+    ("name",),
+    frozenset({"Accepted", "Programmed", "ResolvedRefs", "Conflicted", "OverlappingTLSConfig"}),
+    64,
+)
+
+
+@frozen
+class ListenerOutcome:
+    """The entry of a listener, and what of it counts for the object that has it."""
+
+    entry: StatusEntry
+    is_valid: bool
+    """Whether it is accepted, and has what it needs to be served."""
+    is_resolved: bool
+    is_programmed: bool
+
+
+def listener_outcomes(
+    listeners: Sequence[ListenerState],
+    problems: Sequence[Problem],
+    gateway: Gateway | None,
+    gateway_problems: Sequence[Problem],
+    topology: Topology,
+    attached: Mapping[tuple[Owner, str], int],
+    waits_for: str,
+) -> tuple[ListenerOutcome, ...]:
+    """Return what became of *listeners*, all of one object, which has these *problems*.
+
+    *gateway* says what is asked of clients, with *gateway_problems*.  *waits_for* is why listeners that are fine are not served.
+    """
+    by_listener = _by_field(problems, [one.field for one in listeners])
+    return tuple(
+        _outcome(
+            one,
+            [*by_listener[one.field], *_of_clients(one, gateway, gateway_problems)],
+            attached.get((one.owner, one.name), 0),
+            waits_for,
+            is_overlapping=one.is_served
+            and one.tls is not None
+            and one.hostname in _overlapping(topology.hostnames_of(one.table)),
+        )
+        for one in listeners
+    )
+
+
+def _outcome(
+    one: ListenerState, problems: Sequence[Problem], count: int, waits_for: str, *, is_overlapping: bool
+) -> ListenerOutcome:
+    accepted = condition_of("Accepted", problems, _ACCEPTED)
+    if accepted.status == "True" and not one.is_accepted:
+        accepted = broken("Accepted", "Invalid", waits_for)
+    resolved = condition_of("ResolvedRefs", problems, _RESOLVED)
+    missing = _missing(one, problems)
+    programmed = _programmed(one, accepted, missing, waits_for)
+    conflicts = [problem for problem in problems if problem.reason in _CONFLICTS]
+    conflicted = (
+        Condition("Conflicted", "True", _CONFLICTS[conflicts[0].reason], told(conflicts))
+        if conflicts
+        else Condition("Conflicted", "False", "NoConflicts")
+    )
+    overlapping = (
+        (
+            held(
+                "OverlappingTLSConfig", "OverlappingHostnames", "another listener of the port has hosts of it"
+            ),
+        )
+        if is_overlapping
+        else ()
+    )
+    fields = {
+        "name": one.name,
+        "supportedKinds": [{"group": GROUP, "kind": str(kind)} for kind in one.kinds],
+        "attachedRoutes": count,
+    }
+    return ListenerOutcome(
+        StatusEntry(fields, (accepted, programmed, resolved, conflicted, *overlapping)),
+        accepted.status == "True" and not missing,
+        resolved.status == "True",
+        programmed.status == "True",
+    )
+
+
+def _programmed(
+    one: ListenerState, accepted: Condition, missing: Sequence[Problem], waits_for: str
+) -> Condition:
+    if accepted.status != "True":
+        reason = accepted.reason if accepted.reason in _CONFLICTS.values() else "Invalid"
+        return broken("Programmed", reason, accepted.message)
+    if missing:
+        return broken("Programmed", "Invalid", told(missing))
+    if not one.is_served:
+        return broken("Programmed", "Pending", waits_for)
+    return held("Programmed")
+
+
+def _missing(one: ListenerState, problems: Sequence[Problem]) -> list[Problem]:
+    """Return why *one* has no certificate at all to show, none where it needs none or has one."""
+    found = [problem for problem in problems if problem.reason in _CERTIFICATES and ".tls" in problem.field]
+    named = () if one.tls is None else one.tls.certificates
+    places = {problem.field for problem in found}
+    return found if len(places) >= len(named) else []
+
+
+def _of_clients(
+    one: ListenerState, gateway: Gateway | None, problems: Sequence[Problem]
+) -> Sequence[Problem]:
+    """Return what is wrong with the authorities by which *one* is to check its clients."""
+    if gateway is None or one.protocol != "HTTPS":
+        return ()
+    validation = _validation(gateway, one.port)
+    if validation is None:
+        return ()
+    return [problem for problem in problems if is_within(problem, validation.field)]
+
+
+def _validation(gateway: Gateway, port: int) -> FrontendValidation | None:
+    for of_port, validation in gateway.frontend_by_port:
+        if of_port == port:
+            return validation
+    return gateway.frontend
+
+
+def _by_field(problems: Sequence[Problem], fields: Sequence[str]) -> dict[str, list[Problem]]:
+    """Return the problems of each of *fields*, ``spec.listeners[0]`` and the like; of thousands none is compared with all."""
+    found: dict[str, list[Problem]] = {field: [] for field in fields}
+    for problem in problems:
+        end = problem.field.find("]")
+        known = found.get(problem.field[: end + 1])
+        if known is not None:
+            known.append(problem)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _overlapping(hostnames: frozenset[str]) -> frozenset[str]:
+    """Return those of *hostnames* that have a host in common with another one."""
+    found = set()
+    for hostname in hostnames:
+        for wider in _wider(hostname):
+            if wider in hostnames:
+                found |= {hostname, wider}
+    return frozenset(found)
+
+
+def _wider(hostname: str) -> list[str]:
+    """Return the hostnames that have all hosts of *hostname*, too."""
+    if not hostname:
+        return []
+    labels = hostname.removeprefix("*.").split(".")
+    return [f"*.{'.'.join(labels[at:])}" for at in range(1, len(labels))] + [""]

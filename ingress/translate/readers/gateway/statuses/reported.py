@@ -1,0 +1,112 @@
+"""The rows of the kinds of the Gateway API whose statuses we write."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.reports import StatusDocument
+from ingress.model.state import ClusterState
+from ingress.model.writes import KindWrite, StatusField, StatusShape
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.gateways import gateway_classes_of, listener_sets_of
+from ingress.translate.readers.gateway.names import (
+    GATEWAY,
+    GATEWAY_CLASS,
+    GROUP,
+    GRPC_ROUTE,
+    HTTP_ROUTE,
+    LISTENER_SET,
+    TCP_ROUTE,
+    TLS_ROUTE,
+)
+from ingress.translate.readers.gateway.statuses.gateway_classes import (
+    GATEWAY_CLASS_SHAPE,
+    gateway_class_document,
+)
+from ingress.translate.readers.gateway.statuses.gateways import GATEWAY_SHAPE, gateway_document
+from ingress.translate.readers.gateway.statuses.listener_sets import LISTENER_SET_SHAPE, listener_set_document
+from ingress.translate.readers.gateway.statuses.routes import ROUTE_SHAPE, route_document
+from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.reports import ReportedKind, ReportFacts
+
+_IsOurs = Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]
+
+
+def _reported(
+    kind: Kind,
+    plural: str,
+    resource: str,
+    shape: StatusShape,
+    is_ours: _IsOurs,
+    document: Callable[[ReportFacts], StatusDocument],
+    beside: Callable[[ObjectKey, ClusterState], ObjectId | None] = lambda key, state: None,
+) -> ReportedKind:
+    return ReportedKind(
+        kind,
+        plural,
+        "nobody sees what became of them",
+        KindWrite(GROUP, "v1", resource, ("patch",), "status"),
+        StatusField.DOCUMENT,
+        keys=lambda state: state.of(kind),
+        is_ours=is_ours,
+        shape=shape,
+        document=document,
+        beside=beside,
+    )
+
+
+def _is_our_class(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
+    found = gateway_classes_of(state).get(key)
+    if found is None:
+        return None
+    return options.gateway.is_served and found.controller == options.gateway.controller_name
+
+
+def _is_our_gateway(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
+    return key in topology_of(state, options).gateways if key in state.of(GATEWAY) else None
+
+
+def _is_our_set(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
+    return key in topology_of(state, options).listener_sets if key in state.of(LISTENER_SET) else None
+
+
+def _gateway_of(key: ObjectKey, state: ClusterState) -> ObjectId | None:
+    """Return the Gateway that counts a ListenerSet."""
+    found = listener_sets_of(state).get(key)
+    return None if found is None or found.parent is None else (GATEWAY, found.parent.key(key))
+
+
+def _of_routes(kind: Kind, plural: str, resource: str) -> ReportedKind:
+    """Return the row of a kind of routes: any of them may have entries of ours, and most have none of others."""
+
+    def is_there(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
+        return options.gateway.is_served if key in state.of(kind) else None
+
+    return _reported(kind, plural, resource, ROUTE_SHAPE, is_there, partial(route_document, kind))
+
+
+REPORTED_CLASSES: Final = _reported(
+    GATEWAY_CLASS,
+    "GatewayClasses",
+    "gatewayclasses",
+    GATEWAY_CLASS_SHAPE,
+    _is_our_class,
+    gateway_class_document,
+)
+REPORTED_GATEWAYS: Final = _reported(
+    GATEWAY, "Gateways", "gateways", GATEWAY_SHAPE, _is_our_gateway, gateway_document
+)
+REPORTED_SETS: Final = _reported(
+    LISTENER_SET,
+    "ListenerSets",
+    "listenersets",
+    LISTENER_SET_SHAPE,
+    _is_our_set,
+    listener_set_document,
+    _gateway_of,
+)
+REPORTED_HTTP_ROUTES: Final = _of_routes(HTTP_ROUTE, "HTTPRoutes", "httproutes")
+REPORTED_GRPC_ROUTES: Final = _of_routes(GRPC_ROUTE, "GRPCRoutes", "grpcroutes")
+REPORTED_TLS_ROUTES: Final = _of_routes(TLS_ROUTE, "TLSRoutes", "tlsroutes")
+REPORTED_TCP_ROUTES: Final = _of_routes(TCP_ROUTE, "TCPRoutes", "tcproutes")
