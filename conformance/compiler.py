@@ -23,13 +23,17 @@ class NotBuiltError(Exception):
 @contextlib.contextmanager
 def building(folder: Path) -> Iterator[Path | None]:
     """A folder to build in, which becomes ``folder`` when all went well; None if that is there already."""
+    if folder.is_dir():
+        # Somebody else's cache may be read-only.
+        yield None
+        return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.is_dir():
             yield None
             return
-        unfinished = folder.with_suffix(".unfinished")
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
         print(f"building {folder.name} in {folder.parent}, once")
