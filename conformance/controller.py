@@ -19,7 +19,7 @@ OPTIONS = (
     f"--publish-status-address={INGRESS_ADDRESS}",
     "--admin=tcp:10253:interface=127.0.0.1",
     f"--configmap={NAMESPACE}/{ACCOUNT}",
-    f"--gateway-address={','.join(GATEWAY_ADDRESSES)}",
+    *(f"--gateway-address={address}" for address in GATEWAY_ADDRESSES),
 )
 
 
