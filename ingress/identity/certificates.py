@@ -83,11 +83,12 @@ class CertificateTable:
     """
 
     exact: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
-    """By host in lower case.  None at all means the default, and keeps the host from its wildcard's."""
+    """By host in lower case.  None at all means the default, and keeps the host from its wildcard's.  Where *covers_labels*, there
+    may be several with keys of one type, of which those are shown that are for the name."""
     wildcard: Mapping[str, tuple[Certificate, ...]] = Factory(dict)
     """By what follows the asterisk, so with a leading dot: ``.example.com``."""
     default: Certificate | None = None
-    is_deep: bool = False
+    covers_labels: bool = False
     """Whether a wildcard stands for several labels, too, as in the Gateway API.  Then the empty text of *wildcard* stands for
     all names, and for none, and a host without certificates is shown nothing at all."""
 
@@ -111,8 +112,10 @@ class CertificateTable:
 
     def named(self, server_name: str | None) -> tuple[Certificate, ...] | None:
         """Return the certificates that were brought for *server_name*, or None; the default is none of them."""
-        if self.is_deep:
-            return self._deep("" if server_name is None else server_name.lower().removesuffix(".")) or None
+        if self.covers_labels:
+            name = "" if server_name is None else server_name.lower().removesuffix(".")
+            found = self._deep(name)
+            return _fitting(found, name) if found and len(found) > 1 else found or None
         if not server_name:
             return None
         name = server_name.lower().removesuffix(".")
@@ -139,3 +142,13 @@ class CertificateTable:
             found = self.wildcard.get(name[dot:])
             dot = name.find(".", dot + 1)
         return self.wildcard.get("") if found is None else found
+
+
+def _fitting(certificates: tuple[Certificate, ...], name: str) -> tuple[Certificate, ...]:
+    """Return those of *certificates* that are for *name*, or else all, each type of key once."""
+    fits = [one for one in certificates if name in one._covered]
+    fits = fits or [one for one in certificates if one.covers(name)]
+    chosen: dict[str, Certificate] = {}
+    for one in fits or certificates:
+        chosen.setdefault(one.key_type, one)
+    return tuple(chosen.values())

@@ -29,7 +29,7 @@ class ServerNames:
     @property
     def is_of_gateways(self) -> bool:
         """Whether hostnames of listeners decide."""
-        return self.handshake_settings.is_deep
+        return self.handshake_settings.covers_labels
 
     def serving(self, server_name: str | None) -> "ServerNames":
         """Return those that have *server_name*, these or those beside: the ones whose host says more of it; at a tie, these."""

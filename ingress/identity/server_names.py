@@ -39,7 +39,7 @@ class HandshakeSettingsTable:
 
     by_host: Mapping[str, HandshakeSettings] = Factory(dict)
     """By host as in a rule, in lower case: ``a.example.com``, ``*.example.com``, or empty for all others."""
-    is_deep: bool = False
+    covers_labels: bool = False
     """Whether a wildcard stands for several labels, too, as in the Gateway API."""
 
     def find(self, server_name: str | None) -> HandshakeSettings:
@@ -62,7 +62,7 @@ class HandshakeSettingsTable:
                 wildcard = "*" + name[dot:]
                 if wildcard in by_host:
                     return wildcard
-                dot = name.find(".", dot + 1) if self.is_deep else 0
+                dot = name.find(".", dot + 1) if self.covers_labels else 0
         return "" if "" in by_host else None
 
     def _named(self, server_name: str | None) -> HandshakeSettings | None:

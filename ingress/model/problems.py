@@ -93,6 +93,8 @@ class Reason(StrEnum):
     """A listener allows kinds of routes that it cannot take."""
     INVALID_CERTIFICATE_REF = "InvalidCertificateRef"
     """A listener has no usable certificate."""
+    INVALID_CLIENT_CERTIFICATE_REF = "InvalidClientCertificateRef"
+    """What a Gateway is to show to endpoints is missing or malformed."""
     PORT_UNAVAILABLE = "PortUnavailable"
     """The port of a listener cannot be had."""
     UNSUPPORTED_ADDRESS = "UnsupportedAddress"

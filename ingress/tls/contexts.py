@@ -20,7 +20,7 @@ base, which all hosts share.  So:
 3. When what any host asks of clients changes, there is another base with other keys, so that no
    older session can be resumed.  The same happens after ``TICKET_KEYS_SECONDS``.
 
-Of the listeners of Gateways hostnames decide (``CertificateTable.is_deep``), and a name that no listener has is refused, as is
+Of the listeners of Gateways hostnames decide (``CertificateTable.covers_labels``), and a name that no listener has is refused, as is
 that of one without usable certificate.  Where they stand beside others, whichever host says more of a name has it.
 """
 

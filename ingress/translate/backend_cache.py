@@ -17,7 +17,7 @@ from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
 from ingress.translate.backends import resolve_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
-from ingress.translate.claims import SERVICE_KIND
+from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import TlsFault, complete
@@ -174,6 +174,17 @@ def shared_key(reference: BackendReference, state: ClusterState) -> ObjectKey:
     key = service_key(reference)
     service = state.services.get(key)
     return key if service is None else service.key
+
+
+def services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
+    """Return the Services that *parsed* names, each once."""
+    services: dict[ObjectKey, None] = {}
+    last: object = None
+    for _, reference in () if parsed is None else parsed.named_backends():
+        if reference is not last and reference.kind == SERVICE_KIND:
+            services[shared_key(reference, state)] = None
+        last = reference
+    return services
 
 
 def _secret_of(reference: BackendReference) -> ObjectKey | None:

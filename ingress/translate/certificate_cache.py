@@ -5,20 +5,20 @@ changes.  What an object asks for is read again when it changes, when one of its
 Secrets does, and when the validity of a certificate begins or ends, whichever way the clock went.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 
-from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.objects import ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
-from ingress.translate.bookkeeping import Draft, Index, ProblemIndex, Timetable
-from ingress.translate.certificates import TLSReading, default_problems, find, read_tls, secrets_named
+from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.certificates import TLSReading, default_problems, read_tls, secrets_named
 from ingress.translate.claims import ParsedObject
 from ingress.translate.host_tls import NO_TLS, HostTls, decide_tls, wildcard_problem
+from ingress.translate.loaded_certificates import LoadedCertificates
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
 
@@ -56,9 +56,7 @@ class CertificateCache:
         self._problem_index = problem_index
         self._default: Certificate | None = None
         self._default_is_stale = self._default_secret is not None
-        self._loaded: dict[ObjectKey, Certificate | CertificateError | None] = {}
-        self._timetable: Timetable[ObjectKey] = Timetable()
-        self._looked_at: datetime | None = None
+        self._loaded = LoadedCertificates(options)
         # By Secret, and by host: the objects.
         self._users: Index[ObjectKey, ObjectId] = Index()
         self._claimants: Index[str, ObjectId] = Index()
@@ -81,26 +79,16 @@ class CertificateCache:
 
     def begin(self, now: datetime) -> None:
         """Note what time does to certificates."""
-        if self._looked_at is not None:
-            for secret in self._timetable.between(self._looked_at, now):
-                self._read_again(secret)
-        self._looked_at = now
+        for secret in self._loaded.begin(now):
+            self._read_again(secret)
 
     def seconds_to_next(self, now: datetime) -> float | None:
-        """Return in how many seconds a round has to look again: 0 for at once, None for never.
-
-        It is infinite where only a clock that is set back asks for a round.
-        """
-        if self._looked_at is None or not self._timetable:
-            return None
-        if any(True for _ in self._timetable.between(self._looked_at, now)):
-            return 0.0
-        moment = self._timetable.after(now)
-        return math.inf if moment is None else (moment - now).total_seconds()
+        """Return in how many seconds a round has to look again; see ``LoadedCertificates.seconds_to_next``."""
+        return self._loaded.seconds_to_next(now)
 
     def secret_changed(self, secret: ObjectKey) -> None:
         """Note that *secret* has to be read again, if anybody names it."""
-        self._unload(secret)
+        self._loaded.forget(secret)
         self._read_again(secret)
 
     def object_changed(
@@ -114,7 +102,7 @@ class CertificateCache:
         self._users.replace(object_id, named_before, named_after)
         for secret in named_before:
             if secret not in self._users and secret != self._default_secret:
-                self._unload(secret)
+                self._loaded.forget(secret)
         self._stale_objects[object_id] = None
 
     def owner_changed(self, host: str) -> None:
@@ -139,7 +127,7 @@ class CertificateCache:
             before = self._parsed.pop(object_id, _NONE)
             after = _NONE
             if parsed is not None:
-                after = read_tls(parsed, lambda secret: self._certificate(secret, state), self._default, now)
+                after = read_tls(parsed, lambda secret: self._loaded.load(secret, state), self._default, now)
             if after is not _NONE:
                 self._parsed[object_id] = after
             hosts_before = {claim.host: None for claim in before.claims}
@@ -172,10 +160,6 @@ class CertificateCache:
             self._table = CertificateTable(exact, wildcard, self._default)
         return self._table
 
-    def count(self) -> int:
-        """How many different certificates are shown for hosts or by default, in all tables."""
-        return len(self._shown) + (self._default is not None and self._default not in self._shown)
-
     # Secrets
 
     def _read_again(self, secret: ObjectKey) -> None:
@@ -187,26 +171,11 @@ class CertificateCache:
         self._default_is_stale = False
         secret = self._default_secret
         assert secret is not None
-        found = self._certificate(secret, state)
+        found = self._loaded.load(secret, state)
         self._default = found if isinstance(found, Certificate) else None
         self._problem_index.put("default certificate", default_problems(secret, found, now))
         for host in self._on_default:
             self._decide_again(host)
-
-    def _certificate(self, secret: ObjectKey, state: ClusterState) -> Certificate | CertificateError | None:
-        if secret in self._loaded:
-            return self._loaded[secret]
-        found = self._loaded[secret] = find(secret, state, self._options)
-        if isinstance(found, Certificate):
-            self._timetable.add(found.not_before, secret)
-            self._timetable.add(found.not_after, secret)
-        return found
-
-    def _unload(self, secret: ObjectKey) -> None:
-        found = self._loaded.pop(secret, None)
-        if isinstance(found, Certificate):
-            self._timetable.discard(found.not_before, secret)
-            self._timetable.discard(found.not_after, secret)
 
     # Hosts
 

@@ -88,12 +88,12 @@ def default_problems(
 ) -> tuple[Problem, ...]:
     """Return what is wrong with *found*, the certificate of ``--default-ssl-certificate``."""
     if not isinstance(found, Certificate):
-        reason, message = _refusal(key, found)
+        reason, message = refusal(key, found)
         message = f"{message}; a generated certificate is used"
     elif found.is_valid_at(now):
         return ()
     else:
-        reason, message = _out_of_time(found, now)
+        reason, message = out_of_time(found, now)
     return (Problem("Secret", key.namespace, key.name, reason, f"--default-ssl-certificate: {message}"),)
 
 
@@ -220,13 +220,13 @@ class _TLSReader:
             return secret, None
         found = self._lookup(secret)
         if not isinstance(found, Certificate):
-            reason, message = _refusal(secret, found)
+            reason, message = refusal(secret, found)
             if entry.issued_by and reason is Reason.SECRET_NOT_FOUND:
                 message += f", and cert-manager is to make it, by {entry.issued_by}; 'kubectl describe certificate' says how far it is"
             self._report(field, reason, f"{message}; {_FALLBACK}")
             return secret, None
         if not found.is_valid_at(self._now):
-            self._report(field, *_out_of_time(found, self._now))
+            self._report(field, *out_of_time(found, self._now))
         return secret, found
 
     def _valid_hosts(self, entry: CertificateRequest) -> list[tuple[str, str]]:
@@ -270,8 +270,8 @@ _NO_TLS = TLSReading()
 _FALLBACK = "another certificate that covers the host is shown, or the default"
 
 
-def _out_of_time(certificate: Certificate, now: datetime) -> tuple[Reason, str]:
-    """Say what is wrong with *certificate*, which is not valid *now*."""
+def out_of_time(certificate: Certificate, now: datetime) -> tuple[Reason, str]:
+    """Say what is wrong with *certificate*, which is not valid *now*, and is shown all the same."""
     begins = now < certificate.not_before
     reason = Reason.CERTIFICATE_NOT_YET_VALID if begins else Reason.CERTIFICATE_EXPIRED
     verb, when = ("is valid from", certificate.not_before) if begins else ("ended at", certificate.not_after)
@@ -279,7 +279,8 @@ def _out_of_time(certificate: Certificate, now: datetime) -> tuple[Reason, str]:
     return reason, f"{message}; it is shown all the same, and clients may refuse it"
 
 
-def _refusal(key: ObjectKey, error: CertificateError | None) -> tuple[Reason, str]:
+def refusal(key: ObjectKey, error: CertificateError | None) -> tuple[Reason, str]:
+    """Say why there is no certificate in the Secret *key*, which is not there if there is no *error*."""
     if error is None:
         return Reason.SECRET_NOT_FOUND, f"there is no Secret {key} that holds a certificate"
     return error.reason, f"Secret {key}: {error.message}"

@@ -21,6 +21,8 @@ from ingress.model.problems import Problem
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.route import Match
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims
+from ingress.translate.gateway.handshake_requests import NOTHING_ASKED as NO_GATEWAY_TLS
+from ingress.translate.gateway.handshake_requests import GatewayTls
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
 
 ROOT = "/"
@@ -164,6 +166,8 @@ class ParsedObject:
     """Of a canary, which claims nothing: the hosts and paths of which it wants a part."""
     gateway: GatewayClaims = NOTHING_CLAIMED
     """What it asks for in tables of Gateways; nothing else of it but certificates and listeners counts there."""
+    gateway_tls: GatewayTls = NO_GATEWAY_TLS
+    """What the listeners of a Gateway or ListenerSet ask of TLS."""
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 

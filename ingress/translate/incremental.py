@@ -16,6 +16,7 @@ What a change concerns:
 - a Secret: the Ingresses that name it, the backends that it lets us speak TLS to, and the hosts it is brought for; a ConfigMap: the
   Ingresses that name it, and their hosts where anything that they need of it is another.  A host that
   begins or ceases to be secure has its routes made anew, since they may redirect;
+- a Secret or ConfigMap that listeners of Gateways name: the handshakes of these, and no host;
 - the owner of a host: its TLS, and the TLS of hosts without rule below it, if it is a wildcard;
 - time: the Ingresses whose certificates begin or cease to be valid (``seconds_to_next`` says when);
 - an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
@@ -49,17 +50,17 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.backend_cache import BackendCache, shared_key
+from ingress.translate.backend_cache import BackendCache, services_named
 from ingress.translate.backends import backend_problems, default_backend_problems, service_key
 from ingress.translate.bookkeeping import Index, ProblemIndex
-from ingress.translate.claims import SERVICE_KIND, ParsedObject
+from ingress.translate.claims import ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
+from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.table_cache import GatewayTableCache
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.options import TranslateOptions
-from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.reference_cache import OPERATOR, ReferenceCache
@@ -67,7 +68,7 @@ from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
-from ingress.translate.upstream_tls import upstream_problems
+from ingress.translate.upstream_tls import secrets_needed, upstream_problems
 
 
 class Translation:
@@ -98,6 +99,7 @@ class Translation:
         self._backends = BackendCache(options, self._problem_index)
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
         self._references = ReferenceCache(self._annotations, self._problem_index)
+        self._handshakes = HandshakeCache(options, self._problem_index, self._shown)
         self._tables: dict[str, TableCache | GatewayTableCache] = {}
         self._attached = AttachedCounts()
         # How many objects ask for something in each of the other tables, and which ask for listeners.
@@ -160,7 +162,8 @@ class Translation:
 
         It is infinite where only a clock that is set back does so.
         """
-        moments = (table.seconds_to_next(now) for table in self._tables.values())
+        moments = [table.seconds_to_next(now) for table in self._tables.values()]
+        moments.append(self._handshakes.seconds_to_next(now))
         return min((seconds for seconds in moments if seconds is not None), default=None)
 
     @property
@@ -214,6 +217,7 @@ class Translation:
             elif changed in self._parsed:
                 self._tell_tables(self._parsed[changed])
             yield
+        yield from self._handshakes.round(state, now)
         self._choose_listeners()
         for name, table in list(self._tables.items()):
             yield from table.round(state, now)
@@ -248,7 +252,8 @@ class Translation:
         if self._problems.by_source is not by_source:
             self._problems = ProblemList(by_source)
         self._counts.finish()
-        self.certificates = self._tables[MAIN].certificate_count()
+        default = main[1].certificates.default
+        self.certificates = len(self._shown) + (default is not None and default not in self._shown)
         known = NO_TABLES if before is None else before.others
         after = Snapshot(
             main[1].routes,
@@ -272,13 +277,7 @@ class Translation:
         table = self._tables.get(name)
         if table is None and is_of_gateways(name):
             table = self._tables[name] = GatewayTableCache(
-                name,
-                self._options,
-                self._parsed,
-                self._backends,
-                self._counts,
-                self._shown,
-                self._problem_index,
+                name, self._parsed, self._backends, self._counts, self._handshakes, self._problem_index
             )
         elif table is None:
             table = self._tables[name] = TableCache(
@@ -351,8 +350,10 @@ class Translation:
                 self._default_is_stale = True
         elif kind is Kind.CONFIG_MAP:
             self._references.target_changed(object_id)
+            self._handshakes.target_changed(object_id)
         elif kind is Kind.SECRET:
             self._references.target_changed(object_id)
+            self._handshakes.target_changed(object_id)
             for table in self._tables.values():
                 table.secret_changed(key)
             self._clients.secret_changed(key)
@@ -383,14 +384,15 @@ class Translation:
         self._problem_index.put(("object", object_id), problems)
         if after is before:
             return
-        self._by_service.replace(object_id, _services_named(before, state), _services_named(after, state))
-        self._by_upstream_secret.replace(object_id, _secrets_named(before), _secrets_named(after))
-        for secret in _secrets_named(before):
+        self._by_service.replace(object_id, services_named(before, state), services_named(after, state))
+        self._by_upstream_secret.replace(object_id, secrets_needed(before), secrets_needed(after))
+        for secret in secrets_needed(before):
             if secret not in self._by_upstream_secret:
                 self._backends.forget(secret)
         self._stale_backends[object_id] = None
         self._clients.object_changed(object_id, before, after)
         self._references.object_changed(object_id, before, after)
+        self._handshakes.object_changed(object_id, before, after)
         self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]
@@ -404,20 +406,3 @@ class Translation:
             parsed, lambda request: self._backends.complete(request, state), self._annotations
         )
         return backend_problems(parsed, state, self._options) + over_tls
-
-
-def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
-    """Return the Services that *parsed* names, each once."""
-    services: dict[ObjectKey, None] = {}
-    last: object = None
-    for _, reference in () if parsed is None else parsed.named_backends():
-        if reference is not last and reference.kind == SERVICE_KIND:
-            services[shared_key(reference, state)] = None
-        last = reference
-    return services
-
-
-def _secrets_named(parsed: ParsedObject | None) -> tuple[ObjectKey, ...]:
-    """Return the Secret that TLS to the backends of *parsed* needs, if it needs one."""
-    secret = None if parsed is None or parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
-    return () if secret is None else (secret,)

@@ -153,8 +153,10 @@ def _rebuilt_table(table: _Table) -> ListenerTable:
         RouteTable(covers_labels=table.covers_labels).patched(
             {host: HostRoutes(*some) for host, some in table.hosts.items()}
         ),
-        CertificateTable(SharedMap(table.exact), SharedMap(table.wildcard), table.default),
-        HandshakeSettingsTable(SharedMap(table.handshake_settings)),
+        CertificateTable(
+            SharedMap(table.exact), SharedMap(table.wildcard), table.default, table.covers_labels
+        ),
+        HandshakeSettingsTable(SharedMap(table.handshake_settings), table.covers_labels),
     )
 
 

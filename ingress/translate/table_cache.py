@@ -158,10 +158,6 @@ class TableCache:
             self._finished = found
         return self._finished
 
-    def certificate_count(self) -> int:
-        """Return how many different certificates all tables show."""
-        return self._certificates.count()
-
     def clear(self, state: ClusterState) -> None:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
         self._draft.clear(state)

@@ -17,7 +17,7 @@ to the same result.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from attrs import evolve
@@ -35,6 +35,7 @@ from ingress.translate.age import by_age
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.canaries import canary_hosts
+from ingress.translate.certificates import find
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.deciding import HostRules
@@ -42,6 +43,7 @@ from ingress.translate.finding import Finding, find_at_once, find_references, fi
 from ingress.translate.further_hosts import Heard, further_hosts, hear
 from ingress.translate.gateway.attached import count_attached
 from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
+from ingress.translate.gateway.handshakes import NO_HANDSHAKES, translate_handshakes
 from ingress.translate.gateway.table import gateway_table
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
@@ -105,12 +107,19 @@ def translate(
         lambda owner: findings[owner].found,
     )
     names = {MAIN, *(one.table for one in listeners), *(name for one in all_parsed for name in one.tables)}
+    handshakes, told_of_handshakes = translate_handshakes(
+        (request for one in all_parsed for request in one.gateway_tls.handshakes),
+        cache(lambda key: find(key, state, options)),
+        state,
+        now,
+    )
+    problems.update(told_of_handshakes)
     tables: dict[str, ListenerTable] = {}
     rejected: list[tuple[Owner, ListenerKey]] = []
     for name in names:
         asking = [one for one in all_parsed if name in one.tables]
         if is_of_gateways(name):
-            tables[name], told, conflicts = gateway_table(name, asking, state, options, now)
+            tables[name], told, conflicts = gateway_table(name, asking, handshakes.get(name, NO_HANDSHAKES))
             rejected += conflicts.rejected
         else:
             tables[name], told = _table(asking, rules, state, now)

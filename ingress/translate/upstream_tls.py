@@ -13,12 +13,13 @@ from collections.abc import Callable
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
 from ingress.model.frozen import frozen
-from ingress.model.objects import Secret
+from ingress.model.objects import ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.claims import ParsedObject
+from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.trust import CA_KEY, load_authorities
 
 
@@ -66,6 +67,12 @@ def _completed(request: UpstreamTlsRequest, secret: Secret) -> UpstreamTls:
     elif not authorities:
         raise CertificateError(f"neither {CA_KEY} nor {CHAIN_KEY} and {PRIVATE_KEY_KEY} are in the Secret")
     return UpstreamTls(request.tls_settings, authorities, chain, key)
+
+
+def secrets_needed(parsed: ParsedObject | None) -> tuple[ObjectKey, ...]:
+    """Return the Secret that TLS to the backends of *parsed* needs, if it needs one."""
+    secret = None if parsed is None or parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
+    return () if secret is None else (secret,)
 
 
 def upstream_problems(

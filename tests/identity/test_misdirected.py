@@ -95,7 +95,7 @@ LISTENERS = ServerNames(
     CertificateTable(
         {"second.org": (SHARED,), "fourth.wild.org": (SHARED,), "asks.org": (SHARED,)},
         {".wild.org": (SHARED,), "": (SHARED,)},
-        is_deep=True,
+        covers_labels=True,
     ),
     HandshakeSettingsTable(
         {
@@ -105,7 +105,7 @@ LISTENERS = ServerNames(
             "fourth.wild.org": PLAIN_HANDSHAKE,
             "asks.org": HandshakeSettings(client_authentication=ASKS),
         },
-        is_deep=True,
+        covers_labels=True,
     ),
 )
 
@@ -146,10 +146,10 @@ class MisdirectedAtListenersTests(SynchronousTestCase):
     def test_hosts_of_nobody(self) -> None:
         """A host that no listener has is not found, however the connection was begun."""
         names = ServerNames(
-            CertificateTable({"a.org": (SHARED,), "asks.org": (SHARED,)}, is_deep=True),
+            CertificateTable({"a.org": (SHARED,), "asks.org": (SHARED,)}, covers_labels=True),
             HandshakeSettingsTable(
                 {"a.org": PLAIN_HANDSHAKE, "asks.org": HandshakeSettings(client_authentication=ASKS)},
-                is_deep=True,
+                covers_labels=True,
             ),
         )
         self.check(False, "a.org", "unknown.org", names)

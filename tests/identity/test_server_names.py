@@ -44,7 +44,7 @@ class HandshakeSettingsTableTests(SynchronousTestCase):
 
     def test_deep(self) -> None:
         """Of Gateways a wildcard stands for several labels, and the longest goes first."""
-        table = HandshakeSettingsTable({"*.b.com": EXACT, "*.com": WILD}, is_deep=True)
+        table = HandshakeSettingsTable({"*.b.com": EXACT, "*.com": WILD}, covers_labels=True)
         for name, expected in (("x.y.b.com", EXACT), ("b.com", WILD), ("x.c.com", WILD)):
             self.assertIs(table.find(name), expected, name)
         for unknown in ("com", "org", "", None):

@@ -24,7 +24,7 @@ def listeners(*hostnames: str, **settings: HandshakeSettings) -> HandshakeSettin
     """The settings of listeners of these hostnames; ``_`` stands for a dot."""
     plain = dict.fromkeys(hostnames, PLAIN_HANDSHAKE)
     return HandshakeSettingsTable(
-        {**plain, **{host.replace("_", "."): one for host, one in settings.items()}}, is_deep=True
+        {**plain, **{host.replace("_", "."): one for host, one in settings.items()}}, covers_labels=True
     )
 
 
@@ -50,7 +50,7 @@ class ListenerHostnamesTests(SynchronousTestCase):
     def test_most_specific(self) -> None:
         """The exact hostname goes before the longest wildcard, of any number of labels, and that before all hosts."""
         self.contexts.publish(
-            CertificateTable({"a.b.com": (EXACT,)}, {".b.com": (WIDE,), "": (REST,)}, is_deep=True),
+            CertificateTable({"a.b.com": (EXACT,)}, {".b.com": (WIDE,), "": (REST,)}, covers_labels=True),
             listeners("a.b.com", "*.b.com", ""),
         )
         for name in (b"a.b.com", b"A.B.com"):
@@ -62,7 +62,9 @@ class ListenerHostnamesTests(SynchronousTestCase):
 
     def test_nobodys_name(self) -> None:
         """A name that no listener has is refused, as is a client that names none."""
-        self.contexts.publish(CertificateTable({"a.b.com": (EXACT,)}, is_deep=True), listeners("a.b.com"))
+        self.contexts.publish(
+            CertificateTable({"a.b.com": (EXACT,)}, covers_labels=True), listeners("a.b.com")
+        )
         self.check(b"a.b.com", EXACT.fingerprint)
         for name in (b"b.com", b"x.a.b.com", None):
             self.check(name, "")
@@ -70,7 +72,7 @@ class ListenerHostnamesTests(SynchronousTestCase):
     def test_without_certificate(self) -> None:
         """A listener without usable certificate shows none, and nobody else's either."""
         self.contexts.publish(
-            CertificateTable({"a.b.com": ()}, {".b.com": (WIDE,), "": ()}, is_deep=True),
+            CertificateTable({"a.b.com": ()}, {".b.com": (WIDE,), "": ()}, covers_labels=True),
             listeners("a.b.com", "*.b.com", ""),
         )
         self.check(b"a.b.com", "")
@@ -80,9 +82,9 @@ class ListenerHostnamesTests(SynchronousTestCase):
     def test_certificate_taken_away(self) -> None:
         """What a listener has no more is shown to nobody from the next handshake on."""
         settings = listeners("a.b.com")
-        self.contexts.publish(CertificateTable({"a.b.com": (EXACT,)}, is_deep=True), settings)
+        self.contexts.publish(CertificateTable({"a.b.com": (EXACT,)}, covers_labels=True), settings)
         self.check(b"a.b.com", EXACT.fingerprint)
-        self.contexts.publish(CertificateTable({"a.b.com": ()}, is_deep=True), settings)
+        self.contexts.publish(CertificateTable({"a.b.com": ()}, covers_labels=True), settings)
         self.check(b"a.b.com", "")
 
     def test_beside(self) -> None:
@@ -92,7 +94,7 @@ class ListenerHostnamesTests(SynchronousTestCase):
             HandshakeSettingsTable({"a.b.com": PLAIN_HANDSHAKE, "*.c.com": PLAIN_HANDSHAKE}),
             ServerNames(
                 CertificateTable(
-                    {"a.b.com": (EXACT,), "x.c.com": (EXACT,)}, {".b.com": (WIDE,)}, is_deep=True
+                    {"a.b.com": (EXACT,), "x.c.com": (EXACT,)}, {".b.com": (WIDE,)}, covers_labels=True
                 ),
                 listeners("a.b.com", "x.c.com", "*.b.com"),
             ),
@@ -111,7 +113,7 @@ class ListenerHostnamesTests(SynchronousTestCase):
     def test_valid_client_only(self) -> None:
         """Who has to show a certificate of some authority does not get through the handshake without."""
         self.contexts.publish(
-            CertificateTable({"a.b.com": (EXACT,)}, is_deep=True),
+            CertificateTable({"a.b.com": (EXACT,)}, covers_labels=True),
             listeners(a_b_com=HandshakeSettings(client_authentication=ASKS)),
         )
         strangers = make_authority("Strangers")
@@ -125,7 +127,7 @@ class ListenerHostnamesTests(SynchronousTestCase):
         """Where any certificate will do, and none, all get through, and each is asked."""
         fallback = evolve(ASKS, mode=VerifyClient.ANY)
         self.contexts.publish(
-            CertificateTable({"a.b.com": (EXACT,)}, is_deep=True),
+            CertificateTable({"a.b.com": (EXACT,)}, covers_labels=True),
             listeners(a_b_com=HandshakeSettings(client_authentication=fallback)),
         )
         for authority in (VISITORS, make_authority("Strangers"), None):

@@ -185,6 +185,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "A listener allows kinds of routes that it cannot take.",
         "name kinds that fit the protocol",
     ),
+    Reason.INVALID_CLIENT_CERTIFICATE_REF: (
+        _ERROR,
+        "The certificate that a Gateway is to show to endpoints cannot be used.",
+        "refer to a Secret of type kubernetes.io/tls",
+    ),
     Reason.INVALID_CERTIFICATE_REF: (
         _ERROR,
         "A listener has no usable certificate.",

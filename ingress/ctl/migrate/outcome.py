@@ -79,6 +79,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.HOSTNAME_CONFLICT: Bearing.SAME,
     Reason.INVALID_ROUTE_KINDS: Bearing.SAME,
     Reason.INVALID_CERTIFICATE_REF: Bearing.SAME,
+    Reason.INVALID_CLIENT_CERTIFICATE_REF: Bearing.SAME,
     Reason.PORT_UNAVAILABLE: Bearing.SAME,
     Reason.UNSUPPORTED_ADDRESS: Bearing.SAME,
     Reason.ADDRESS_NOT_USABLE: Bearing.SAME,

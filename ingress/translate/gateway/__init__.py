@@ -5,4 +5,7 @@
 
 ``table.py`` makes a table as a whole, ``table_cache.py`` keeps one up to date, host by host; ``attached.py`` counts the routes that
 each listener has.
+
+    GatewayTls ──▶ Secrets and ConfigMaps ──▶ certificates and settings of each hostname
+    handshake_requests.py                     handshakes.py, handshake_cache.py
 """

@@ -1,20 +1,16 @@
 """A table of Gateways as a whole, out of all that objects ask for in it."""
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
 
-from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import finished
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import ListenerKey, key_of, route_of
+from ingress.translate.gateway.handshakes import HandshakeTables
 from ingress.translate.gateway.host_routes import decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, KindConflicts, find_kind_conflicts
-from ingress.translate.host_tls import translate_tls
-from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import ListenerTable
 
 
@@ -45,11 +41,9 @@ def may_conflict(all_parsed: Collection[ParsedObject]) -> bool:
 def gateway_table(
     name: str,
     all_parsed: Sequence[ParsedObject],
-    state: ClusterState,
-    options: TranslateOptions,
-    now: datetime,
+    handshakes: HandshakeTables,
 ) -> tuple[ListenerTable, set[Problem], KindConflicts]:
-    """Make the table *name*, in which *all_parsed* ask for something, sorted oldest first."""
+    """Make the table *name*, in which *all_parsed* ask for something, sorted oldest first; *handshakes* are those of it."""
     conflicts = NO_CONFLICTS
     if may_conflict(all_parsed):
         conflicts = finished(find_kind_conflicts(one for one in all_parsed if one.owner.kind in OTHERS))
@@ -57,8 +51,7 @@ def gateway_table(
     for parsed in all_parsed:
         for host in hosts_served(parsed, name, conflicts):
             by_host.setdefault(host, []).append(parsed)
-    certificates, _, found = translate_tls(all_parsed, {}, state, options, now)
-    problems = {*found, *conflicts.problems}
+    problems = {*conflicts.problems}
     table: dict[str, HostRoutes | None] = {}
     for host, some in sorted(by_host.items()):
         decision = finished(
@@ -72,7 +65,7 @@ def gateway_table(
     routes = RouteTable(covers_labels=True).patched(
         {host: found for host, found in table.items() if found is not None}
     )
-    return ListenerTable(routes, certificates, HandshakeSettingsTable({})), problems, conflicts
+    return ListenerTable(routes, *handshakes), problems, conflicts
 
 
 def routes_of(parsed: ParsedObject, host: str) -> tuple[Route, ...]:

@@ -1,4 +1,4 @@
-"""A table of Gateways, kept up to date host by host: routes and certificates.
+"""A table of Gateways, kept up to date host by host: routes, beside the handshakes that ``handshake_cache.py`` keeps.
 
 Part of incremental translation; it takes the steps of ``ingress.translate.gateway.table`` for what a change concerns.
 """
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from ingress.identity.certificates import Certificate
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.state import ClusterState
 from ingress.routing.route import Route
@@ -15,13 +14,12 @@ from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Index, ProblemIndex
-from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import route_of
+from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.host_routes import AT_ONCE, decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, find_kind_conflicts
 from ingress.translate.gateway.table import hosts_served, may_conflict
-from ingress.translate.options import TranslateOptions
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.route_draft import RouteDraft
 from ingress.translate.snapshot import ListenerTable
@@ -30,17 +28,16 @@ from ingress.translate.snapshot import ListenerTable
 class GatewayTableCache:
     """Keeps the table *name* of what objects in *all_parsed* ask for; tells problems to *problem_index*.
 
-    *counts* and *shown* count routes, and hosts of certificates, of all tables.
+    *counts* counts the routes of all tables.
     """
 
     def __init__(
         self,
         name: str,
-        options: TranslateOptions,
         all_parsed: Mapping[ObjectId, ParsedObject],
         backends: BackendCache,
         counts: RouteCounts,
-        shown: Counter[Certificate],
+        handshakes: HandshakeCache,
         problem_index: ProblemIndex,
     ) -> None:
         self._name = name
@@ -57,7 +54,7 @@ class GatewayTableCache:
         self.conflicts = NO_CONFLICTS
         self._conflicts_are_stale = False
         self._draft = RouteDraft(RouteTable(covers_labels=True), counts, backends)
-        self._certificates = CertificateCache(options, {}, problem_index, shown, name)
+        self._handshakes = handshakes
         self._finished = ListenerTable(RouteTable(covers_labels=True))
         self._stale_hosts: dict[str, None] = {}
 
@@ -78,7 +75,6 @@ class GatewayTableCache:
             self._conflicts_are_stale |= self.conflicts is not NO_CONFLICTS or all(
                 self._kinds[kind] for kind in OTHERS
             )
-        self._certificates.object_changed(object_id, before, after)
 
     def concerned(self, parsed: ParsedObject) -> None:
         """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
@@ -88,21 +84,16 @@ class GatewayTableCache:
         """Nothing that the operator refers to is for this table."""
 
     def secret_changed(self, secret: ObjectKey) -> None:
-        """Note that *secret* has to be read again."""
-        self._certificates.secret_changed(secret)
+        """Secrets are for those who keep the handshakes."""
 
     def seconds_to_next(self, now: datetime) -> float | None:
-        """Return in how many seconds time alone makes it another one; see ``Translation.seconds_to_next``."""
-        return self._certificates.seconds_to_next(now)
+        """Time alone never makes it another one."""
+        return None
 
     # A round
 
     def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
         """Bring the next version up to date, step by step."""
-        self._certificates.begin(now)
-        yield from self._certificates.read(self._asking, state, now)
-        for _ in self._certificates.decide(now):
-            yield
         if self._conflicts_are_stale:
             yield from self._find_conflicts()
         while self._stale_hosts:
@@ -115,14 +106,10 @@ class GatewayTableCache:
         # A dictionary that was emptied keeps the room that it had.
         self._stale_hosts = {}
         known = self._finished
-        found = ListenerTable(self._draft.finished(), self._certificates.finish(), known.handshake_settings)
+        found = ListenerTable(self._draft.finished(), *self._handshakes.of(self._name))
         if not found.shares_all(known):
             self._finished = found
         return self._finished
-
-    def certificate_count(self) -> int:
-        """Return how many different certificates all tables show."""
-        return self._certificates.count()
 
     def clear(self, state: ClusterState) -> None:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""

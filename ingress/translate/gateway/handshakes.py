@@ -1,0 +1,178 @@
+"""What becomes of the handshakes of Gateways' listeners: the certificates that each shows, and what it asks of clients.
+
+- A listener shows the certificates that it names, and nobody else's: the ones that are for the name that a client asks for,
+  those with the name itself first; where none is, all of them.  Of several with keys of one type the first is taken.
+- A Secret that is missing or unusable, or not permitted, is told (``InvalidCertificateRef``), and the others are shown.  A
+  listener without any refuses handshakes.  So does one that is to let in only clients of authorities none of which can
+  be had (``NoValidCACertificate``): it is never left open.
+- An expired certificate is shown like any other; that is told, and clients decide.
+
+A Secret that was good and became bad stays at its good version in the store; that is told as well.  What is not permitted any
+more is not looked at any more, whatever there is of it.
+
+Source: ``ListenerTLSConfig`` and ``FrontendTLSValidation`` of ``gateway.networking.k8s.io/v1``.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.frozen import frozen
+from ingress.model.objects import ConfigMap, Kind, ObjectKey, Secret
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
+from ingress.translate.age import by_age
+from ingress.translate.certificates import Lookup, out_of_time, refusal
+from ingress.translate.gateway.handshake_requests import (
+    ClientValidation,
+    HandshakeRequest,
+    Refusal,
+)
+from ingress.translate.trust import MOST_AUTHORITIES, load_authorities
+
+MOST_INTERMEDIATES: Final = 4
+"""Certificates between that of a client and the trusted one; the API leaves it to who implements it."""
+
+_PEM_BEGINS: Final = b"-----BEGIN "
+
+
+@frozen(weakref_slot=False)
+class ListenerHandshake:
+    """What a listener's handshakes go by."""
+
+    request: HandshakeRequest
+    certificates: tuple[Certificate, ...]
+    """None where handshakes are refused."""
+    settings: HandshakeSettings
+    problems: tuple[Problem, ...] = ()
+
+
+class HandshakeTables(NamedTuple):
+    """What the handshakes of one table of listeners go by."""
+
+    certificates: CertificateTable
+    settings: HandshakeSettingsTable
+
+
+NO_HANDSHAKES: Final = HandshakeTables(
+    CertificateTable(covers_labels=True), HandshakeSettingsTable(covers_labels=True)
+)
+
+
+def decide_handshake(
+    request: HandshakeRequest, load: Lookup, state: ClusterState, now: datetime
+) -> ListenerHandshake:
+    """Decide about the handshakes that *request* is about; *load* finds certificates, *state* has the authorities."""
+    problems: list[Problem] = []
+    certificates: dict[Certificate, None] = {}
+    for secret, field in request.certificates:
+        found = load(secret)
+        if not isinstance(found, Certificate):
+            _, message = refusal(secret, found)
+            problems.append(request.owner.problem(Reason.INVALID_CERTIFICATE_REF, message, field))
+            continue
+        certificates[found] = None
+        for stale in state.problems_of.get((Kind.SECRET, secret), ()):
+            message = f"Secret {secret}: {stale.message}"
+            problems.append(request.owner.problem(Reason.INVALID_CERTIFICATE_REF, message, field))
+        if not found.is_valid_at(now):
+            reason, message = out_of_time(found, now)
+            problems.append(request.owner.problem(reason, message, field))
+    settings = PLAIN_HANDSHAKE
+    if request.validation is not None:
+        authentication, refusals = authenticate(request.validation, state)
+        problems += (request.owner.problem(*one, request.field) for one in refusals)
+        if authentication is None:
+            certificates = {}
+        else:
+            settings = HandshakeSettings(client_authentication=authentication)
+    return ListenerHandshake(request, tuple(certificates), settings, tuple(problems))
+
+
+def authenticate(
+    validation: ClientValidation, state: ClusterState
+) -> tuple[ClientAuthentication | None, tuple[Refusal, ...]]:
+    """Return what is asked of clients, None where that cannot be had; and what is wrong with the authorities."""
+    refusals = list(validation.refusals)
+    sources: list[str] = []
+    pem: list[bytes] = []
+    count = 0
+    for named in validation.authorities:
+        try:
+            content = authorities_in(named.kind, named.key, state)
+            count += content.count(_PEM_BEGINS)
+            if count > MOST_AUTHORITIES:
+                raise CertificateError(f"brings more than {MOST_AUTHORITIES} certificates, with those before")
+        except CertificateError as error:
+            refusals.append(Refusal(Reason.INVALID_CA_REF, f"{named.field}: {named}: {error.message}"))
+        else:
+            sources.append(str(named))
+            pem.append(content)
+    if not pem:
+        message = f"{validation.field}: names no authority that can be used, so no handshake succeeds"
+        refusals.append(Refusal(Reason.NO_VALID_CA, message))
+        return None, tuple(refusals)
+    asked = ClientAuthentication(
+        " and ".join(sources), b"".join(pem), mode=validation.mode, depth=MOST_INTERMEDIATES
+    )
+    return asked, tuple(refusals)
+
+
+def authorities_in(kind: Kind, key: ObjectKey, state: ClusterState) -> bytes:
+    """Return the authorities in the Secret or ConfigMap *key* as PEM; raise ``CertificateError`` where there are none."""
+    source = state.secrets.get(key) if kind is Kind.SECRET else state.of(kind).get(key)
+    if not isinstance(source, Secret | ConfigMap):
+        raise CertificateError(FORBIDDEN if forbidden_by(state, kind, key) else f"there is no such {kind}")
+    return load_authorities(source)
+
+
+def _gather(handshakes: Iterable[ListenerHandshake]) -> Iterator[tuple[str, ListenerHandshake]]:
+    """Yield those of *handshakes* with their hostnames; where two have the same, the older alone."""
+    by_hostname: dict[str, ListenerHandshake] = {}
+    for one in handshakes:
+        known = by_hostname.get(one.request.hostname)
+        if known is None or _order(one) < _order(known):
+            by_hostname[one.request.hostname] = one
+    return iter(by_hostname.items())
+
+
+def tables_of(handshakes: Iterable[ListenerHandshake]) -> HandshakeTables:
+    """Return what the handshakes of the listeners of one table go by."""
+    exact: dict[str, tuple[Certificate, ...]] = {}
+    wide: dict[str, tuple[Certificate, ...]] = {}
+    settings: dict[str, HandshakeSettings] = {}
+    for hostname, one in _gather(handshakes):
+        settings[hostname] = one.settings
+        if hostname and not hostname.startswith("*"):
+            exact[hostname] = one.certificates
+        else:
+            wide[hostname[1:]] = one.certificates
+    return HandshakeTables(
+        CertificateTable(exact, wide, covers_labels=True),
+        HandshakeSettingsTable(settings, covers_labels=True),
+    )
+
+
+def translate_handshakes(
+    requests: Iterable[HandshakeRequest],
+    load: Lookup,
+    state: ClusterState,
+    now: datetime,
+) -> tuple[dict[str, HandshakeTables], tuple[Problem, ...]]:
+    """Decide about all *requests*; return what holds in each table, and the problems.  Never raises."""
+    by_table: dict[str, list[ListenerHandshake]] = {}
+    problems: list[Problem] = []
+    for request in requests:
+        decided = decide_handshake(request, load, state, now)
+        problems += decided.problems
+        if request.table:
+            by_table.setdefault(request.table, []).append(decided)
+    return {name: tables_of(some) for name, some in by_table.items()}, tuple(problems)
+
+
+def _order(one: ListenerHandshake) -> tuple[tuple[str, ...], str]:
+    return by_age(one.request.owner), one.request.field
