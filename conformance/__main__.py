@@ -145,9 +145,10 @@ def play(
     print(
         f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped; the logs are in {processes.logs}"
     )
+    reasons = suite.reasons_in((processes.logs / "suite.log").read_text().splitlines()) if status else {}
     for result in results:
         if result.verdict == "FAIL":
-            print(f"failed: {result.test}")
+            print(f"failed: {result.test}", *reasons.get(result.test, ()), sep="\n    ")
     processes.check()
     return 0 if status == 0 and counts["PASS"] and not counts["FAIL"] else 1
 

@@ -4,7 +4,7 @@ import configparser
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,14 @@ from conformance.network import UNUSABLE_ADDRESS, USABLE_ADDRESS
 CLASS = "gateway-conformance"
 PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP")
 # What is not asked for, and why: docs/gateway-api.md says it, too.
-NOT_SUPPORTED = {"UDPRoute": "no UDP is proxied"}
+NOT_SUPPORTED = {
+    "UDPRoute": "no UDP is proxied",
+    # Experimental ones of v1.7.0, for which it has no tests.
+    "GatewayAddressRoutability": "addresses are the operator's",
+    "GatewayAddressRoutabilityCluster": "addresses are the operator's",
+    "GatewayListenerFilters": "only routes have filters",
+    "ClusterTrustBundle": "authorities are in ConfigMaps",
+}
 URL = "https://txingress.dev"
 # Where a few tests are tried, nobody wants to wait minutes for what does not come.  Whole runs have the suite's own limits.
 IMPATIENT = ";".join(
@@ -36,6 +43,10 @@ IMPATIENT = ";".join(
     )
 )
 RESULT = re.compile(r"^    --- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
+
+
+# A line of what testify prints of a failed assertion: a field or more of the one before.
+ASSERTION = re.compile(r"^\s+(?:(Error Trace|Error|Test|Messages):)?\s+\t(.*)$")
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,28 @@ def results_in(lines: Sequence[str]) -> Iterator[Result]:
     for line in lines:
         if found := RESULT.match(line):
             yield Result(found[1], found[2], float(found[3]))
+
+
+def reasons_in(lines: Iterable[str]) -> dict[str, list[str]]:
+    """By test, what was wrong: the assertions that failed, in its parts as well, each as one line."""
+    reasons: dict[str, list[str]] = {}
+    words: list[str] = []
+    field = ""
+    for line in lines:
+        found = ASSERTION.match(line)
+        if not found:
+            words, field = [], ""
+            continue
+        field = found[1] or field
+        if field == "Test":
+            # Messages may follow, and belong to it.
+            names = found[2].split("/")
+            reasons.setdefault("/".join(names[1:2]), []).append(" ".join(words))
+        elif field == "Messages":
+            reasons[next(reversed(reasons))][-1] += f" ({found[2]})" if found[1] else f" {found[2]}"
+        elif field == "Error":
+            words.append(found[2])
+    return {test: list(dict.fromkeys(texts)) for test, texts in reasons.items()}
 
 
 def own_version(tree: Path) -> str:

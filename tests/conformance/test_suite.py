@@ -51,6 +51,29 @@ class ResultsTests(SynchronousTestCase):
         )
 
 
+FAILED = """\
+    helpers.go:312:
+        \tError Trace:\t/suite/helpers.go:312
+        \t            \t\t\t\t/suite/weight.go:20
+        \tError:      \tReceived unexpected error:
+        \t            \tcontext deadline exceeded
+        \tTest:       \tTestConformance/HTTPRouteWeight/Requests
+        \tMessages:   \terror waiting for
+        \t            \tthe Gateway
+=== RUN   TestConformance/Other
+"""
+
+
+class ReasonsTests(SynchronousTestCase):
+    """What was wrong, in short."""
+
+    def test_assertions_are_told_once_for_their_test(self) -> None:
+        """Those of its parts as well, without where in the suite they stand."""
+        found = suite.reasons_in((FAILED + FAILED).splitlines())
+        text = "Received unexpected error: context deadline exceeded (error waiting for) the Gateway"
+        self.assertEqual(found, {"HTTPRouteWeight": [text]})
+
+
 class ReportTests(SynchronousTestCase):
     """Where reports are."""
 
