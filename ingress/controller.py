@@ -33,7 +33,7 @@ Invariants:
    endpoints that go on being found.  The next change has everything translated anew.
 """
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -45,7 +45,7 @@ from twisted.logger import Logger
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
@@ -97,8 +97,14 @@ class Follower(Protocol):
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Learn which problems are new in the snapshot just published, and which are solved."""
 
+    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
+        """Learn how many routes each listener has in the snapshot just published."""
+
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
-        """Learn of which *objects* the problems are known as they are now, but for those that *changed_since*."""
+        """Learn of which *objects* the problems are known as they are now, but for those that *changed_since*.
+
+        These are the objects that changed, those that others changed for, and those whose listeners have other routes.
+        """
 
 
 class Controller:
@@ -277,8 +283,9 @@ class Controller:
                     return
             self._round = None
             self._round_done(started)
+            news = self._translation.status_news()
             if self._follower is not None:
-                self._follower.translated(self._taken.keys(), self._coming)
+                self._follower.translated({**self._taken, **dict.fromkeys(news)}, self._coming)
             self._taken = {}
         except Exception:
             self._failed()
@@ -337,6 +344,7 @@ class Controller:
         self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
         self._problem_log.changed(came, went, at_once=before is None)
         if self._follower is not None:
+            self._follower.attached_changed(snapshot.attached)
             self._follower.problems_changed(came, went)
         self._log_published(snapshot, None if before is None else routes)
         if before is None:

@@ -169,19 +169,15 @@ class Statuses:
         if self._writer.is_leading:
             self._look_at(changed)
 
-    def attached_changed(
-        self, attached: Mapping[tuple[Owner, str], int], changed: Collection[ObjectId]
-    ) -> None:
-        """Look at the objects of listeners that have another number of routes now; *attached* has that of each."""
+    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
+        """Learn how many routes each listener has; the objects of those with other ones come with ``translated``."""
         self._attached = attached
-        if self._writer.is_leading:
-            self._look_at(one for one in changed if one[0] in self._kinds)
 
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
         """Look at those of *objects* with conditions: their problems are known as they are now.
 
-        That is so for all but those that *changed_since*.  *objects* are those that changed, and those that were read again
-        since what others say of them changed.
+        That is so for all but those that *changed_since*.  *objects* are those that changed, those that were read again for
+        others, and those whose listeners have other routes.
         """
         known = [one for one in objects if one[0] in self._with_conditions and one not in changed_since]
         self._untranslated.difference_update(known)

@@ -188,6 +188,10 @@ class Translation:
         """Return the problems that came and those that went since this was last asked."""
         return self._problem_index.news()
 
+    def status_news(self) -> Collection[ObjectId]:
+        """Return the objects that were read anew since this was last asked, and those of listeners with other routes."""
+        return self._attached.news()
+
     # A round
 
     def round(self, state: ClusterState, now: datetime) -> Iterator[None]:

@@ -14,12 +14,14 @@ from ingress.model.objects import (
     ClusterObject,
     Kind,
     ObjectId,
+    Owner,
     Projection,
 )
 from ingress.model.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from tests.controller.controller_case import (
     NOW,
     ControllerTestCase,
@@ -31,6 +33,8 @@ from tests.controller.controller_case import (
     service,
 )
 from tests.fakes.records import record_of
+from tests.readers.toyroute.kind import TOYS
+from tests.readers.toyroute.values import TOY_DOOR, TOY_ROUTE, ToyDoor, ToyRoute
 
 
 class ReportTests(ControllerTestCase):
@@ -255,6 +259,9 @@ class Recorder:
         self.came += came
         self.went += went
 
+    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
+        self.attached = attached
+
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
         self.translated_objects += [one for one in objects if one not in changed_since]
 
@@ -273,6 +280,7 @@ class FollowerTests(ControllerTestCase):
             self.metrics,
             lambda: NOW,
             self.follower,
+            (*ROUTE_KINDS, TOYS),
         )
 
     def test_objects(self) -> None:
@@ -316,4 +324,23 @@ class FollowerTests(ControllerTestCase):
         self.assertEqual(self.follower.translated_objects, [shop])
         self.controller.changed(batch(service("shop")))
         self.clock.advance(1)
-        self.assertEqual(self.follower.translated_objects[1:], [blog, (Kind.SERVICE, key("shop"))])
+        # After a bug everything is read anew.
+        self.assertEqual(self.follower.translated_objects[1:], [blog, (Kind.SERVICE, key("shop")), shop])
+
+    def test_read_again(self) -> None:
+        """It learns which objects were read again for what others say, and of none for which nothing is different."""
+        self.start()
+        front, other = (ToyDoor(key(name), port) for name, port in (("front", 8001), ("other", 8002)))
+        behind = ToyRoute(key("behind"), "", "toy.test", "/", "web", 80, door="front")
+        beside = ToyRoute(key("beside"), "", "beside.test", "/", "web", 80)
+        values = ((TOY_DOOR, front), (TOY_DOOR, other), (TOY_ROUTE, behind), (TOY_ROUTE, beside))
+        self.controller.changed({(kind, one.key): Projection(one) for kind, one in values})
+        self.clock.advance(1)
+        self.follower.translated_objects.clear()
+        self.controller.changed({(TOY_DOOR, front.key): Projection(evolve(front, port=8003))})
+        self.clock.advance(1)
+        self.assertEqual(self.follower.translated_objects, [(TOY_DOOR, front.key), (TOY_ROUTE, behind.key)])
+        self.follower.translated_objects.clear()
+        self.controller.changed({(TOY_DOOR, other.key): None})
+        self.clock.advance(1)
+        self.assertEqual(self.follower.translated_objects, [(TOY_DOOR, other.key)])

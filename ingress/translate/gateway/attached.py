@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from ingress.model.objects import Owner
+from ingress.model.objects import ObjectId, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.translate.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
@@ -27,10 +27,13 @@ class AttachedCounts:
     def __init__(self) -> None:
         self._draft: Draft[ListenerKey, int, SharedMap[ListenerKey, int]] = Draft(SharedMap())
         self._rejected: dict[str, Rejected] = {}
+        self._news: dict[ObjectId, None] = {}
 
     def object_changed(self, before: ParsedObject | None, after: ParsedObject | None) -> None:
         """Note that a route is attached as *after* says, in place of *before*."""
         for parsed, difference in ((before, -1), (after, 1)):
+            if parsed is not None:
+                self._news[parsed.owner.id] = None
             if parsed is not None and parsed.gateway is not NOTHING_CLAIMED:
                 for _, taken in parsed.gateway.attached():
                     self._add(key_of(taken.listener), difference)
@@ -46,7 +49,13 @@ class AttachedCounts:
             self._add(key, -1)
         self._rejected[table] = rejected
 
+    def news(self) -> Collection[ObjectId]:
+        """Return the objects that were read anew since this was last asked, and those of listeners with other routes."""
+        news, self._news = self._news, {}
+        return news
+
     def _add(self, key: ListenerKey, difference: int) -> None:
+        self._news[key[0].id] = None
         self._draft.put(key, (self._draft.get(key) or 0) + difference or None)
 
     def finished(self) -> Mapping[ListenerKey, int]:

@@ -113,11 +113,25 @@ class RulesTests(StatusCase):
     def test_of_one_parent(self) -> None:
         """What is wrong with one reference to a parent is told there alone."""
         one = route("a", parent("web", "http"), parent("web", "other"), hostnames=["other.test"])
-        problem = one.owner.problem(Reason.HOST_CONFLICT, "is an Ingress's", "spec.parentRefs[1]")
+        problem = one.owner.problem(Reason.UNSUPPORTED_VALUE, "is wrong", "spec.parentRefs[1].port")
         self.given(WEB, one, problems=[problem])
         first, second = (conditions for _, conditions in self.parents(one))
         self.assertEqual(first, FINE)
         self.assertIn("PartiallyInvalid", second)
+
+    def test_other_kind_has_the_host(self) -> None:
+        """A route of which all listeners of a parent have an older route of another kind is not accepted there; of one of two, it is."""
+        for field, conflicts, expected in (
+            ("spec.parentRefs[0]", 1, ACCEPTED),
+            ("spec.parentRefs[0]", 2, ("False", "HostConflict")),
+        ):
+            one = route("a", parent("web"), hostnames=["other.test"])
+            problems = [
+                one.owner.problem(Reason.HOST_CONFLICT, f"listener {at} has GRPCRoute a", field)
+                for at in range(conflicts)
+            ]
+            self.given(WEB, one, problems=problems)
+            self.assertEqual(self.accepted(one), expected)
 
     def test_harmless(self) -> None:
         """What is done as it was asked for breaks nothing."""

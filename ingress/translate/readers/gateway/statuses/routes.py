@@ -86,6 +86,9 @@ def _accepted(one: Attachment, problems: Sequence[Problem], rules: int) -> tuple
     undone = [problem for problem in problems if _is_undone(problem, one.field)]
     if not undone:
         return (held("Accepted"),)
+    taken = [problem for problem in undone if problem.reason is Reason.HOST_CONFLICT]
+    if len([problem for problem in taken if problem.field == one.field]) >= len(one.listeners):
+        return (broken("Accepted", Reason.HOST_CONFLICT.value, told(taken)),)
     if _is_all_undone(undone, rules):
         reason = next((one.reason.value for one in undone if one.reason in _OWN_WORDS), "UnsupportedValue")
         return (broken("Accepted", reason, told(undone)),)
