@@ -55,12 +55,14 @@ from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.proxy.listening.served_table import ServedTable, ServingPort
+from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -385,7 +387,13 @@ class IngressService(Service):
             served = self._tables.get(name)
             if served is None:
                 served = self._tables[name] = ServedTable(self._new_resource(), self._new_contexts())
-            served.publish(table.routes, table.certificates, table.handshake_settings, snapshot.backends)
+            served.publish(
+                table.routes,
+                table.certificates,
+                table.handshake_settings,
+                snapshot.backends,
+                table.streams,
+            )
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)
 
@@ -482,19 +490,25 @@ class IngressService(Service):
         table = self._tables[listener.table]
         is_alone = not listener.is_required
         site = table.new_site(self._site) if is_alone else self._site
+        usual = self._beginning.use_proxy_protocol
+        reads_header = usual if listener.reads_header is None else listener.reads_header
         rules = ConnectionStartRules(
-            load_balancers=TrustedNow(site) if self._beginning.use_proxy_protocol else None,
+            load_balancers=TrustedNow(site) if reads_header else None,
             passes_tls=self._settings.translate.ssl_passthrough,
         )
         contexts = table.contexts if listener.is_secure else None
+        new_factory = self._new_streams if listener.is_stream else ChannelFactory
         try:
-            port = await self._network.listen(listener.description, site, contexts, rules)
+            port = await self._network.listen(listener.description, site, contexts, rules, new_factory)
         except StartError:
             if is_alone:
                 table.forget(site)
             raise
         grace = self._serving.shutdown_grace_seconds
         return ServingPort(port, table, site, self._reactor, grace, is_alone=is_alone)
+
+    def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
+        return StreamFactory(site, self._network.connect)
 
     # What the admin port shows
 

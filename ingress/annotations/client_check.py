@@ -16,11 +16,11 @@ from ingress.annotations.common_names import CommonNames
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.client_authentication import (
-    UNKNOWN_ISSUER,
     VERIFIED,
     ClientAuthentication,
     ClientEvidence,
     VerifyClient,
+    tolerates,
 )
 from ingress.model.frozen import frozen
 from ingress.model.requested import SecuredRequest
@@ -111,7 +111,7 @@ class ClientCheck:
             if self.authentication.mode is VerifyClient.REQUIRED:
                 return self._refused(_NONE_SENT)
             return None if self.names is None else _WRONG_NAME
-        if evidence.error != VERIFIED and not self._tolerates(evidence.error):
+        if evidence.error != VERIFIED and not tolerates(self.authentication, evidence.error):
             return self._refused(_NOT_ACCEPTED)
         shown = read_certificate(evidence.certificate)
         if shown is None:
@@ -125,9 +125,6 @@ class ClientCheck:
             return None
         is_open = self.authentication.mode is not VerifyClient.REQUIRED and self.names is None
         return None if is_open else _ONLY_TLS
-
-    def _tolerates(self, error: int) -> bool:
-        return self.authentication.mode is VerifyClient.OPTIONAL_NO_CA and error in UNKNOWN_ISSUER
 
     def _refused(self, reply: Reply) -> Reply:
         return Reply(302, (*_TEXT, (b"Location", self.error_page)), reply.body) if self.error_page else reply

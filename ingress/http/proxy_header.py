@@ -70,6 +70,16 @@ def read_proxy_header(received: bytes) -> ProxyHeader | None:
     raise ProxyHeaderError("no PROXY header")
 
 
+def write_proxy_header(source: Address | None, destination: Address | None) -> bytes:
+    """Write a header of version 1, which nginx writes, too; without both addresses, or with two families, nobody is known."""
+    if source is None or destination is None or (":" in source.host) is not (":" in destination.host):
+        return b"PROXY UNKNOWN\r\n"
+    family = "TCP6" if ":" in source.host else "TCP4"
+    return f"PROXY {family} {source.host} {destination.host} {source.port} {destination.port}\r\n".encode(
+        "ascii"
+    )
+
+
 def _begins(received: bytes, sign: bytes) -> bool:
     """Whether *received* begins with *sign*, as far as either has come."""
     return received.startswith(sign) or sign.startswith(received)

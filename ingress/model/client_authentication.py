@@ -88,6 +88,21 @@ NO_EVIDENCE: Final = ClientEvidence()
 """What a TLS connection proves that was asked for nothing."""
 
 
+def lets_in(evidence: ClientEvidence) -> bool:
+    """Whether a client with *evidence* may go on where nobody could tell it what is wrong: nothing of HTTP is spoken."""
+    authentication = evidence.authentication
+    if authentication is None:
+        return True
+    if not evidence.certificate:
+        return authentication.mode is not VerifyClient.REQUIRED
+    return evidence.error == VERIFIED or tolerates(authentication, evidence.error)
+
+
+def tolerates(authentication: ClientAuthentication, error: int) -> bool:
+    """Whether a certificate is good enough for *authentication* although OpenSSL found *error*."""
+    return authentication.mode is VerifyClient.OPTIONAL_NO_CA and error in UNKNOWN_ISSUER
+
+
 def graver(known: int, found: int) -> int:
     """Return which of two errors of one certificate to keep: that of its issuer hides no other.
 

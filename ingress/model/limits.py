@@ -77,3 +77,5 @@ class Limits:
     """Connections to one endpoint at once, idle ones included; 0 means no limit."""
     allow_half_close: bool = False
     """Whether a client that ends its side after a whole request is taken to wait for the answer, and not to have left."""
+    stream_rest_seconds: float = 600.0
+    """How long a stream may rest, of TCP or TLS; ingress-nginx ``proxy-stream-timeout`` 600 s."""

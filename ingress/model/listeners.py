@@ -22,11 +22,16 @@ class Listener:
     """Whether connections begin with TLS."""
     table: str = MAIN
     """The name of the table whose routes, certificates and handshake settings hold there."""
+    is_stream: bool = False
+    """Whether connections are streams of TCP, of which no request is read; over TLS the names decide that, each time."""
+    reads_header: bool | None = None
+    """Whether connections begin with a PROXY header; None where the operator decides that for all at once."""
     is_required: bool = False
     """Whether the process cannot do without it, as without those of the command line."""
 
     def __str__(self) -> str:
-        return f"{'HTTPS' if self.is_secure else 'HTTP'} on {self.description}"
+        protocol = "TCP" if self.is_stream else "HTTPS" if self.is_secure else "HTTP"
+        return f"{protocol} on {self.description}"
 
 
 def port_of(description: str) -> int | None:

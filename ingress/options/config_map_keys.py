@@ -105,7 +105,7 @@ def _note(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
 
 _GUARD: Final = "there is no web application firewall here, and requests are not inspected by one"
 _TRACING: Final = "this controller makes no traces; it passes on the fields by which others do"
-_STREAM: Final = "TCP and UDP services are not proxied"
+_STREAM: Final = "no text of nginx's is executed"
 
 KEYS: Final[dict[str, ConfigMapKey]] = {
     # Options by another name.
@@ -117,6 +117,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "ssl-ecdh-curve": ConfigMapKey("tls-groups", silent=("auto",)),
     "ssl-reject-handshake": ConfigMapKey("strict-sni"),
     "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
+    "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
     # What is meant together: see ``ingress.options.config_map``.
     "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
@@ -182,7 +183,7 @@ _INSIDES: Final = """
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-processes worker-cpu-affinity
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only syslog-host syslog-port gzip-disable
-    grpc-buffer-size-kb proxy-stream-timeout proxy-stream-next-upstream proxy-stream-next-upstream-timeout
+    grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout
     proxy-stream-next-upstream-tries proxy-stream-responses log-format-stream stream-access-log-path
     opentelemetry-config otlp-collector-host otlp-collector-port otel-max-queuesize otel-schedule-delay-millis
     otel-max-export-batch-size otel-service-name otel-sampler otel-sampler-ratio otel-sampler-parent-based

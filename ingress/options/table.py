@@ -221,6 +221,9 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="max-endpoint-connections", value="COUNT", read=v.read_most_or_all, to="serving.limits.max_endpoint_connections",
                running=True,
                help="Connections to one endpoint at once; then others get its requests, or the answer is 503. 0 for no limit."),
+        Option(name="stream-timeout", value="SECONDS", read=v.read_timeout, to="serving.limits.stream_rest_seconds",
+               running=True,
+               help="Seconds that a stream of TCP, or of TLS by its name, may rest while neither side says anything."),
     )),
     ("Reporting to the cluster", (
         Option(name="publish-status-address", value="ADDRESS", read=v.read_addresses, to="reporting.publish_addresses", repeatable=True,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ingress.model.backends import BackendReference
 from ingress.routing.route import Route
-from ingress.routing.variants import Choice, ChoiceFacts, Variant, WeightedBackend
+from ingress.routing.variants import Choice, ChoiceFacts, Variant, drawn
 
 
 def choose(route: Route, facts: ChoiceFacts, random: Callable[[], float]) -> Choice:
@@ -23,19 +23,9 @@ def choose(route: Route, facts: ChoiceFacts, random: Callable[[], float]) -> Cho
     if not weighted:
         secure = route.secure_backend
         return Choice(secure if is_secure and secure is not None else route.backend, filters)
-    entry = weighted[0] if len(weighted) == 1 else _drawn(weighted, random())
+    entry = weighted[0] if len(weighted) == 1 else drawn(weighted, random())
     secure = entry.secure_backend
     return Choice(secure if is_secure and secure is not None else entry.backend, filters, entry.filters)
-
-
-def _drawn(weighted: tuple[WeightedBackend, ...], chance: float) -> WeightedBackend:
-    """Return the entry whose share *chance* is in, of all shares laid end to end."""
-    left = int(chance * sum(entry.weight for entry in weighted))
-    for entry in weighted[:-1]:
-        if left < entry.weight:
-            return entry
-        left -= entry.weight
-    return weighted[-1]
 
 
 class Chance(NamedTuple):

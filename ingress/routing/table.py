@@ -328,6 +328,10 @@ class RouteTable:
         # Another expression takes that path, too, and its text is longer; a server name has no path.
         return next((one for one in routes.routes if one.passthrough is not None), found)
 
+    def host_of(self, host: bytes) -> bytes | None:
+        """Return what *host*, in normal form, is found as, if it has routes: itself, its wildcard, or nothing for all hosts."""
+        return next((key for key in self.keys_of(host) if key in self._by_host), None)
+
     def _found(self, host: bytes) -> HostRoutes | None:
         """Return the routes of *host*, or else of its wildcard, or else of all hosts."""
         by_host = self._by_host

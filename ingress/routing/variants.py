@@ -132,3 +132,13 @@ def backends_of(weighted: tuple[WeightedBackend, ...]) -> tuple[BackendReference
     """Return all backends that *weighted* may lead to."""
     found = (one for entry in weighted for one in (entry.backend, entry.secure_backend))
     return tuple(one for one in found if one is not None)
+
+
+def drawn(weighted: tuple[WeightedBackend, ...], chance: float) -> WeightedBackend:
+    """Return the entry whose share *chance* is in, of all shares laid end to end."""
+    left = int(chance * sum(entry.weight for entry in weighted))
+    for entry in weighted[:-1]:
+        if left < entry.weight:
+            return entry
+        left -= entry.weight
+    return weighted[-1]

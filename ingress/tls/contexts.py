@@ -55,8 +55,12 @@ as long as a handshake; ten thousand of them would take 220 MiB."""
 TICKET_KEYS_SECONDS = 12 * 3600.0
 """How long a ticket key is used: whoever learns it can read what was resumed with it."""
 
-_Key = tuple[tuple[Certificate, ...], tuple[str, ...], ClientAuthentication | None]
+_Key = tuple[tuple[Certificate, ...], tuple[str, ...], ClientAuthentication | None, tuple[bytes, ...]]
 _V = TypeVar("_V")
+
+
+class StreamConnection(SSL.Connection):
+    """A connection that carries a stream: no protocol is agreed on in its handshake."""
 
 
 @implementer(IOpenSSLServerConnectionCreator)
@@ -133,11 +137,14 @@ class ServerContexts:
         """Begin a connection; its certificate is chosen once the client has named a server."""
         return self.connection_on(None)
 
-    def connection_on(self, sock: socket.socket | None) -> SSL.Connection:
-        """Begin a connection on a socket of its own, for a transport that is not Twisted's."""
+    def connection_on(self, sock: socket.socket | None, speaks: bool = True) -> SSL.Connection:
+        """Begin a connection on a socket of its own, for a transport that is not Twisted's.
+
+        One that never *speaks* is to carry a stream, whose protocol is a matter of others.
+        """
         if self._seconds() >= self._base_ends:
             self._change_base()
-        return SSL.Connection(self._base, sock)
+        return (SSL.Connection if speaks else StreamConnection)(self._base, sock)
 
     # The base
 
@@ -177,9 +184,10 @@ class ServerContexts:
                 return UNRECOGNIZED_NAME
             authentication = handshake_settings.client_authentication
             handshake = Handshake(sent, authentication)
+            speaks = not isinstance(connection, StreamConnection)
             connection.set_app_data(handshake)
-            if certificates is not None or handshake_settings is not PLAIN_HANDSHAKE:
-                self._switch(connection, certificates, handshake_settings)
+            if certificates is not None or handshake_settings is not PLAIN_HANDSHAKE or not speaks:
+                self._switch(connection, certificates, handshake_settings, self._protocols if speaks else ())
             elif connection.get_context() is not self._base:
                 # The default certificate has changed since the connection was accepted.
                 connection.set_context(self._base)
@@ -199,20 +207,29 @@ class ServerContexts:
         connection: SSL.Connection,
         named: tuple[Certificate, ...] | None,
         handshake_settings: HandshakeSettings,
+        protocols: tuple[bytes, ...],
     ) -> None:
         default = (self._base_certificate,)
-        context = self._context_of(named or default, handshake_settings)
+        context = self._context_of(named or default, handshake_settings, protocols)
         if context is None and named:
-            context = self._context_of(default, handshake_settings)
+            context = self._context_of(default, handshake_settings, protocols)
         if context is not None:
             connection.set_context(context)
         if handshake_settings.prefers_server_ciphers:
             connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
 
     def _context_of(
-        self, certificates: tuple[Certificate, ...], handshake_settings: HandshakeSettings
+        self,
+        certificates: tuple[Certificate, ...],
+        handshake_settings: HandshakeSettings,
+        protocols: tuple[bytes, ...],
     ) -> SSL.Context | None:
-        key = (certificates, handshake_settings.ciphers, handshake_settings.client_authentication)
+        key = (
+            certificates,
+            handshake_settings.ciphers,
+            handshake_settings.client_authentication,
+            protocols,
+        )
         try:
             self._contexts.move_to_end(key)
             return self._contexts[key]
@@ -220,7 +237,7 @@ class ServerContexts:
             pass
         context: SSL.Context | None = None
         try:
-            context = build_context(self._least_version, *key, self._protocols, self._groups)
+            context = build_context(self._least_version, *key, self._groups)
         except _REFUSALS as error:
             _tell(certificates[0], error)
         self._contexts[key] = context

@@ -41,6 +41,8 @@ def new_server_context(
 ) -> SSL.Context:
     """Make a context of this profile, as yet without certificate; of *protocols* and *groups*, the first ones are preferred.
 
+    Without *protocols* none is agreed on, whatever a client offers.
+
     A context must not be changed once it served a connection; make a new one.
     """
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
@@ -55,7 +57,8 @@ def new_server_context(
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_cipher_list(":".join(suites).encode("ascii"))
     restrict_groups(context, known_groups(groups))
-    speak(context, protocols, protocols if all(map(suits_http_2, suites)) else _without_http_2(protocols))
+    if protocols:
+        speak(context, protocols, protocols if all(map(suits_http_2, suites)) else _without_http_2(protocols))
     return context
 
 

@@ -15,6 +15,7 @@ from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Route
+from ingress.routing.streams import NO_STREAMS, StreamTable
 from ingress.routing.table import RouteTable
 
 
@@ -45,6 +46,7 @@ class ListenerTable:
     routes: RouteTable = Factory(RouteTable)
     certificates: CertificateTable = Factory(CertificateTable)
     handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
+    streams: StreamTable = NO_STREAMS
 
     def shares_all(self, other: "ListenerTable") -> bool:
         """Whether this is made of the same objects as *other*, so that nothing can be different."""
@@ -52,6 +54,7 @@ class ListenerTable:
             self.routes is other.routes
             and self.certificates is other.certificates
             and self.handshake_settings is other.handshake_settings
+            and self.streams is other.streams
         )
 
 

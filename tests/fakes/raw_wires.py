@@ -122,7 +122,8 @@ class HandMadeTLS(RawWire):
             self._shake()
         if self._is_done:
             try:
-                self.answer += self._tls.recv(65536)
+                while True:
+                    self.answer += self._tls.recv(65536)
             except SSL.Error:
                 pass  # No whole record yet, or none any more.
         self._flush()

@@ -13,6 +13,7 @@ from ingress.http.proxy_header import (
     ProxyHeader,
     ProxyHeaderError,
     read_proxy_header,
+    write_proxy_header,
 )
 
 SIGN = b"\r\n\r\n\x00\r\nQUIT\n"
@@ -119,6 +120,24 @@ class ProxyHeaderTests(SynchronousTestCase):
             self.assertIsNone(read_proxy_header(octets[:-1]) if octets[:-1] else None)
             with self.assertRaises(ProxyHeaderError, msg=repr(octets)):
                 read_proxy_header(octets)
+
+
+class WritingTests(SynchronousTestCase):
+    """``write_proxy_header``."""
+
+    def test_read_again(self) -> None:
+        """What is written is read as it was meant; nobody is known where an address is missing or of another family."""
+        for hosts in (("192.0.2.7", "198.51.100.1"), ("2001:db8::1", "2001:db8::2")):
+            source, destination = (Address(host, 50000 + at) for at, host in enumerate(hosts))
+            written = write_proxy_header(source, destination)
+            self.assertEqual(read_proxy_header(written), ProxyHeader(len(written), source, destination))
+            self.assertLessEqual(len(written), 107)
+            for pair in (
+                (source, None),
+                (None, destination),
+                (source, Address("::1" if ":" not in hosts[0] else "127.0.0.1", 1)),
+            ):
+                self.assertEqual(write_proxy_header(*pair), b"PROXY UNKNOWN\r\n")
 
 
 class PropertyTests(SynchronousTestCase):

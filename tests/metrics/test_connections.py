@@ -3,6 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.connections import ConnectionMetrics
+from ingress.model.streams import StreamSort
 
 
 class ConnectionMetricsTests(SynchronousTestCase):
@@ -33,11 +34,11 @@ class ConnectionMetricsTests(SynchronousTestCase):
 
     def test_passthrough(self) -> None:
         """Connections that pass through count while they are open, and with their bytes when they end."""
-        self.metrics.passthrough_opened()
-        self.metrics.passthrough_opened()
+        self.metrics.stream_opened(StreamSort.PASSTHROUGH)
+        self.metrics.stream_opened(StreamSort.PASSTHROUGH)
         self.assertEqual(self.samples(), {("ingress_passthrough_connections",): 2})
-        self.metrics.passthrough_ended(200, 10, 20)
-        self.metrics.passthrough_ended(502, 0, 0)
+        self.metrics.stream_ended(StreamSort.PASSTHROUGH, 200, 10, 20)
+        self.metrics.stream_ended(StreamSort.PASSTHROUGH, 502, 0, 0)
         self.assertEqual(
             self.samples(),
             {
@@ -45,5 +46,20 @@ class ConnectionMetricsTests(SynchronousTestCase):
                 ("ingress_passthrough_connections_ended_total", "502"): 1,
                 ("ingress_passthrough_bytes_total", "received"): 10,
                 ("ingress_passthrough_bytes_total", "sent"): 20,
+            },
+        )
+
+    def test_streams(self) -> None:
+        """Streams whose bytes are seen here count by their sort, and none as passing through."""
+        self.metrics.stream_opened(StreamSort.TCP)
+        self.metrics.stream_opened(StreamSort.TERMINATED)
+        self.metrics.stream_ended(StreamSort.TERMINATED, 400, 1, 2)
+        self.assertEqual(
+            self.samples(),
+            {
+                ("ingress_stream_connections", "tcp"): 1,
+                ("ingress_stream_connections_ended_total", "terminated", "400"): 1,
+                ("ingress_stream_bytes_total", "terminated", "received"): 1,
+                ("ingress_stream_bytes_total", "terminated", "sent"): 2,
             },
         )

@@ -31,7 +31,19 @@ class LimitOptionsTests(SynchronousTestCase):
         """Each option is one limit."""
         units = [(name, "k" if value == "SIZE" else "") for name, value in LIMITS if value]
         arguments = [f"--{name}={number}{unit}" for number, (name, unit) in enumerate(units, 11)]
-        expected = Limits(11.0, 12.0, 13, 14.0, 15.0, 16, 17.0, Timeouts(18.0, 19.0, 20.0, 21 * 1024), 22, 23)
+        expected = Limits(
+            11.0,
+            12.0,
+            13,
+            14.0,
+            15.0,
+            16,
+            17.0,
+            Timeouts(18.0, 19.0, 20.0, 21 * 1024),
+            22,
+            23,
+            stream_rest_seconds=24.0,
+        )
         self.assertEqual(self.limits(*arguments), expected)
         self.assertEqual(self.limits("--allow-half-close"), Limits(allow_half_close=True))
 

@@ -19,7 +19,7 @@ from ingress.proxy.downstream.request_reader import RequestReader
 from ingress.proxy.downstream.sending import Sending
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.listening.passthrough import TunnelEnd
+from ingress.proxy.listening.stream_tunnel import TunnelEnd
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport

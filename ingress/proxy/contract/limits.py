@@ -7,9 +7,10 @@ this process.
 """
 
 CONNECTION_START_SECONDS = 10.0
-"""From the accept to the end of PROXY header and ClientHello, where these are read."""
+"""From the accept to the end of PROXY header and ClientHello, where these are read; and from there to the end of the handshake
+of a stream whose TLS is terminated here."""
 HALF_CLOSED_SECONDS = 60.0
-"""How long TLS that passes through may rest once one side of it has ended."""
+"""How long a stream may rest once one side of it has ended."""
 LINGER_GAP_SECONDS = 5.0
 LINGER_SECONDS = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
@@ -60,7 +61,7 @@ MAX_MIRROR_BYTES = 16 * 1024 * 1024
 """... nor what would have more bytes than that wait with them."""
 
 TUNNEL_SPLICE_BYTES = 8 * 1024 * 1024
-"""What must have come one way of TLS that passes through for the kernel to move the rest: a pipe is then held to its end."""
+"""What must have come one way of a stream for the kernel to move the rest: a pipe is then held to its end."""
 SPLICE_BYTES = 128 * 1024
 """What must be left of a body for the kernel to move it: below that, a copy is cheaper."""
 MAX_PIPES = 256

@@ -23,6 +23,7 @@ from ingress.filters import FilterSpec, Scope
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
+from ingress.model.streams import StreamSort
 from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.consulting import ask_at_once
 from ingress.proxy.exchange.exchange import Exchange
@@ -32,7 +33,9 @@ from ingress.routing.choosing import choose
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.route import Route
+from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable, is_more_specific
 from ingress.routing.table import RouteTable
+from ingress.routing.variants import WeightedBackend
 
 MAX_ASKED_FOR = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
@@ -48,6 +51,7 @@ class IngressProxyResource(ReverseProxyResource):
     ) -> None:
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
         self._table = RouteTable()
+        self._streams = NO_STREAMS
         self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
         self._make_rotations = rotations
         self._chains = chains
@@ -61,8 +65,13 @@ class IngressProxyResource(ReverseProxyResource):
         )
         """Those of routes that share requests in a way of their own."""
 
-    def publish(self, table: RouteTable, backends: Mapping[BackendReference, BackendState]) -> None:
-        """Make *table* and *backends* current.  Exchanges under way keep the route they have.
+    def publish(
+        self,
+        table: RouteTable,
+        backends: Mapping[BackendReference, BackendState],
+        streams: StreamTable = NO_STREAMS,
+    ) -> None:
+        """Make *table*, *backends* and *streams* current.  Exchanges under way keep the route they have.
 
         Costs what is different in *backends*, if they are the successor of those before.
         """
@@ -79,11 +88,13 @@ class IngressProxyResource(ReverseProxyResource):
         self._backends = current
         self._chains.replace(self._table, table)
         self._table = table
+        self._streams = streams
 
     def forget(self) -> None:
         """Nobody asks here any more: keep no filter for the sake of this table."""
         self._chains.replace(self._table, RouteTable())
         self._table = RouteTable()
+        self._streams = NO_STREAMS
 
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""
@@ -91,13 +102,50 @@ class IngressProxyResource(ReverseProxyResource):
         self._rotations.clear()
         self._asked_for.clear()
 
-    def passthrough(self, server_name: bytes) -> tuple[Route, Rotation] | None:
-        """Find the route of a host whose TLS passes through, and who picks its endpoints."""
-        route = self._table.passing(server_name)
+    @property
+    def reads_names(self) -> bool:
+        """Whether the names in ClientHellos decide where connections lead, without any option."""
+        return self._streams.has_names
+
+    def stream(self, server_name: bytes) -> StreamRoute | None:
+        """Return where a TLS connection for *server_name*, empty where the client gave none, leads; None where requests are served."""
+        streams = self._streams
+        if not streams.has_names:
+            return self._passing(server_name)
+        if not self._table.covers_labels:
+            # Ingresses have their hosts beside those of Gateways.
+            own, host = self._table.host_of(server_name), streams.host_of(server_name)
+            if own is not None and (host is None or not is_more_specific(host, than=own)):
+                return self._passing(server_name)
+        return streams.find(server_name)
+
+    def _passing(self, server_name: bytes) -> StreamRoute | None:
+        """Return the route by which TLS passes through for an Ingress."""
+        route = self._table.passing(server_name) if server_name else None
         backend = None if route is None else route.passthrough
         if route is None or backend is None:
             return None
-        return route, self._rotations.get(backend) or self._new_rotation(backend)
+        return StreamRoute(
+            route.host,
+            StreamSort.PASSTHROUGH,
+            route.owner,
+            (WeightedBackend(backend),),
+            route.path,
+            route.timeouts,
+            route.is_logged,
+            may_rest=True,
+        )
+
+    def tcp_stream(self) -> StreamRoute | None:
+        """Return where connections of TCP lead; None where they are closed."""
+        return self._streams.get("")
+
+    def rotation_for(self, route: StreamRoute) -> Rotation | None:
+        """Choose a backend of *route*, and return who picks its endpoints; None where it leads nowhere."""
+        if not route.weighted:
+            return None
+        backend = route.draw(self._random)
+        return self._rotations.get(backend) or self._new_rotation(backend)
 
     def rotation_of(self, backend: BackendReference) -> Rotation | None:
         """Return who picks the endpoints of *backend*; None where no route of the snapshot leads there."""

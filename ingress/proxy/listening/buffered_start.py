@@ -4,27 +4,42 @@ Twisted has a protocol for PROXY headers (``twisted.protocols.haproxy``), which 
 peer, waits for a header without end, and keeps what comes meanwhile without bound.
 """
 
-from twisted.internet.interfaces import IAddress, IProtocolFactory
-from twisted.internet.protocol import Protocol, ServerFactory
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.interfaces import IAddress, IProtocol
+from twisted.internet.protocol import Factory, ServerFactory
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import Transport
+from ingress.proxy.contract.transport import Receiver, Transport
 from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStarts
-from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol, TwistedTransport
+
+Carrying = Callable[[Receiver], IProtocol]
+"""Makes the TLS of one connection, whose content a receiver gets."""
 
 
 class ConnectionStartFactory(ServerFactory):
-    """Gives each connection a connection start, and then a protocol of *following*."""
+    """Gives each connection a connection start where one is wanted, and then a protocol of *following*."""
 
     noisy = False
 
-    def __init__(self, connection_starts: ConnectionStarts, following: IProtocolFactory) -> None:
+    def __init__(
+        self,
+        connection_starts: ConnectionStarts,
+        following: Factory,
+        carrying: "Carrying | None" = None,
+    ) -> None:
+        """*carrying* makes the protocol of TLS whose content is not for *following*."""
         self._connection_starts = connection_starts
         self._following = following
+        self._carrying = carrying
 
-    def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        return TwistedProtocol(BufferedStart(self._connection_starts, self._following))
+    def buildProtocol(self, addr: IAddress | None) -> Any:
+        if not self._connection_starts.is_wanted:
+            return self._following.buildProtocol(addr)
+        return TwistedProtocol(BufferedStart(self._connection_starts, self._following, self._carrying))
 
     def doStart(self) -> None:
         super().doStart()
@@ -40,16 +55,24 @@ class BufferedStart:
 
     half_closes = True
 
-    def __init__(self, connection_starts: ConnectionStarts, following: IProtocolFactory) -> None:
+    def __init__(
+        self,
+        connection_starts: ConnectionStarts,
+        following: Factory,
+        carrying: "Carrying | None" = None,
+    ) -> None:
         self._connection_starts = connection_starts
         self._following = following
+        self._carrying = carrying
         self._connection_start: _KeptStart | None = None
 
     def makeConnection(self, transport: Transport) -> None:
         """Look at what comes from now on."""
         if not isinstance(transport, TwistedTransport):
             raise TypeError(f"{transport!r} is none of Twisted's")
-        self._connection_start = _KeptStart(self._connection_starts, self, transport, self._following)
+        self._connection_start = _KeptStart(
+            self._connection_starts, self, transport, self._following, self._carrying
+        )
         self._connection_start.begin()
 
     def leave(self) -> None:
@@ -90,12 +113,14 @@ class _KeptStart(ConnectionStart):
         connection_starts: ConnectionStarts,
         receiver: BufferedStart,
         transport: TwistedTransport,
-        following: IProtocolFactory,
+        following: Factory,
+        carrying: "Carrying | None",
     ) -> None:
         super().__init__(connection_starts, transport.getPeer())
         self._receiver = receiver
         self._transport = transport
         self._following = following
+        self._carrying = carrying
         self._kept = b""
 
     def came(self, received: bytes) -> None:
@@ -108,9 +133,13 @@ class _KeptStart(ConnectionStart):
         """Take the first *count* bytes off what is kept."""
         self._kept = self._kept[count:]
 
-    def terminate(self) -> None:
-        """Give the connection to the protocol of the listener."""
-        following = self._following.buildProtocol(self.peer)
+    def terminate(self, receiver: Receiver | None = None) -> None:
+        """Give the connection to the protocol of the listener, or what TLS carries to *receiver*."""
+        following: IProtocol | None
+        if receiver is None or self._carrying is None:
+            following = self._following.buildProtocol(self.peer)
+        else:
+            following = self._carrying(receiver)
         if following is None:
             self.close()
             return
@@ -120,7 +149,7 @@ class _KeptStart(ConnectionStart):
         if self._kept:
             following.dataReceived(self._kept)
 
-    def pass_through(self, tunnel: PassthroughTunnel) -> None:
+    def pass_through(self, tunnel: StreamTunnel) -> None:
         """Give the connection to *tunnel*, which sends what is kept once it may."""
         tunnel.first = self._kept
         self._receiver.leave()

@@ -1,9 +1,11 @@
 """What is read of a connection before it has a protocol: a PROXY header, the server name of a ClientHello.
 
-Both are options, and without them nothing here is in the way of a connection.  A connection start sees
-the first bytes, for at most ``CONNECTION_START_SECONDS``, and ends in one of three ways::
+Headers are an option, and names are looked at where one is or where streams are routed by them; without either nothing here is
+in the way of a connection.  A connection start sees the first bytes, for at most ``CONNECTION_START_SECONDS``, and ends in one of these ways::
 
-    (PROXY header) ──▶ (ClientHello) ─┬─ name of a passthrough host ──▶ a tunnel to an endpoint
+    (PROXY header) ──▶ (ClientHello) ─┬─ name of a host whose TLS passes through ──▶ a tunnel to an endpoint
+          │                           ├─ name of a stream whose TLS is terminated here ──▶ TLS, and then a tunnel
+          │                           ├─ name that no listener has ──▶ closed
           │                           └─ anything else, also what is no ClientHello ──▶ TLS or HTTP here
           └─ no header, or from a stranger ──▶ closed
 
@@ -12,27 +14,23 @@ or OpenSSL, gets the very bytes that came.  How bytes are looked at without taki
 of the network (``buffered_preface``, ``epoll_set.peeking``); what they mean is decided here.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
 
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
-from ingress.model.backends import Endpoint
 from ingress.model.frozen import frozen
+from ingress.model.streams import StreamSort
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
 from ingress.proxy.contract.transport import Receiver, peer_address
 from ingress.proxy.dispatch.site import ProxySite
-from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.stream_tunnel import Connect, StreamTunnel
 from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError
 
 MAX_CONNECTION_START_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
 """What must be looked at to decide, whatever it is."""
-
-Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
-"""Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 
 class LoadBalancers(Protocol):
@@ -72,17 +70,27 @@ class ConnectionStarts:
     site: ProxySite
     rules: ConnectionStartRules
     connect: Connect
-    reads_hello: bool
+    is_secure: bool
+    """Whether the connections of the listener are TLS."""
+
+    @property
+    def reads_hello(self) -> bool:
+        """Whether a name decides what becomes of the next connection."""
+        return self.is_secure and (self.rules.passes_tls or self.site.resource.reads_names)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the next connection has such a beginning."""
+        return self.rules.load_balancers is not None or self.reads_hello
 
 
 def connection_starts_of(
     site: ProxySite, rules: ConnectionStartRules, connect: Connect, secure: bool
 ) -> ConnectionStarts | None:
-    """Return what a listener needs for its connection starts, or None if *rules* ask for none there."""
-    reads_hello = secure and rules.passes_tls
-    if rules.load_balancers is None and not reads_hello:
+    """Return what a listener needs for its connection starts, or None if it never has any."""
+    if rules.load_balancers is None and not secure:
         return None
-    return ConnectionStarts(site, rules, connect, reads_hello)
+    return ConnectionStarts(site, rules, connect, secure)
 
 
 class ConnectionStart:
@@ -147,12 +155,24 @@ class ConnectionStart:
             return
         self._end()
         site = self._connection_starts.site
-        name = hello.server_name
-        found = None if name is None else site.resource.passthrough(name)
-        if found is None or name is None:
+        name = hello.server_name or b""
+        route = site.resource.stream(name)
+        if route is None:
             self.terminate()
+            return
+        if route.owner is None:
+            self._refuse_unserved()
+            return
+        rotation = site.resource.rotation_for(route)
+        tunnel = StreamTunnel(site, self._connection_starts.connect, route, rotation, name)
+        if route.sort is StreamSort.TERMINATED:
+            self.terminate(tunnel.downstream)
         else:
-            self.pass_through(PassthroughTunnel(site, self._connection_starts.connect, *found, name))
+            self.pass_through(tunnel)
+
+    def _refuse_unserved(self) -> None:
+        self._connection_starts.site.context.metrics.connections.connection_start_refused("unserved")
+        self.close()
 
     def refuse(self, cause: str) -> None:
         """Close the connection; *cause* is what the metrics say."""
@@ -205,11 +225,11 @@ class ConnectionStart:
         """Take the first *count* bytes off what has come."""
         raise NotImplementedError
 
-    def terminate(self) -> None:
-        """Give the connection, with what has come, to the protocol of the listener."""
+    def terminate(self, receiver: Receiver | None = None) -> None:
+        """Give the connection, with what has come, to the protocol of the listener, or what TLS carries to *receiver*."""
         raise NotImplementedError
 
-    def pass_through(self, tunnel: PassthroughTunnel) -> None:
+    def pass_through(self, tunnel: StreamTunnel) -> None:
         """Give the connection, with what has come, to *tunnel*."""
         raise NotImplementedError
 

@@ -21,8 +21,8 @@ from ingress.proxy.transport.epoll.tls import TLSTransport
 BACKLOG = 4096
 """Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
 
-MakeConnection = Callable[[socket.socket], SSL.Connection]
-"""Begins the server side of TLS on a socket."""
+MakeConnection = Callable[[socket.socket, bool], SSL.Connection]
+"""Begins the server side of TLS on a socket; told whether a protocol of ours is agreed on in the handshake."""
 
 
 @implementer(IListeningPort)
@@ -107,19 +107,25 @@ class EpollPort:
                 continue
             self._rest.accepted()
             sock.setblocking(False)
-            if self._connection_starts is None:
+            starts = self._connection_starts
+            if starts is None or not starts.is_wanted:
                 self._take(sock, address_of(name))
             else:
-                PeekedStart(
-                    self._connection_starts, self._epoll_set, sock, address_of(name), self._take
-                ).begin()
+                PeekedStart(starts, self._epoll_set, sock, address_of(name), self._take).begin()
 
-    def _take(self, sock: socket.socket, peer: IAddress, local: IAddress | None = None) -> None:
+    def _take(
+        self,
+        sock: socket.socket,
+        peer: IAddress,
+        local: IAddress | None = None,
+        receiver: Receiver | None = None,
+    ) -> None:
         transport: StreamTransport
         if self._secure is None:
-            transport = StreamTransport(self._epoll_set, sock, self._build(), peer)
+            transport = StreamTransport(self._epoll_set, sock, receiver or self._build(), peer)
         else:
-            transport = TLSTransport(self._epoll_set, sock, self._build(), peer, self._secure(sock))
+            connection = self._secure(sock, receiver is None)
+            transport = TLSTransport(self._epoll_set, sock, receiver or self._build(), peer, connection)
         if local is not None:
             transport.said_local = local
         try:

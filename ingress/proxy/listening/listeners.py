@@ -5,43 +5,60 @@ import socket
 from ipaddress import ip_address
 from typing import Any, cast
 
+from OpenSSL import SSL
 from twisted.internet.endpoints import serverFromString
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import (
     IListeningPort,
     IOpenSSLServerConnectionCreator,
+    IProtocol,
     IProtocolFactory,
     IReactorTime,
 )
 from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.protocol import ServerFactory, connectionDone
-from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
 from ingress.model.listeners import interface_of, port_of
-from ingress.proxy.contract.transport import is_ip_address
+from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 from ingress.proxy.transport.tls_layer import TLSLayer
+from ingress.proxy.transport.twisted_protocol import TwistedProtocol
+from ingress.tls.contexts import ServerContexts
 
 _FIRST_HANDED_OVER = 3
 
 
-def tls_factory(
-    channels: ServerFactory, contexts: IOpenSSLServerConnectionCreator, clock: IReactorTime
-) -> TLSMemoryBIOFactory:
+def tls_factory(channels: ServerFactory, contexts: ServerContexts, clock: IReactorTime) -> "ServerTLSFactory":
     """Wrap what *channels* makes in TLS, without the layer that gathers small writes: ours are whole."""
-    factory = _ServerTLSFactory(contexts, False, channels, clock)
+    factory = ServerTLSFactory(contexts, False, channels, clock)
     factory.handshakes = HandshakeQueue(clock)
+    factory.carrying = ServerTLSFactory(_Speechless(contexts), False, channels, clock)
+    factory.carrying.handshakes = factory.handshakes
     return factory
+
+
+@implementer(IOpenSSLServerConnectionCreator)
+class _Speechless:
+    """Makes connections in whose handshakes no protocol of ours is agreed on."""
+
+    def __init__(self, contexts: ServerContexts) -> None:
+        self._contexts = contexts
+
+    def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
+        """Begin a connection."""
+        return self._contexts.connection_on(None, speaks=False)
 
 
 class _ServerTLS(TLSLayer):
     """The TLS layer of one downstream connection; its handshake waits for its turn."""
 
-    factory: "_ServerTLSFactory"
+    factory: "ServerTLSFactory"
     _is_shaking = True
     _has_begun = False
     _held = b""
@@ -87,12 +104,18 @@ class _ServerTLS(TLSLayer):
         super().connectionLost(reason)
 
 
-class _ServerTLSFactory(TLSMemoryBIOFactory):
+class ServerTLSFactory(TLSMemoryBIOFactory):
     """Begins the TLS of downstream connections."""
 
     protocol = _ServerTLS
     noisy = False
     handshakes: HandshakeQueue
+    carrying: "ServerTLSFactory"
+    """The same, for connections that carry streams."""
+
+    def carry(self, receiver: Receiver) -> IProtocol:
+        """Begin the TLS of one connection whose content *receiver* gets."""
+        return self.carrying.protocol(self.carrying, TwistedProtocol(receiver))
 
 
 class _OwnPorts:

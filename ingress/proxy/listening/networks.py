@@ -20,7 +20,7 @@ from ingress.model.limits import Timeouts
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.dispatch.site import ProxySite
-from ingress.proxy.listening.buffered_start import ConnectionStartFactory
+from ingress.proxy.listening.buffered_start import Carrying, ConnectionStartFactory
 from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.listening.connection_starts import (
     NO_CONNECTION_STARTS,
@@ -30,6 +30,7 @@ from ingress.proxy.listening.connection_starts import (
 )
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
+from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.accepting import join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
@@ -41,7 +42,7 @@ from ingress.tls.upstream import UpstreamContexts
 
 CONNECT_SECONDS = Timeouts().connect_seconds
 
-NewFactory = Callable[[ProxySite, bool], ChannelFactory]
+NewFactory = Callable[[ProxySite, bool], ChannelFactory | StreamFactory]
 """Makes the factory of a listener; told whether connections are TLS."""
 
 
@@ -107,13 +108,15 @@ class TwistedNetwork:
 
         By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
         """
+        carrying: Carrying | None = None
         if contexts is None:
             factory: Any = new_factory(site, False)
         else:
             factory = tls_factory(new_factory(site, True), contexts, self._reactor)
+            carrying = factory.carry
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         if connection_starts is not None:
-            factory = ConnectionStartFactory(connection_starts, factory)
+            factory = ConnectionStartFactory(connection_starts, factory, carrying)
         return join(site.connections.limit, await listen(self._reactor, description, factory, DirectPort))
 
 

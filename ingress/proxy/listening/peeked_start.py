@@ -13,20 +13,21 @@ from collections.abc import Callable
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.connection_starts import (
     MAX_CONNECTION_START_BYTES,
     ConnectionStart,
     ConnectionStarts,
 )
-from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, READ, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 
 _PEER_ENDED = getattr(select, "EPOLLRDHUP", 0)
 _EVENTS = READ | _PEER_ENDED | getattr(select, "EPOLLET", 0)
 
-Begin = Callable[[socket.socket, IAddress, IAddress | None], None]
-"""Gives a socket to the protocol of its listener: socket, peer, and the address it connected to."""
+Begin = Callable[[socket.socket, IAddress, IAddress | None, Receiver | None], None]
+"""Gives a socket to the protocol of its listener, or to a receiver in its place: socket, peer, and the address it connected to."""
 
 
 class PeekedStart(ConnectionStart):
@@ -75,12 +76,12 @@ class PeekedStart(ConnectionStart):
         while count:
             count -= len(self._sock.recv(count))
 
-    def terminate(self) -> None:
-        """Give the socket to the protocol of the listener."""
+    def terminate(self, receiver: Receiver | None = None) -> None:
+        """Give the socket to the protocol of the listener, or what TLS carries to *receiver*."""
         self._epoll_set.remove(self._sock.fileno())
-        self._terminate(self._sock, self.peer, self.local)
+        self._terminate(self._sock, self.peer, self.local, receiver)
 
-    def pass_through(self, tunnel: PassthroughTunnel) -> None:
+    def pass_through(self, tunnel: StreamTunnel) -> None:
         """Give the socket to *tunnel*."""
         self._epoll_set.remove(self._sock.fileno())
         transport = StreamTransport(self._epoll_set, self._sock, tunnel.downstream, self.peer)

@@ -13,6 +13,7 @@ from ingress.model.backends import BackendReference, BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.transport.accepting import leave
+from ingress.routing.streams import NO_STREAMS, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
 
@@ -32,6 +33,7 @@ class ServedTable:
         certificates: CertificateTable,
         handshake_settings: HandshakeSettingsTable,
         backends: Mapping[BackendReference, BackendState],
+        streams: StreamTable = NO_STREAMS,
     ) -> None:
         """Make these current."""
         self.contexts.publish(certificates, handshake_settings)
@@ -40,7 +42,7 @@ class ServedTable:
             self._names = ServerNames(certificates, handshake_settings)
             for site in self._sites:
                 site.server_names = self._names
-        self.resource.publish(routes, backends)
+        self.resource.publish(routes, backends, streams)
 
     def new_site(self, beside: ProxySite) -> ProxySite:
         """Return the site of a listener that may close by itself; it shares with *beside* all but its connections."""

@@ -7,11 +7,13 @@ from typing import Any
 
 from ingress.model.backends import Endpoint
 from ingress.model.records import Record
+from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import Fault
-from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing import Balancer
-from ingress.routing.route import Match, Route
+from ingress.routing.streams import StreamRoute
+from ingress.routing.variants import WeightedBackend
 from tests.fakes.records import record_of
 from tests.proxy.playing import BACKEND, INGRESS, ONE, OWNER, TWO, ProxyCase
 
@@ -48,10 +50,10 @@ class AttemptTests(ProxyCase):
         stage = self.stage
         balancer = Counting((ONE, TWO))
         rotation = Rotation(BACKEND, balancer, self.reactor, stage.deadlines, self.metrics)
-        route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)
+        route = StreamRoute("shop.test", StreamSort.PASSTHROUGH, OWNER, (WeightedBackend(BACKEND),))
         connect: Any = self.connector.connect
         self.connector.is_slow = True
-        tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")
+        tunnel = StreamTunnel(stage.site, connect, route, rotation, b"shop.test")
         down = self.reactor.connect(tunnel.downstream)
         self.reactor.pass_time(3)
         self.connector.refuse("connection refused")
@@ -72,7 +74,7 @@ class AttemptTests(ProxyCase):
         rotation = stage.resource.rotation_of(BACKEND)
         assert rotation is not None
         rotation.assign((ONE, TWO))
-        route = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)
+        route = StreamRoute("shop.test", StreamSort.PASSTHROUGH, OWNER, (WeightedBackend(BACKEND),))
         connect: Any = self.connector.connect
         for why, outcome in (
             ("connection refused", Fault.UNREACHABLE),
@@ -80,7 +82,7 @@ class AttemptTests(ProxyCase):
         ):
             for endpoint in (ONE, TWO):
                 self.connector.unreachable = {endpoint: why}
-                tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")
+                tunnel = StreamTunnel(stage.site, connect, route, rotation, b"shop.test")
                 down = self.reactor.connect(tunnel.downstream)
                 self.reactor.pass_time(2)
                 down.reset()
@@ -93,7 +95,7 @@ class AttemptTests(ProxyCase):
                 self.assertLess(second.ended, 1)
         failures = self.metrics.value("ingress_upstream_failures_total")
         self.connector.unreachable = dict.fromkeys((ONE, TWO), "too many open files")
-        tunnel = PassthroughTunnel(stage.site, connect, route, rotation, b"shop.test")
+        tunnel = StreamTunnel(stage.site, connect, route, rotation, b"shop.test")
         self.reactor.connect(tunnel.downstream)
         self.assertEqual([record.status for record in records], [503])
         self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), failures)

@@ -12,7 +12,7 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
-from ingress.proxy.listening.passthrough import PassthroughTunnel
+from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.bodies import MEGABYTE, piece_at
@@ -185,10 +185,10 @@ class BytesTests(PassthroughCase):
         await self.until(lambda: len(client.received) >= 32 * len(held))
         self.assertEqual(client.received, held * 32)
 
-    def tunnel(self) -> PassthroughTunnel:
+    def tunnel(self) -> StreamTunnel:
         """The one tunnel that is open."""
         (tunnel,) = self.channels
-        assert isinstance(tunnel, PassthroughTunnel)
+        assert isinstance(tunnel, StreamTunnel)
         return tunnel
 
     async def test_half_close(self) -> None:
@@ -354,7 +354,7 @@ class HostileTests(PassthroughCase):
         client = await self.raw()
         octets = records(b"\x01\x00\xff\xfc" + message([server_name(b"vault.test")])[4:] + bytes(65536), 16)
         client.transport.write(octets[: 64 * 1024])
-        await self.until(lambda: self.channels and not isinstance(self.channels[0], PassthroughTunnel))
+        await self.until(lambda: self.channels and not isinstance(self.channels[0], StreamTunnel))
         await self.until(lambda: "ConnectionStart" not in type(self.channels[0]).__name__)
         self.assertEqual(upstream.wires, [])
 
@@ -387,7 +387,7 @@ class HostileTests(PassthroughCase):
         waiting: list[Any] = []
         upstream = self.raw_upstream()
         connect = self.network.connect
-        self.patch(PassthroughTunnel, "_attempt", lambda tunnel, attempts: waiting.append((tunnel, attempts)))
+        self.patch(StreamTunnel, "_attempt", lambda tunnel, attempts: waiting.append((tunnel, attempts)))
         client = await self.raw()
         client.transport.write(hello(b"vault.test"))
         await self.until(lambda: waiting)

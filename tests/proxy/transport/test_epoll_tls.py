@@ -20,8 +20,8 @@ class ReleaseTests(RawCase):
         made: list[weakref.ref[SSL.Connection]] = []
         begin = self.contexts.connection_on
 
-        def note(sock: object) -> SSL.Connection:
-            connection = begin(sock)  # type: ignore[arg-type]
+        def note(sock: object, speaks: bool) -> SSL.Connection:
+            connection = begin(sock, speaks)  # type: ignore[arg-type]
             made.append(weakref.ref(connection))
             return connection
 

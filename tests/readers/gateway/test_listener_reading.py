@@ -87,7 +87,10 @@ class ListenersAskedForTests(SynchronousTestCase):
         )
         self.assertEqual(
             set(found.listeners),
-            {Listener("tcp:80", table="gateway *:80"), Listener("tcp:9000", table="gateway *:9000")},
+            {
+                Listener("tcp:80", table="gateway *:80"),
+                Listener("tcp:9000", table="gateway *:9000", is_stream=True),
+            },
         )
         self.assertEqual(set(found.others), {"gateway *:80", "gateway *:9000"})
 

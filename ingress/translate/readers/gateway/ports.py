@@ -59,12 +59,14 @@ class Ports:
         secure = is_secure(protocol)
         if addresses:
             table = table_name(addresses[0], port)
-            return tuple(Listener(tcp_description(port, one), secure, table) for one in addresses)
+            return tuple(
+                Listener(tcp_description(port, one), secure, table, protocol == "TCP") for one in addresses
+            )
         if self.is_given(port, protocol):
             return ()
         like = self._likes[secure]
         description = tcp_description(port, interface_of(like), like)
-        return (Listener(description, secure, table_name(SHARED_ADDRESS, port)),)
+        return (Listener(description, secure, table_name(SHARED_ADDRESS, port), protocol == "TCP"),)
 
     @staticmethod
     def _like(listeners: Sequence[Listener], secure: bool) -> str:

@@ -1,17 +1,19 @@
-"""TLS that goes through to an endpoint as it is: the bytes of one connection, both ways, never decrypted.
+"""Streams: the bytes of one connection, both ways between a client and an endpoint, and no request is read of them.
 
-A tunnel begins when the server name of the ClientHello named a passthrough host.  It picks an
-endpoint as an exchange does, and tries others when no connection can be made: nothing was
-sent then.  After that it is a pair of ends that write what the other one reads::
+TCP, TLS that passes through, and what TLS carried that is terminated here (``ingress.routing.streams``).  A tunnel picks an
+endpoint as an exchange does, and tries others when no connection can be made: nothing was sent then.  After that it
+is a pair of ends that write what the other one reads::
 
+    SHAKING ──TLS is terminated here: handshake──▶ CONNECTING        all others begin there
     CONNECTING ──connected──▶ OPEN ──one side ended──▶ OPEN, one way ──other side ended──▶ CLOSING ──▶ done
-        │                      └──────────────either side lost──────────────────────────────▲
+        │                      └──────────────either side lost, or at rest for too long─────▲
         └──no endpoint, or downstream left─────────────────────────────────────────────────-┘
 
 Invariants: the slower side sets the pace of the faster one; the end of one side is passed on
-(half-close), a reset as a reset; as with other tunnels there is no limit to how long an open one
-may rest, but one that is open one way only must move bytes.  When both ends are
-gone there is one line in the access log, with ``TLS`` for the method.
+(half-close), a reset as a reset.  Where no endpoint can be had downstream gets a reset, so that nobody takes it for an answer
+of none.  An open one must move bytes from time to time (``Limits.stream_rest_seconds``), except
+that TLS which passes through for an Ingress may rest for ever, as in ingress-nginx; one that is open one way only must move them
+soon.  When both ends are gone there is one line in the access log, with ``TLS`` or ``TCP`` for the method.
 """
 
 from collections.abc import Callable
@@ -22,22 +24,34 @@ from typing import TYPE_CHECKING
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
+from ingress.http.proxy_header import Address, write_proxy_header
 from ingress.model.backends import Endpoint
+from ingress.model.client_authentication import lets_in
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.retries import RetryRule
+from ingress.model.streams import StreamSort
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, TABLE, Side, Step
 from ingress.proxy.contract.faults import State as ExchangeState
 from ingress.proxy.contract.limits import (
+    CONNECTION_START_SECONDS,
     HALF_CLOSED_SECONDS,
     LINGER_SECONDS,
     MAX_ATTEMPTS,
     TUNNEL_SPLICE_BYTES,
 )
-from ingress.proxy.contract.transport import KernelCopy, Receiver, Transport, peer_address
+from ingress.proxy.contract.transport import (
+    KernelCopy,
+    Receiver,
+    Transport,
+    is_ip_address,
+    peer_address,
+    port_of,
+)
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.upstream.rotation import Rotation
-from ingress.routing.route import Route
+from ingress.routing.streams import StreamRoute
+from ingress.tls.handshake import evidence_of
 
 if TYPE_CHECKING:
     from ingress.proxy.dispatch.site import ProxySite
@@ -47,6 +61,9 @@ _RETRIES = RetryRule(max_tries=MAX_ATTEMPTS)
 _ENDLESS = 1 << 62
 """Bytes, more than ever come."""
 
+Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
+"""Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
+
 
 def _never() -> None:
     """What an endless copy does once all of it was moved."""
@@ -55,29 +72,30 @@ def _never() -> None:
 class State(Enum):
     """Where a tunnel is; see the picture above."""
 
+    SHAKING = "shaking hands"
     CONNECTING = "connecting"
     OPEN = "open"
     CLOSING = "closing"
     DONE = "done"
 
 
-class PassthroughTunnel:
+class StreamTunnel:
     """One connection of a client, and the one to an endpoint that was made for it.
 
     *downstream* is the receiver to give to the client's connection; *first* is what was read
-    of that already.
+    of that already.  Without *rotation* it leads nowhere.
     """
 
     def __init__(
         self,
         site: "ProxySite",
-        connect: Callable[[Endpoint, Receiver, Callable[[str], None], float], None],
-        route: Route,
-        rotation: Rotation,
-        server_name: bytes,
+        connect: Connect,
+        route: StreamRoute,
+        rotation: Rotation | None,
+        server_name: bytes = b"",
     ) -> None:
         self.deadline = NEVER
-        self.state = State.CONNECTING
+        self.state = State.SHAKING if route.sort is StreamSort.TERMINATED else State.CONNECTING
         self.first = b""
         self.downstream = TunnelEnd(self)
         self.upstream = TunnelEnd(self)
@@ -86,17 +104,23 @@ class PassthroughTunnel:
         self._route = route
         self._server_name = server_name
         self._peer = b""
+        self._port = 0
         self._rotation = rotation
         self._attempts: Attempts | None = None
         self._status = 200
         self._started = site.context.clock.seconds()
+        self._rest_seconds = NEVER if route.may_rest else site.context.limits.stream_rest_seconds
 
     def __repr__(self) -> str:
-        return f"<PassthroughTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
+        return f"<StreamTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
 
     @property
     def _endpoint(self) -> Endpoint | None:
         return None if self._attempts is None else self._attempts.endpoint
+
+    @property
+    def _is_secure(self) -> bool:
+        return self._route.sort is not StreamSort.TCP
 
     def _seconds(self) -> float:
         return self._site.context.clock.seconds() - self._started
@@ -105,16 +129,19 @@ class PassthroughTunnel:
 
     def connected(self, end: "TunnelEnd") -> None:
         """One end has its connection."""
+        context = self._site.context
         if end is self.downstream:
             self._peer = peer_address(end.transport.getPeer())
-            end.transport.pauseProducing()
-            self._site.connections.opened(self, True)
-            self._site.context.deadlines.watch(self)
-            self._site.context.metrics.connections.passthrough_opened()
-            self._attempts = Attempts(self._rotation, _RETRIES, b"")
-            self._attempt(self._attempts)
+            self._port = port_of(end.transport.getHost())
+            self._site.connections.opened(self, self._is_secure)
+            context.deadlines.watch(self)
+            context.metrics.connections.stream_opened(self._route.sort)
+            if self.state is State.SHAKING:
+                self.deadline = context.deadlines.now + CONNECTION_START_SECONDS
+            else:
+                self._begin()
             return
-        self._site.context.metrics.upstream_opened()
+        context.metrics.upstream_opened()
         attempts = self._attempts
         if self.state is not State.CONNECTING or end is not self.upstream or attempts is None:
             end.transport.abortConnection()
@@ -123,11 +150,44 @@ class PassthroughTunnel:
         # How long the connection took to be made is the endpoint's affair, how long the tunnel lasts up to its peers.
         attempts.conclude(str(self._status), self._seconds())
         attempts.reached()
+        self.moved()
+        if self._route.sends_header:
+            end.transport.write(self._header())
         if self.first:
             end.transport.write(self.first)
             self.downstream.received = len(self.first)
             self.first = b""
         self.downstream.transport.resumeProducing()
+
+    def shaken(self) -> None:
+        """The handshake with the client is over."""
+        if self.state is not State.SHAKING:
+            return
+        tls = self.downstream.transport.tls
+        if tls is None or not lets_in(evidence_of(tls)):
+            self._fail(400, "client certificate missing or not accepted")
+            return
+        self.deadline = NEVER
+        self.state = State.CONNECTING
+        self._begin()
+
+    def _begin(self) -> None:
+        """Look for an endpoint; nothing is read meanwhile."""
+        self.downstream.transport.pauseProducing()
+        if self._rotation is None:
+            self._fail(503, "the route leads nowhere")
+            return
+        self._attempts = Attempts(self._rotation, _RETRIES, b"")
+        self._attempt(self._attempts)
+
+    def _header(self) -> bytes:
+        """Return what a PROXY header says of downstream: who it is, and where it connected to."""
+        transport = self.downstream.transport
+        peer, local = transport.getPeer(), transport.getHost()
+        source, destination = peer_address(peer).decode(), peer_address(local).decode()
+        if not (is_ip_address(source) and is_ip_address(destination)):
+            return write_proxy_header(None, None)
+        return write_proxy_header(Address(source, port_of(peer)), Address(destination, port_of(local)))
 
     def _attempt(self, attempts: Attempts) -> None:
         endpoint = attempts.endpoint
@@ -160,16 +220,18 @@ class PassthroughTunnel:
 
     def _fail(self, status: int, why: str) -> None:
         self._status = status
-        subject = self._endpoint or self._route.passthrough
+        route = self._route
+        subject = self._endpoint or (route.backend if route.weighted else None)
         self._site.context.upstream_errors.warn(status, self._server_name, b"", subject, why)
-        self._close(self.downstream)
+        self.state = State.CLOSING
+        self.downstream.transport.abortConnection()
 
     # The bytes, and their ends
 
     def moved(self) -> None:
         """Bytes went through."""
-        if self.deadline != NEVER and self.state is State.OPEN:
-            self.deadline = self._site.context.deadlines.now + HALF_CLOSED_SECONDS
+        if self.state is State.OPEN:
+            self.deadline = self._site.context.deadlines.now + self._rest_seconds
 
     def other(self, end: "TunnelEnd") -> "TunnelEnd":
         """Return the other end."""
@@ -182,11 +244,13 @@ class PassthroughTunnel:
             return
         other = self.other(end)
         end.has_ended = True
-        if other.has_ended:
+        if other.has_ended or other.transport.tls is not None:
+            # TLS has no half-close that peers could rely on.
             self._close(other)
             self._close(end)
         else:
-            self.deadline = self._site.context.deadlines.now + HALF_CLOSED_SECONDS
+            self._rest_seconds = HALF_CLOSED_SECONDS
+            self.moved()
             other.end()
 
     def lost(self, end: "TunnelEnd", is_clean: bool) -> None:
@@ -195,7 +259,7 @@ class PassthroughTunnel:
             self._site.context.metrics.upstream_closed()
             if end is not self.upstream:
                 return
-        if self.state is State.CONNECTING:
+        if self.state in _BEFORE:
             self._status = CUT_OFF if self._site.context.is_cutting_off else CLIENT_CLOSED
             self.state = State.CLOSING
         other = self.other(end)
@@ -217,10 +281,22 @@ class PassthroughTunnel:
     def drain(self) -> None:
         """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
 
-    is_mute = is_silent = False
+    @property
+    def is_mute(self) -> bool:
+        """Whether nothing has come of it."""
+        return self.state is State.SHAKING or self.is_silent
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether not a byte has come, of either side: an endpoint may be the first to say something."""
+        if self._server_name or self.first or self.downstream.received or self.upstream.received:
+            return False
+        return self.downstream.is_open and self.downstream.transport.has_said_nothing
 
     def make_way(self) -> None:
-        """Nothing: what goes on is not ended for others."""
+        """Close, since others have more to say; what goes on is not ended for them."""
+        if self.is_mute:
+            self.abort()
 
     def rests_since(self) -> float:
         """Return ``NEVER``: nobody here knows what its peers are about."""
@@ -253,7 +329,9 @@ class PassthroughTunnel:
                 outcome = attempts.outcome or str(self._status)
                 made += (AttemptRecord(attempts.endpoint, outcome, attempts.began, answered),)
         sent = self.upstream.received
-        site.context.metrics.connections.passthrough_ended(self._status, self.downstream.received, sent)
+        site.context.metrics.connections.stream_ended(
+            self._route.sort, self._status, self.downstream.received, sent
+        )
         site.access_log.exchange_ended(
             Record(
                 id=b"",
@@ -266,15 +344,18 @@ class PassthroughTunnel:
                 seconds=seconds,
                 reason="",
                 client=self._peer,
-                method=b"TLS",
+                method=b"TLS" if self._is_secure else b"TCP",
                 host=self._server_name,
-                target=b"-",
+                target=b"-" if self._is_secure else b":%d" % self._port,
                 protocol=b"-",
             )
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
         self.downstream = self.upstream = _NO_END
-        site.connections.closed(self, True)
+        site.connections.closed(self, self._is_secure)
+
+
+_BEFORE = (State.SHAKING, State.CONNECTING)
 
 
 class TunnelEnd:
@@ -283,7 +364,7 @@ class TunnelEnd:
     half_closes = True
     transport: Transport
 
-    def __init__(self, tunnel: PassthroughTunnel) -> None:
+    def __init__(self, tunnel: StreamTunnel) -> None:
         self.is_open = False
         self.has_ended = False
         self.received = 0
@@ -302,12 +383,17 @@ class TunnelEnd:
         self._tunnel.connected(self)
 
     def handshakeCompleted(self) -> None:
-        """Never: TLS is between others."""
+        """TLS is terminated here, and its handshake over."""
+        self._tunnel.shaken()
 
     def dataReceived(self, received: bytes) -> None:
         """Pass on what has come."""
         self.received += len(received)
         tunnel = self._tunnel
+        if tunnel.state in _BEFORE:
+            # What Twisted's layer of TLS had already when it was told to pause.
+            tunnel.first += received
+            return
         other = tunnel.other(self)
         if other.is_open:
             other.transport.write(received)
