@@ -1,8 +1,8 @@
-"""What Gateways ask of TLS: of the handshakes of their listeners, and of connections to endpoints.  Plain values.
+"""What Gateways and ListenerSets ask of the handshakes of their listeners.  Plain values.
 
 Readers make them of what objects say, with what is permitted; Secrets and ConfigMaps complete them (``handshakes.py``).
 
-Source: ``ListenerTLSConfig``, ``FrontendTLSConfig`` and ``GatewayBackendTLS`` of ``gateway.networking.k8s.io/v1``.
+Source: ``ListenerTLSConfig`` and ``FrontendTLSConfig`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,16 +36,18 @@ class NamedAuthorities(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why something that is named cannot be used, whatever it holds; *message* begins with the field that names it."""
+    """Why something that is named cannot be used, whatever it holds."""
 
     reason: Reason
     message: str
+    field: str
 
 
 @frozen(weakref_slot=False)
 class ClientValidation:
     """What a Gateway asks of clients at some ports (``FrontendTLSValidation``)."""
 
+    owner: Owner
     mode: VerifyClient
     authorities: tuple[NamedAuthorities, ...]
     refusals: tuple[Refusal, ...]
@@ -72,11 +74,9 @@ class HandshakeRequest:
 
 @frozen(weakref_slot=False)
 class GatewayTls:
-    """What a Gateway or a ListenerSet asks of TLS.  ``NOTHING_ASKED`` is that of all other objects."""
+    """What the listeners of a Gateway or of a ListenerSet ask of TLS.  ``NOTHING_ASKED`` is that of all other objects."""
 
     handshakes: tuple[HandshakeRequest, ...] = ()
-    backend_certificate: NamedCertificate | None = None
-    """What is shown to endpoints that ask for it."""
 
     def named(self) -> Iterator[ObjectId]:
         """Yield every Secret and ConfigMap that it goes by; some may come again."""

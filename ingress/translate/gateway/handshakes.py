@@ -85,7 +85,7 @@ def decide_handshake(
     settings = PLAIN_HANDSHAKE
     if request.validation is not None:
         authentication, refusals = authenticate(request.validation, state)
-        problems += (request.owner.problem(*one, request.field) for one in refusals)
+        problems += (request.validation.owner.problem(*one) for one in refusals)
         if authentication is None:
             certificates = {}
         else:
@@ -108,13 +108,13 @@ def authenticate(
             if count > MOST_AUTHORITIES:
                 raise CertificateError(f"brings more than {MOST_AUTHORITIES} certificates, with those before")
         except CertificateError as error:
-            refusals.append(Refusal(Reason.INVALID_CA_REF, f"{named.field}: {named}: {error.message}"))
+            refusals.append(Refusal(Reason.INVALID_CA_REF, f"{named}: {error.message}", named.field))
         else:
             sources.append(str(named))
             pem.append(content)
     if not pem:
-        message = f"{validation.field}: names no authority that can be used, so no handshake succeeds"
-        refusals.append(Refusal(Reason.NO_VALID_CA, message))
+        message = "names no authority that can be used, so no handshake succeeds"
+        refusals.append(Refusal(Reason.NO_VALID_CA, message, validation.field))
         return None, tuple(refusals)
     asked = ClientAuthentication(
         " and ".join(sources), b"".join(pem), mode=validation.mode, depth=MOST_INTERMEDIATES

@@ -13,7 +13,6 @@ from ingress.translate.readers.gateway.gateway_tls import (
     BACKEND_FIELD,
     backend_certificate_of,
     gateway_tls_of,
-    is_insecure,
     needs_of,
 )
 from ingress.translate.readers.gateway.gateways import (
@@ -130,9 +129,8 @@ class HandshakeRequestTests(SynchronousTestCase):
             [one.reason for one in found.refusals],
             [Reason.INVALID_CA_KIND, Reason.INVALID_CA_KIND, Reason.REFERENCE_NOT_PERMITTED],
         )
-        self.assertIn(
-            "caCertificateRefs[3]: no ReferenceGrant of the namespace web", found.refusals[2].message
-        )
+        self.assertIn("no ReferenceGrant of the namespace web", found.refusals[2].message)
+        self.assertEqual(found.refusals[2].field, "spec.tls.frontend.default.validation.caCertificateRefs[3]")
         (granted,) = validations(gateway, 443, granted=[ObjectKey("web", "ca")])
         assert granted is not None
         self.assertEqual(len(granted.authorities), 2)
@@ -143,14 +141,6 @@ class HandshakeRequestTests(SynchronousTestCase):
         assert found is not None
         self.assertIs(found.mode, VerifyClient.VALID_ONLY)
         self.assertEqual([one.reason for one in found.refusals], [Reason.UNSUPPORTED_VALUE])
-
-    def test_insecure(self) -> None:
-        """A Gateway is insecure where it asks for certificates and takes any, be it at one port alone."""
-        insecure = asked(CA, mode="AllowInsecureFallback")
-        self.assertFalse(is_insecure(Gateway(KEY)))
-        self.assertFalse(is_insecure(Gateway(KEY, frontend=asked(CA), frontend_by_port=((1, None),))))
-        self.assertTrue(is_insecure(Gateway(KEY, frontend=insecure)))
-        self.assertTrue(is_insecure(Gateway(KEY, frontend=asked(CA), frontend_by_port=((1, insecure),))))
 
 
 class BackendCertificateTests(SynchronousTestCase):

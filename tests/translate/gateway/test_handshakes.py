@@ -81,7 +81,7 @@ def validation(
         NamedAuthorities(Kind.CONFIG_MAP, key(name), f"{VALIDATION_FIELD}.caCertificateRefs[{at}]")
         for at, name in enumerate(maps)
     )
-    return ClientValidation(mode, named, refusals, VALIDATION_FIELD)
+    return ClientValidation(GATEWAY, mode, named, refusals, VALIDATION_FIELD)
 
 
 def decide(asked: HandshakeRequest, within: ClusterState) -> ListenerHandshake:
@@ -171,7 +171,7 @@ class ClientTests(HandshakesCase):
         self.assertEqual(asked.source, "ConfigMap infra/one and ConfigMap infra/two")
         self.check_problems(found)
         named = (NamedAuthorities(Kind.SECRET, key("ca"), "field"),)
-        by_secret = ClientValidation(VerifyClient.ANY, named, (), VALIDATION_FIELD)
+        by_secret = ClientValidation(GATEWAY, VerifyClient.ANY, named, (), VALIDATION_FIELD)
         ca = Secret(key("ca"), "Opaque", {"ca.crt": PEOPLE.pem})
         found = decide(request("good", validation=by_secret), state(self.GOOD, ca))
         asked = found.settings.client_authentication
@@ -179,17 +179,19 @@ class ClientTests(HandshakesCase):
         self.assertEqual((asked.ca_pem, asked.mode), (PEOPLE.pem, VerifyClient.ANY))
 
     def test_some_missing(self) -> None:
-        """What cannot be had is told of the listener, with the field that names it, and the others count."""
+        """What cannot be had is told where it is named, and the others count."""
         one = config_map("one", PEOPLE.pem.decode())
         found = decide(request("good", validation=validation("gone", "one")), state(self.GOOD, one))
         asked = found.settings.client_authentication
         assert asked is not None
         self.assertEqual(asked.ca_pem, PEOPLE.pem)
-        self.check_problems(found, (Reason.INVALID_CA_REF, FIELD, f"{VALIDATION_FIELD}.caCertificateRefs[0]"))
+        at = f"{VALIDATION_FIELD}.caCertificateRefs[0]"
+        self.check_problems(found, (Reason.INVALID_CA_REF, at, "ConfigMap infra/gone: there is no such"))
 
     def test_none_valid(self) -> None:
         """Without any authority no handshake succeeds, in whatever mode, and what is wrong with each is told."""
-        refusal = Refusal(Reason.REFERENCE_NOT_PERMITTED, "no ReferenceGrant")
+        at = f"{VALIDATION_FIELD}.caCertificateRefs"
+        refusal = Refusal(Reason.REFERENCE_NOT_PERMITTED, "no ReferenceGrant", f"{at}[3]")
         for mode in (VerifyClient.VALID_ONLY, VerifyClient.ANY):
             asked = validation("empty", "text", "gone", mode=mode, refusals=(refusal,))
             found = decide(
@@ -199,11 +201,11 @@ class ClientTests(HandshakesCase):
             self.assertEqual(found.certificates, ())
             self.check_problems(
                 found,
-                (Reason.REFERENCE_NOT_PERMITTED, FIELD, "no ReferenceGrant"),
-                (Reason.INVALID_CA_REF, FIELD, "ca.crt: empty"),
-                (Reason.INVALID_CA_REF, FIELD, "no PEM certificates"),
-                (Reason.INVALID_CA_REF, FIELD, "there is no such ConfigMap"),
-                (Reason.NO_VALID_CA, FIELD, "no handshake succeeds"),
+                (Reason.REFERENCE_NOT_PERMITTED, f"{at}[3]", "no ReferenceGrant"),
+                (Reason.INVALID_CA_REF, f"{at}[0]", "ca.crt: empty"),
+                (Reason.INVALID_CA_REF, f"{at}[1]", "no PEM certificates"),
+                (Reason.INVALID_CA_REF, f"{at}[2]", "there is no such ConfigMap"),
+                (Reason.NO_VALID_CA, VALIDATION_FIELD, "no handshake succeeds"),
             )
 
     def test_too_many(self) -> None:
@@ -214,7 +216,14 @@ class ClientTests(HandshakesCase):
         asked = found.settings.client_authentication
         assert asked is not None
         self.assertEqual(asked.source, "ConfigMap infra/many")
-        self.check_problems(found, (Reason.INVALID_CA_REF, FIELD, f"more than {MOST_AUTHORITIES}"))
+        self.check_problems(
+            found,
+            (
+                Reason.INVALID_CA_REF,
+                f"{VALIDATION_FIELD}.caCertificateRefs[1]",
+                f"more than {MOST_AUTHORITIES}",
+            ),
+        )
 
 
 class TableTests(SynchronousTestCase):

@@ -7,10 +7,10 @@ from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_of
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
-from ingress.translate.readers.gateway.listener_reading import certificates_needed, read_listeners
+from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
-from ingress.translate.readers.gateway.topology import GatewayState
 from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.readers.reader import Verdict
 
@@ -23,9 +23,13 @@ class GatewayReader:
         self._ports = Ports(options)
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
-        """Decide by the class; what is related is the state of the Gateway in the topology."""
-        found = topology_of(state, self._options).gateways.get(value.key)
-        return Verdict(found is not None, related=found)
+        """Decide by the class; what is related is the state of the Gateway in the topology, and what it asks of TLS."""
+        assert isinstance(value, Gateway)
+        topology = topology_of(state, self._options)
+        found = topology.gateways.get(value.key)
+        if found is None:
+            return Verdict(False)
+        return Verdict(True, related=(found, gateway_tls_of(found.listeners, value, topology)))
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the name of the class."""
@@ -34,13 +38,14 @@ class GatewayReader:
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what its own listeners ask for."""
-        assert isinstance(value, Gateway) and isinstance(related, GatewayState)
-        return read_listeners(value, related, self._ports)
+        assert isinstance(value, Gateway) and isinstance(related, tuple)
+        state, tls = related
+        return read_listeners(value, state, tls, self._ports)
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
-        """Return the certificates of its listeners."""
+        """Return the certificates of its listeners, those shown to endpoints, and the authorities of clients."""
         assert isinstance(value, Gateway)
-        return certificates_needed(value.listeners, value.key, kind)
+        return needs_of(value, kind)
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """Say that no Gateway is ours, or that none is accepted, where there are some."""

@@ -82,12 +82,6 @@ def backend_certificate_of(
     return None, (gateway.owner.problem(reason, message, BACKEND_FIELD),)
 
 
-def is_insecure(gateway: Gateway) -> bool:
-    """Whether *gateway* lets in clients at some port whatever certificate they show, though it asks for one."""
-    validations = (gateway.frontend, *(one for _, one in gateway.frontend_by_port))
-    return any(one is not None and one.mode == VerifyClient.ANY for one in validations)
-
-
 def needs_of(value: Gateway | ListenerSet, kind: Kind) -> Needs:
     """Return the Secrets or ConfigMaps that *value* refers to, permitted or not: that shows only when all objects are known."""
     return needs_among(_named(value), kind)
@@ -127,15 +121,17 @@ def _validation(gateway: Gateway, port: int, permitting: Permitting) -> ClientVa
         reason, message = refused
         if reason is Reason.INVALID_KIND:
             reason = Reason.INVALID_CA_KIND
-        refusals.append(Refusal(reason, f"{field}: {message}"))
-    return ClientValidation(_mode(asked, refusals), tuple(authorities), tuple(refusals), asked.field)
+        refusals.append(Refusal(reason, message, field))
+    return ClientValidation(
+        gateway.owner, _mode(asked, refusals), tuple(authorities), tuple(refusals), asked.field
+    )
 
 
 def _mode(asked: FrontendValidation, refusals: list[Refusal]) -> VerifyClient:
     mode = _MODES.get(asked.mode)
     if mode is None:
         message = f"is {quoted(asked.mode)}, which is none of {', '.join(_MODES)}; only valid certificates are let in"
-        refusals.append(Refusal(Reason.UNSUPPORTED_VALUE, f"{asked.field}.mode: {message}"))
+        refusals.append(Refusal(Reason.UNSUPPORTED_VALUE, message, f"{asked.field}.mode"))
         return VerifyClient.VALID_ONLY
     return mode
 

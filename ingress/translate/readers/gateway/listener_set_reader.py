@@ -7,10 +7,10 @@ from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import ListenerSet
-from ingress.translate.readers.gateway.listener_reading import certificates_needed, read_listeners
+from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_of
+from ingress.translate.readers.gateway.gateways import ListenerSet, gateways_of
+from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
-from ingress.translate.readers.gateway.topology import ListenerSetState
 from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.readers.reader import Verdict
 
@@ -23,9 +23,13 @@ class ListenerSetReader:
         self._ports = Ports(options)
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
-        """Decide by the Gateway; what is related is the state of the ListenerSet in the topology."""
-        found = topology_of(state, self._options).listener_sets.get(value.key)
-        return Verdict(found is not None, related=found)
+        """Decide by the Gateway; what is related is the state of the ListenerSet in the topology, and what it asks of TLS."""
+        topology = topology_of(state, self._options)
+        found = topology.listener_sets.get(value.key)
+        if found is None:
+            return Verdict(False)
+        gateway = gateways_of(state)[found.gateway.key]
+        return Verdict(True, related=(found, gateway_tls_of(found.listeners, gateway, topology)))
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the Gateway that it names."""
@@ -38,13 +42,14 @@ class ListenerSetReader:
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what its listeners ask for."""
-        assert isinstance(value, ListenerSet) and isinstance(related, ListenerSetState)
-        return read_listeners(value, related, self._ports)
+        assert isinstance(value, ListenerSet) and isinstance(related, tuple)
+        state, tls = related
+        return read_listeners(value, state, tls, self._ports)
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
         """Return the certificates of its listeners."""
         assert isinstance(value, ListenerSet)
-        return certificates_needed(value.listeners, value.key, kind)
+        return needs_of(value, kind)
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """Leave that to Gateways, and to routes."""

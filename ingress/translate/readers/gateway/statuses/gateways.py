@@ -46,6 +46,7 @@ _PROGRAMMED: Final[Words] = {
 }
 _RESOLVED: Final[Words] = {
     Reason.REFERENCE_NOT_PERMITTED: "RefNotPermitted",
+    Reason.INVALID_CLIENT_CERTIFICATE_REF: "InvalidClientCertificateRef",
     Reason.INVALID_KIND: "InvalidClientCertificateRef",
     Reason.INVALID_CERTIFICATE_REF: "InvalidClientCertificateRef",
     Reason.SECRET_NOT_FOUND: "InvalidClientCertificateRef",

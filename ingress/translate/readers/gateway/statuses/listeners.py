@@ -155,7 +155,8 @@ def _programmed(
 
 def _missing(one: ListenerState, problems: Sequence[Problem]) -> list[Problem]:
     """Return why *one* has no certificate at all to show, none where it needs none or has one."""
-    found = [problem for problem in problems if problem.reason in _CERTIFICATES and ".tls" in problem.field]
+    field = f"{one.field}.tls"
+    found = [problem for problem in problems if problem.reason in _CERTIFICATES and is_within(problem, field)]
     named = () if one.tls is None else one.tls.certificates
     places = {problem.field for problem in found}
     return found if len(places) >= len(named) else []
