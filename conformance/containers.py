@@ -1,6 +1,7 @@
 """The container of one pod: a process in the pod's network namespace, and what it prints, line by line with its time."""
 
 import datetime
+import os
 import socket
 import subprocess
 from base64 import b64decode
@@ -10,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 from conformance import network
+from conformance.processes import WITH_US
 
 LINES_KEPT = 100_000
 CONNECT_SECONDS = 0.2
@@ -34,10 +36,10 @@ class Container:
         if program is None:
             return
         self._speaks_tcp = UDP_VARIABLE not in environment
-        inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", str(program)]
+        inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", *WITH_US, str(program)]
         self._process = subprocess.Popen(
             inside,
-            env=dict(environment),
+            env={"PATH": os.environ.get("PATH", os.defpath), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Self
 
 TERM_SECONDS = 15.0
+# Nothing outlives a run, however that ends.
+WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 class EndedError(Exception):
@@ -32,7 +34,7 @@ class Processes:
         """Start a program whose output goes to ``NAME.log``."""
         with (self.logs / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [str(word) for word in command],
+                [*WITH_US, *(str(word) for word in command)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

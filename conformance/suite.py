@@ -1,6 +1,7 @@
 """One run of the official suite of the Gateway API."""
 
 import configparser
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from conformance.binaries import SuitePrograms
 from conformance.control_plane import ControlPlane
 from conformance.controller import CONTROLLER_NAME
 from conformance.network import UNUSABLE_ADDRESS, USABLE_ADDRESS
+from conformance.processes import WITH_US
 
 CLASS = "gateway-conformance"
 PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP")
@@ -106,11 +108,15 @@ def command(
 
 def run(words: Sequence[str | Path], plane: ControlPlane, log: Path) -> tuple[list[Result], int]:
     """Play it and tell of each test when it is over; returns the results and the exit status."""
-    environment = {"KUBECONFIG": str(plane.kubeconfig), "HOME": str(log.parent), "PATH": ""}
+    environment = {
+        "KUBECONFIG": str(plane.kubeconfig),
+        "HOME": str(log.parent),
+        "PATH": os.environ.get("PATH", os.defpath),
+    }
     results = []
     # Ctrl-C is for the run, which ends the tests before the controller.
     process = subprocess.Popen(
-        [str(word) for word in words],
+        [*WITH_US, *(str(word) for word in words)],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
