@@ -33,7 +33,7 @@ Invariants:
    endpoints that go on being found.  The next change has everything translated anew.
 """
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -45,7 +45,7 @@ from twisted.logger import Logger
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Owner
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
@@ -58,6 +58,7 @@ from ingress.translate.listeners import NONE_REFUSED, Refused
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.reports import Attached
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
@@ -97,13 +98,14 @@ class Follower(Protocol):
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Learn which problems are new in the snapshot just published, and which are solved."""
 
-    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
-        """Learn how many routes each listener has in the snapshot just published."""
+    def attached_changed(self, attached: Attached) -> None:
+        """Learn which routes are attached where in the snapshot just published."""
 
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
         """Learn of which *objects* the problems are known as they are now, but for those that *changed_since*.
 
-        These are the objects that changed, those that others changed for, and those whose listeners have other routes.
+        These are the objects that changed, those that others changed for, those whose listeners have other routes, and Services
+        to which routes of other Gateways lead.
         """
 
 
@@ -344,7 +346,7 @@ class Controller:
         self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
         self._problem_log.changed(came, went, at_once=before is None)
         if self._follower is not None:
-            self._follower.attached_changed(snapshot.attached)
+            self._follower.attached_changed(Attached(snapshot.attached, translation.gateways_of))
             self._follower.problems_changed(came, went)
         self._log_published(snapshot, None if before is None else routes)
         if before is None:

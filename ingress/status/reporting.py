@@ -6,7 +6,7 @@ the end of the process, and that for a second at most.
 """
 
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from datetime import datetime
 from threading import Thread
 from typing import Any
@@ -22,7 +22,7 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId, ObjectKey, Owner
+from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
@@ -35,7 +35,7 @@ from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
-from ingress.translate.reports import ReportedKind
+from ingress.translate.reports import Attached, ReportedKind
 
 log = Logger()
 
@@ -106,7 +106,7 @@ class ClusterReporting:
         self._state = state
         # In the order in which they came; sorting them all would keep requests waiting.
         self._problems: dict[Problem, None] = {}
-        self._attached: Mapping[tuple[Owner, str], int] = {}
+        self._attached = Attached()
         self._namespace = namespace
         self._identity = identity
         self._metrics = metrics
@@ -241,8 +241,8 @@ class ClusterReporting:
             self._parts.statuses.problems_changed(came, went)
             self._parts.events.problems_changed(came, went)
 
-    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
-        """Learn how many routes each listener has."""
+    def attached_changed(self, attached: Attached) -> None:
+        """Learn which routes are attached where."""
         self._attached = attached
         if self._parts is not None:
             self._parts.statuses.attached_changed(attached)

@@ -15,7 +15,7 @@ Invariants:
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from attrs import evolve
@@ -29,7 +29,7 @@ from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
@@ -41,7 +41,7 @@ from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.status.write_pauses import WritePauses
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
-from ingress.translate.reports import ReportedKind, ReportFacts, report_of
+from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
 
 log = Logger()
 
@@ -91,6 +91,12 @@ class Statuses:
         self._with_conditions = frozenset(
             kind for kind, reported in self._kinds.items() if reported.field is StatusField.DOCUMENT
         )
+        self._looking_with: dict[Kind, list[ReportedKind]] = {}
+        for reported in self._kinds.values():
+            for kind in reported.looks_with:
+                self._looking_with.setdefault(kind, []).append(reported)
+        # Kinds of objects after whose translation statuses may be others.
+        self._in_rounds = self._with_conditions.union(self._looking_with)
         # Of what kind, and which one object, may matter to what all statuses are to say.
         self._deciding = frozenset(kind for one in self._kinds.values() for kind in one.decided_by)
         self._publishing = (Kind.SERVICE, settings.publish_service)
@@ -106,9 +112,9 @@ class Statuses:
         # The problems of objects with conditions, and those objects that changed since they were translated.
         self._problems: dict[ObjectId, dict[Problem, None]] = {}
         self._untranslated: set[ObjectId] = set()
-        # How many routes each listener has, and the objects that count others, by those that they count.
-        self._attached: Mapping[tuple[Owner, str], int] = {}
-        self._beside: dict[ObjectId, ObjectId] = {}
+        # Which routes are attached where, and the objects whose statuses count others, by those that they count.
+        self._attached = Attached()
+        self._beside: dict[ObjectId, tuple[ObjectId, ...]] = {}
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
         self._counts: Counter[str] = Counter()
@@ -150,7 +156,7 @@ class Statuses:
             self._find_addresses()
             self._writer.look_at_all(self._everything())
         else:
-            self._look_at(one for one in changed if one[0] in self._kinds)
+            self._look_at(changed)
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Look at the objects with conditions that have other problems now."""
@@ -169,8 +175,8 @@ class Statuses:
         if self._writer.is_leading:
             self._look_at(changed)
 
-    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
-        """Learn how many routes each listener has; the objects of those with other ones come with ``translated``."""
+    def attached_changed(self, attached: Attached) -> None:
+        """Learn which routes are attached where; the objects whose statuses say so come with ``translated``."""
         self._attached = attached
 
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
@@ -179,19 +185,30 @@ class Statuses:
         That is so for all but those that *changed_since*.  *objects* are those that changed, those that were read again for
         others, and those whose listeners have other routes.
         """
-        known = [one for one in objects if one[0] in self._with_conditions and one not in changed_since]
+        known = [one for one in objects if one[0] in self._in_rounds and one not in changed_since]
         self._untranslated.difference_update(known)
         if self._writer.is_leading:
             self._look_at(known)
 
     def _look_at(self, objects: Iterable[ObjectId]) -> None:
         """Look at *objects*, and at those whose statuses count them, or did."""
-        found = dict.fromkeys(objects)
-        for kind, key in list(found):
-            others = (self._beside.get((kind, key)), self._kinds[kind].beside(key, self._state()))
-            found.update((other, None) for other in others if other is not None)
+        found: dict[ObjectId, None] = {}
+        for one in objects:
+            if one[0] in self._kinds:
+                found[one] = None
+            if one[0] in self._looking_with:
+                found.update(dict.fromkeys((*self._beside.get(one, ()), *self._others_of(one))))
         if found:
             self._writer.look_at(found)
+
+    def _others_of(self, object_id: ObjectId) -> tuple[ObjectId, ...]:
+        """Return the objects whose statuses say something of *object_id*."""
+        kind, key = object_id
+        return tuple(
+            (reported.kind, other)
+            for reported in self._looking_with.get(kind, ())
+            for other in reported.looks_with[kind](key, self._state())
+        )
 
     def _everything(self) -> Iterator[ObjectId]:
         state = self._state()
@@ -226,9 +243,8 @@ class Statuses:
         """Return what to write for one object, None for nothing."""
         kind, key = object_id
         reported, state = self._kinds[kind], self._state()
-        beside = reported.beside(key, state)
-        if beside is not None:
-            self._beside[object_id] = beside
+        if kind in self._looking_with:
+            self._beside[object_id] = self._others_of(object_id)
         if object_id in self._untranslated:
             return None
         facts = ReportFacts(

@@ -45,7 +45,7 @@ from attrs import evolve
 
 from ingress.identity.certificates import Certificate
 from ingress.model.listeners import MAIN
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
@@ -189,8 +189,12 @@ class Translation:
         return self._problem_index.news()
 
     def status_news(self) -> Collection[ObjectId]:
-        """Return the objects that were read anew since this was last asked, and those of listeners with other routes."""
+        """Return what of the statuses to be written may be another since this was last asked: see ``AttachedCounts.news``."""
         return self._attached.news()
+
+    def gateways_of(self, service: ObjectKey) -> Collection[Owner]:
+        """Return the Gateways from which routes lead to *service*, oldest first."""
+        return self._attached.gateways_of(service)
 
     # A round
 

@@ -36,11 +36,23 @@ class ConditionRule:
 
 
 @frozen
+class Attached:
+    """Which routes are attached where.
+
+    *counts* has how many routes each listener has, by its object and its name; *gateways_of* returns the Gateways, oldest first, from
+    which routes lead to a Service.
+    """
+
+    counts: Mapping[tuple[Owner, str], int] = Factory(dict)
+    gateways_of: Callable[[ObjectKey], Collection[Owner]] = lambda service: ()
+
+
+@frozen
 class ReportFacts:
     """What the status of the object *key* is made of: the *problems* are its own, *state* and *options* are all there is.
 
-    *addresses* are those that we publish, None while they are not known.  *attached* has how many routes each listener
-    has, by its object and its name.  *problems_of* has the problems of any object with conditions.
+    *addresses* are those that we publish, None while they are not known.  *problems_of* returns the problems of any object with
+    conditions.
     """
 
     key: ObjectKey
@@ -48,7 +60,7 @@ class ReportFacts:
     options: TranslateOptions
     problems: Collection[Problem]
     addresses: tuple[Address, ...] | None = None
-    attached: Mapping[tuple[Owner, str], int] = Factory(dict)
+    attached: Attached = Attached()
     problems_of: Callable[[ObjectId], Collection[Problem]] = lambda of: ()
 
 
@@ -73,8 +85,8 @@ class ReportedKind:
     shape: StatusShape = StatusShape()
     """Of a kind whose status is more than *conditions*: which parts of it are ours, and what these say."""
     document: Callable[[ReportFacts], StatusDocument] | None = None
-    beside: Callable[[ObjectKey, ClusterState], ObjectId | None] = lambda key, state: None
-    """Of an object, another one whose status counts it."""
+    looks_with: Mapping[Kind, Callable[[ObjectKey, ClusterState], Iterable[ObjectKey]]] = Factory(dict)
+    """By kind: the objects whose statuses say something of an object of that kind."""
 
     @property
     def written(self) -> StatusShape:

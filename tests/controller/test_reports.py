@@ -14,7 +14,6 @@ from ingress.model.objects import (
     ClusterObject,
     Kind,
     ObjectId,
-    Owner,
     Projection,
 )
 from ingress.model.problems import Problem, Reason
@@ -22,6 +21,7 @@ from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.reports import Attached
 from tests.controller.controller_case import (
     NOW,
     ControllerTestCase,
@@ -259,7 +259,7 @@ class Recorder:
         self.came += came
         self.went += went
 
-    def attached_changed(self, attached: Mapping[tuple[Owner, str], int]) -> None:
+    def attached_changed(self, attached: Attached) -> None:
         self.attached = attached
 
     def translated(self, objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from ingress.model.objects import ObjectId, Owner
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.translate.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
+from ingress.translate.gateway.gateways_of_services import GatewaysOfServices
 
 Rejected = Collection[tuple[Owner, ListenerKey]]
 
@@ -27,6 +28,7 @@ class AttachedCounts:
     def __init__(self) -> None:
         self._draft: Draft[ListenerKey, int, SharedMap[ListenerKey, int]] = Draft(SharedMap())
         self._rejected: dict[str, Rejected] = {}
+        self._of_services = GatewaysOfServices()
         self._news: dict[ObjectId, None] = {}
 
     def object_changed(self, before: ParsedObject | None, after: ParsedObject | None) -> None:
@@ -37,6 +39,13 @@ class AttachedCounts:
             if parsed is not None and parsed.gateway is not NOTHING_CLAIMED:
                 for _, taken in parsed.gateway.attached():
                     self._add(key_of(taken.listener), difference)
+
+        for service in self._of_services.replace(before, after):
+            self._news[Kind.SERVICE, service] = None
+
+    def gateways_of(self, service: ObjectKey) -> Collection[Owner]:
+        """Return the Gateways from which routes lead to *service*, oldest first."""
+        return self._of_services.get(service)
 
     def rejected(self, table: str, rejected: Rejected) -> None:
         """Note which routes listeners of *table* do not take after all."""
@@ -50,7 +59,9 @@ class AttachedCounts:
         self._rejected[table] = rejected
 
     def news(self) -> Collection[ObjectId]:
-        """Return the objects that were read anew since this was last asked, and those of listeners with other routes."""
+        """Return the objects that were read anew since this was last asked, those of listeners with other routes, and
+        Services with routes of other Gateways.
+        """
         news, self._news = self._news, {}
         return news
 

@@ -7,23 +7,25 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.object_meta import Address, Condition
-from ingress.model.objects import ClusterObject, ObjectId, ObjectKey, Owner
+from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.reports import Report, StatusEntry
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet
-from ingress.translate.readers.gateway.names import HTTP_ROUTE
+from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, HTTP_ROUTE
+from ingress.translate.readers.gateway.policies import BackendTLSPolicy
 from ingress.translate.readers.gateway.routes import HTTPRoute, HTTPRule, ParentReference
 from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_CLASSES,
     REPORTED_GATEWAYS,
     REPORTED_HTTP_ROUTES,
+    REPORTED_POLICIES,
     REPORTED_SETS,
 )
 from ingress.translate.readers.gateway.topology import Topology
 from ingress.translate.readers.gateway.working_out import topology_of
-from ingress.translate.reports import ReportedKind, ReportFacts, report_of
+from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
 from tests.readers.gateway.gateway_values import options_of, state_of
 
 _REPORTED: Mapping[type, ReportedKind] = {
@@ -31,6 +33,7 @@ _REPORTED: Mapping[type, ReportedKind] = {
     Gateway: REPORTED_GATEWAYS,
     ListenerSet: REPORTED_SETS,
     HTTPRoute: REPORTED_HTTP_ROUTES,
+    BackendTLSPolicy: REPORTED_POLICIES,
 }
 
 Short = dict[str, tuple[str, str]]
@@ -59,12 +62,18 @@ class StatusCase(SynchronousTestCase):
     options: TranslateOptions = options_of()
     published: tuple[Address, ...] | None = (Address("192.0.2.1"),)
     attached: Mapping[tuple[Owner, str], int] = {}
+    gateways: Mapping[ObjectKey, Collection[Owner]] = {}
 
     def given(self, *values: ClusterObject, problems: Iterable[Problem] = ()) -> None:
         """Let there be these objects, with these problems besides those of the topology."""
         routes = {one.key: one for one in values if isinstance(one, HTTPRoute)}
-        state = state_of(*(one for one in values if not isinstance(one, HTTPRoute)))
-        self.state: ClusterState = evolve(state, objects={**state.objects, HTTP_ROUTE: routes})
+        policies = {one.key: one for one in values if isinstance(one, BackendTLSPolicy)}
+        state = state_of(*(one for one in values if one.key not in {**routes, **policies}))
+        more: dict[Kind, Mapping[ObjectKey, ClusterObject]] = {
+            HTTP_ROUTE: routes,
+            BACKEND_TLS_POLICY: policies,
+        }
+        self.state: ClusterState = evolve(state, objects={**state.objects, **more})
         self.topology: Topology = topology_of(self.state, self.options)
         self.problems: dict[ObjectId, list[Problem]] = {}
         told: list[Problem] = []
@@ -90,7 +99,7 @@ class StatusCase(SynchronousTestCase):
             self.options,
             problems_of((reported.kind, value.key)),
             self.published,
-            self.attached,
+            Attached(self.attached, lambda service: self.gateways.get(service, ())),
             problems_of,
         )
         found = report_of(reported, facts)

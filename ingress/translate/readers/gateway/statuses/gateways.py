@@ -63,7 +63,7 @@ def gateway_document(facts: ReportFacts) -> StatusDocument:
     problems = sorted(facts.problems)
     waits_for = _NO_ADDRESS if state.is_accepted else "its Gateway is not accepted"
     outcomes = listener_outcomes(
-        state.listeners, problems, gateway, problems, topology, facts.attached, waits_for
+        state.listeners, problems, gateway, problems, topology, facts.attached.counts, waits_for
     )
     addresses = _addresses(state, facts.addresses)
     accepted = _accepted(state, outcomes, problems)

@@ -55,7 +55,7 @@ def _outcomes(
         gateway,
         of_gateway,
         topology_of(facts.state, facts.options),
-        facts.attached,
+        facts.attached.counts,
         waits_for,
     )
 

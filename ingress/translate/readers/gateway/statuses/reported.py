@@ -1,16 +1,18 @@
 """The rows of the kinds of the Gateway API whose statuses we write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.objects import Kind, ObjectKey
 from ingress.model.reports import StatusDocument
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField, StatusShape
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import gateway_classes_of, listener_sets_of
 from ingress.translate.readers.gateway.names import (
+    BACKEND_TLS_POLICY,
     GATEWAY,
     GATEWAY_CLASS,
     GROUP,
@@ -26,6 +28,7 @@ from ingress.translate.readers.gateway.statuses.gateway_classes import (
 )
 from ingress.translate.readers.gateway.statuses.gateways import GATEWAY_SHAPE, gateway_document
 from ingress.translate.readers.gateway.statuses.listener_sets import LISTENER_SET_SHAPE, listener_set_document
+from ingress.translate.readers.gateway.statuses.policies import POLICY_SHAPE, policy_document, targeting
 from ingress.translate.readers.gateway.statuses.routes import ROUTE_SHAPE, route_document
 from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.reports import ReportedKind, ReportFacts
@@ -40,7 +43,9 @@ def _reported(
     shape: StatusShape,
     is_ours: _IsOurs,
     document: Callable[[ReportFacts], StatusDocument],
-    beside: Callable[[ObjectKey, ClusterState], ObjectId | None] = lambda key, state: None,
+    looks_with: Mapping[Kind, Callable[[ObjectKey, ClusterState], Iterable[ObjectKey]]] = MappingProxyType(
+        {}
+    ),
 ) -> ReportedKind:
     return ReportedKind(
         kind,
@@ -52,7 +57,7 @@ def _reported(
         is_ours=is_ours,
         shape=shape,
         document=document,
-        beside=beside,
+        looks_with=looks_with,
     )
 
 
@@ -71,19 +76,24 @@ def _is_our_set(key: ObjectKey, state: ClusterState, options: TranslateOptions) 
     return key in topology_of(state, options).listener_sets if key in state.of(LISTENER_SET) else None
 
 
-def _gateway_of(key: ObjectKey, state: ClusterState) -> ObjectId | None:
+def _gateway_of(key: ObjectKey, state: ClusterState) -> tuple[ObjectKey, ...]:
     """Return the Gateway that counts a ListenerSet."""
     found = listener_sets_of(state).get(key)
-    return None if found is None or found.parent is None else (GATEWAY, found.parent.key(key))
+    return () if found is None or found.parent is None else (found.parent.key(key),)
+
+
+def _is_there(
+    key: ObjectKey, state: ClusterState, options: TranslateOptions, kind: Kind = BACKEND_TLS_POLICY
+) -> bool | None:
+    """Whether statuses of *kind* may have entries of ours: all may, and most have none of others."""
+    return options.gateway.is_served if key in state.of(kind) else None
 
 
 def _of_routes(kind: Kind, plural: str, resource: str) -> ReportedKind:
-    """Return the row of a kind of routes: any of them may have entries of ours, and most have none of others."""
-
-    def is_there(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
-        return options.gateway.is_served if key in state.of(kind) else None
-
-    return _reported(kind, plural, resource, ROUTE_SHAPE, is_there, partial(route_document, kind))
+    """Return the row of a kind of routes."""
+    return _reported(
+        kind, plural, resource, ROUTE_SHAPE, partial(_is_there, kind=kind), partial(route_document, kind)
+    )
 
 
 REPORTED_CLASSES: Final = _reported(
@@ -95,7 +105,13 @@ REPORTED_CLASSES: Final = _reported(
     gateway_class_document,
 )
 REPORTED_GATEWAYS: Final = _reported(
-    GATEWAY, "Gateways", "gateways", GATEWAY_SHAPE, _is_our_gateway, gateway_document
+    GATEWAY,
+    "Gateways",
+    "gateways",
+    GATEWAY_SHAPE,
+    _is_our_gateway,
+    gateway_document,
+    {LISTENER_SET: _gateway_of},
 )
 REPORTED_SETS: Final = _reported(
     LISTENER_SET,
@@ -104,7 +120,15 @@ REPORTED_SETS: Final = _reported(
     LISTENER_SET_SHAPE,
     _is_our_set,
     listener_set_document,
-    _gateway_of,
+)
+REPORTED_POLICIES: Final = _reported(
+    BACKEND_TLS_POLICY,
+    "BackendTLSPolicies",
+    "backendtlspolicies",
+    POLICY_SHAPE,
+    _is_there,
+    policy_document,
+    {Kind.SERVICE: targeting},
 )
 REPORTED_HTTP_ROUTES: Final = _of_routes(HTTP_ROUTE, "HTTPRoutes", "httproutes")
 REPORTED_GRPC_ROUTES: Final = _of_routes(GRPC_ROUTE, "GRPCRoutes", "grpcroutes")

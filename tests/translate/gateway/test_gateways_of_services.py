@@ -1,0 +1,79 @@
+"""Tests for ``ingress.translate.gateway.gateways_of_services`` and what ``AttachedCounts`` tells of it."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.annotations import DEFAULTS
+from ingress.model.backends import BackendReference
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.attached import AttachedCounts
+from ingress.translate.gateway.claims import GatewayClaims, RuleClaim
+from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
+from ingress.translate.readers.gateway.names import GATEWAY, GROUP, HTTP_ROUTE, ObjectReference
+from ingress.translate.readers.gateway.routes import ParentReference
+
+WEB, SHOP = ObjectKey("infra", "web"), ObjectKey("infra", "shop")
+
+
+def gateway(name: str) -> Owner:
+    return Owner(GATEWAY, ObjectKey("infra", name))
+
+
+def route(name: str, gateways: str, *services: ObjectKey, attached: bool = True) -> ParsedObject:
+    """A route that is attached to *gateways*, a letter each, and leads to *services*."""
+    owner = Owner(HTTP_ROUTE, ObjectKey("infra", name))
+    attachments = []
+    for one in gateways:
+        listener = ListenerState(gateway(one), gateway(one), "http", 80, "HTTP", "", (HTTP_ROUTE,), "", "")
+        taken = (ListenerHosts(listener, ("",)),) if attached else ()
+        parent = ParentReference(ObjectReference(GROUP, GATEWAY, "", one))
+        attachments.append(Attachment(parent, "spec.parentRefs[0]", gateway(one), taken))
+    named = tuple(
+        (f"spec.rules[0].backendRefs[{at}]", BackendReference(service.namespace, service.name, 80))
+        for at, service in enumerate(services)
+    )
+    rules = (RuleClaim("spec.rules[0]", named[0][1], named=named),) if named else ()
+    claims = GatewayClaims(tuple(attachments), rules)
+    return ParsedObject(owner, None, (), (), None, DEFAULTS, (), gateway=claims)
+
+
+class GatewaysOfServicesTests(SynchronousTestCase):
+    """Which Gateways a Service has, and what is told when they change."""
+
+    def setUp(self) -> None:
+        self.counts = AttachedCounts()
+
+    def change(self, before: ParsedObject | None, after: ParsedObject | None) -> set[ObjectId]:
+        """Replace a route; return what is news of objects besides that route."""
+        self.counts.object_changed(before, after)
+        return {one for one in self.counts.news() if one[0] != HTTP_ROUTE}
+
+    def names(self, service: ObjectKey = WEB) -> list[str]:
+        return [one.key.name for one in self.counts.gateways_of(service)]
+
+    def test_counted(self) -> None:
+        """A Service has the Gateways of all routes to it, as long as one is left."""
+        first, second = route("a", "xy", WEB), route("b", "y", WEB, SHOP)
+        self.change(None, first)
+        self.change(None, second)
+        self.assertEqual((self.names(), self.names(SHOP)), (["x", "y"], ["y"]))
+        self.change(first, None)
+        self.assertEqual(self.names(), ["y"])
+        self.change(second, None)
+        self.assertEqual((self.names(), self.names(SHOP)), ([], []))
+
+    def test_news(self) -> None:
+        """A Service is news when a Gateway comes or goes, and not for another route of the same one."""
+        first = route("a", "x", WEB)
+        service, web = (Kind.SERVICE, WEB), (GATEWAY, ObjectKey("infra", "x"))
+        self.assertEqual(self.change(None, first), {service, web})
+        self.assertEqual(self.change(None, route("b", "x", WEB)), {web})
+        self.assertEqual(self.change(first, None), {web})
+        self.assertEqual(
+            self.change(route("b", "x", WEB), route("b", "x", SHOP)), {service, (Kind.SERVICE, SHOP), web}
+        )
+
+    def test_not_attached(self) -> None:
+        """A route that is not attached leads nowhere."""
+        self.assertEqual(self.change(None, route("a", "x", WEB, attached=False)), set())
+        self.assertEqual(self.names(), [])
