@@ -9,9 +9,11 @@ TEST_JOBS ?= 4
 FAULTS ?=
 TARGETS ?=
 SOAK_SECONDS ?= 300
-# For make conformance: the CRDs, standard or experimental, and profiles, separated by commas; all without.
+# For make conformance: the CRDs, standard or experimental; profiles, separated by commas, all without; and whether to wait for
+# nothing longer than half a minute, which writes no report.
 CHANNEL ?= standard
 PROFILE ?=
+IMPATIENT ?=
 # For make versions: other interpreters, which are left out where they are missing, and which tests to run (also for make conformance).
 OTHER_PYTHONS ?= python3.12 python3.13
 TESTS ?=
@@ -132,10 +134,10 @@ sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
 
 conformance: $(dev_environment) ## run the official tests of the Gateway API against an API server that Go builds once: TESTS=name,... PROFILE=name,... CHANNEL=experimental
-	@exec $(bin)/python -m conformance run --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)'
+	@exec $(bin)/python -m conformance run --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)' $(if $(IMPATIENT),--impatient)
 
 conformance-next: $(dev_environment) ## the same with the suite of the release after, whose report is a second one
-	@exec $(bin)/python -m conformance run --suite=next --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)'
+	@exec $(bin)/python -m conformance run --suite=next --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)' $(if $(IMPATIENT),--impatient)
 
 conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
 	@exec $(bin)/python -m conformance up --channel='$(CHANNEL)'

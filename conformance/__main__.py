@@ -87,6 +87,11 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="NAME,...",
         help=f"instead of {','.join(suite.PROFILES)}, and no report",
     )
+    parser.add_argument(
+        "--impatient",
+        action="store_true",
+        help="wait for nothing longer than half a minute, and write no report",
+    )
     return parser.parse_args(arguments)
 
 
@@ -138,7 +143,7 @@ def play(
             plane, processes, programs, options.channel, gateway_tests, profiles, keep
         )
     if features or not (tests or profiles):
-        results += play_ingress(plane, features)
+        results += play_ingress(plane, features, is_whole=not (features or options.impatient))
     counts = {
         verdict: sum(result.verdict == verdict for result in results) for verdict in ("PASS", "FAIL", "SKIP")
     }
@@ -157,7 +162,7 @@ def play_suite(
     plane: ControlPlane,
     processes: Processes,
     programs: binaries.SuitePrograms,
-    channel: str,
+    options: argparse.Namespace,
     tests: Sequence[str],
     profiles: Sequence[str],
     keep: bool,
@@ -174,18 +179,29 @@ def play_suite(
 
     processes.wait_until("accepting the GatewayClass", accepted, 60)
     version = suite.own_version(TREE)
-    path = None if tests or profiles else suite.report_path(REPORTS, programs.version, channel, version)
+    partial = tests or profiles or options.impatient
+    path = None if partial else suite.report_path(REPORTS, programs.version, options.channel, version)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
-    command = suite.command(programs, channel, profiles or suite.PROFILES, tests, version, path, keep)
+    impatient = options.impatient or bool(tests)
+    command = suite.command(
+        programs,
+        options.channel,
+        profiles or suite.PROFILES,
+        tests,
+        version,
+        path,
+        keep=keep,
+        impatient=impatient,
+    )
     return suite.run(command, plane, processes.logs / "suite.log")
 
 
-def play_ingress(plane: ControlPlane, features: Sequence[str]) -> list[suite.Result]:
-    """The Ingress scenarios, and their report if they are all."""
+def play_ingress(plane: ControlPlane, features: Sequence[str], is_whole: bool) -> list[suite.Result]:
+    """The Ingress scenarios, and their report."""
     cluster = plane.cluster()
     results = ingress.play(cluster, features)
-    if not features:
+    if is_whole:
         version = suite.own_version(TREE)
         REPORTS.mkdir(parents=True, exist_ok=True)
         ingress.write_report(cluster, results, version, REPORTS / f"ingress-{version}-report.yaml")

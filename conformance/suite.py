@@ -77,6 +77,7 @@ def command(
     version: str,
     report: Path | None,
     keep: bool,
+    impatient: bool,
 ) -> list[str | Path]:
     """The program of the tests with its options: all tests but for those named; ``keep`` leaves the base resources."""
     chosen = (
@@ -102,7 +103,7 @@ def command(
         f"-version={version}",
         f"-contact={URL}",
         *([f"-report-output={report}"] if report else []),
-        *([f"-timeout-config-overrides={IMPATIENT}"] if tests else []),
+        *([f"-timeout-config-overrides={IMPATIENT}"] if impatient else []),
     ]
 
 

@@ -13,7 +13,9 @@ PROGRAMS = SuitePrograms(
 
 
 def words(tests: list[str], report: Path | None = None) -> list[str]:
-    command = suite.command(PROGRAMS, "standard", ["GATEWAY-HTTP"], tests, "0.1.0", report, keep=False)
+    command = suite.command(
+        PROGRAMS, "standard", ["GATEWAY-HTTP"], tests, "0.1.0", report, keep=False, impatient=bool(tests)
+    )
     return [str(word) for word in command]
 
 
