@@ -121,13 +121,15 @@ def makeService(options: Options) -> "IService":
     from ingress.process.log_output import reopen_log_files, spare_the_reactor
     from ingress.process.steady_time import keep_steady_time
     from ingress.service import IngressService, source_of
+    from ingress.translate.readers.route_kinds import kinds_served
 
     reactor = _global_reactor()
     keep_steady_time(reactor)
     settings = options.settings()
     try:
         metrics = Metrics()
-        source = source_of(settings, reactor, metrics)
+        kinds = kinds_served(gateway_api=settings.translate.gateway.is_served)
+        source = source_of(settings, reactor, metrics, kinds)
         output = spare_the_reactor()
         metrics.log_lines_dropped = output.dropped
 
@@ -140,7 +142,7 @@ def makeService(options: Options) -> "IService":
             )
         interpreter = Interpreter(reactor)
         service = IngressService(
-            settings, reactor, source, failed, metrics, interpreter.settle, options.given
+            settings, reactor, source, failed, metrics, interpreter.settle, options.given, kinds=kinds
         )
     except StartError as error:
         raise SystemExit(f"ingress: {error}") from None

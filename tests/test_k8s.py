@@ -24,6 +24,8 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
 from ingress.tap import Options
+from ingress.translate.readers.gateway.names import DEFINITION, GROUP
+from ingress.translate.readers.reader import KindRead
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
@@ -92,15 +94,35 @@ def rights(role: Mapping[str, Any]) -> set[tuple[str, str, str, str]]:
     }
 
 
+def is_of_gateways(read: KindRead) -> bool:
+    """Whether a kind is asked for because of the Gateway API alone."""
+    return bool(read.definition) or read.kind is DEFINITION
+
+
+def called_for_gateways() -> set[tuple[str, str, str, str]]:
+    """The rights that the code needs for the Gateway API."""
+    reads = {
+        (read.group, read.plural, verb, "")
+        for read in KINDS.values()
+        if is_of_gateways(read)
+        for verb in read.verbs
+    }
+    writes = {
+        (one.group, one.resource, verb, "") for one in STATUSES if one.group == GROUP for verb in one.verbs
+    }
+    return reads | writes
+
+
 def called_in_namespaces() -> set[tuple[str, str, str, str]]:
     """The rights that the code needs in each namespace that it serves."""
     reads = {
         (read.group, read.plural, verb, "")
         for read in KINDS.values()
-        if read.namespaced
+        if read.namespaced and not is_of_gateways(read)
         for verb in read.verbs
     }
-    writes = {(one.group, one.resource, verb, "") for one in (*STATUSES, EVENTS) for verb in one.verbs}
+    written = (*(one for one in STATUSES if one.group != GROUP), EVENTS)
+    writes = {(one.group, one.resource, verb, "") for one in written for verb in one.verbs}
     return reads | writes
 
 
@@ -109,7 +131,7 @@ def called_in_the_cluster() -> set[tuple[str, str, str, str]]:
     return {
         (read.group, read.plural, verb, "")
         for read in KINDS.values()
-        if not read.namespaced
+        if not read.namespaced and not is_of_gateways(read)
         for verb in read.verbs
     }
 
@@ -229,9 +251,15 @@ class FileTests(PodTestCase):
         self.check_controller(workloads["txingress"])
 
     def test_rights_are_the_calls(self) -> None:
-        """The ClusterRole grants what the tables of kinds say is called: nothing less, nothing more."""
-        (role,) = (one for _, one in raw() if one["kind"] == "ClusterRole")
-        self.assertEqual(rights(role), called_in_namespaces() | called_in_the_cluster())
+        """The ClusterRoles grant what the tables of kinds say is called: nothing less, nothing more, and the Gateway API by itself."""
+        roles = {one["metadata"]["name"]: rights(one) for _, one in raw() if one["kind"] == "ClusterRole"}
+        self.assertEqual(
+            roles,
+            {
+                "txingress": called_in_namespaces() | called_in_the_cluster(),
+                "txingress-gateway-api": called_for_gateways(),
+            },
+        )
 
     def test_rights_of_whoever_looks(self) -> None:
         """The ClusterRole that the page shows for ``--live`` lists what is listed there, and can nothing else."""
@@ -239,7 +267,11 @@ class FileTests(PodTestCase):
         _, _, rest = page.partition("## Rights of whoever looks\n")
         shown = [line for line in rest.partition("\n|")[0].splitlines() if line.startswith("    ")]
         (role,) = objects(dedent("\n".join(shown)))
-        listed = {(read.group, read.plural, "list", "") for read in KINDS.values() if read not in REFERRED_TO}
+        listed = {
+            (read.group, read.plural, "list", "")
+            for read in KINDS.values()
+            if read not in REFERRED_TO and not read.metadata_only
+        }
         self.assertEqual(rights(role), listed)
 
     def test_roles_are_the_calls(self) -> None:
@@ -284,11 +316,17 @@ class FileTests(PodTestCase):
 
     def test_rights_reach_the_pods(self) -> None:
         """The bindings name the account under which the pods run, and the roles that exist."""
-        base = [one for path, one in raw() if path.is_relative_to(K8S / "base")]
+        self.check_bindings("gateway-api.yaml")
+        self.check_bindings("rbac.yaml")
+
+    def check_bindings(self, besides: str) -> None:
+        """The base with the roles of one file alone."""
+        files = {"gateway-api.yaml", "rbac.yaml"} - {besides}
+        base = [one for path, one in raw() if path.is_relative_to(K8S / "base") and path.name not in files]
         by_kind = {one["kind"]: one for one in base}
         account = by_kind["ServiceAccount"]["metadata"]
         subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
-        for kind in ("ClusterRole", "Role"):
+        for kind in {"ClusterRole", "Role"} & set(by_kind):
             binding, role = by_kind[f"{kind}Binding"], by_kind[kind]
             self.assertEqual(binding["subjects"], [subject])
             self.assertEqual(
@@ -297,7 +335,8 @@ class FileTests(PodTestCase):
             self.assertEqual(binding["metadata"].get("namespace"), role["metadata"].get("namespace"))
         self.assertEqual(pod(by_kind["Deployment"])["serviceAccountName"], account["name"])
         self.assertEqual(account["namespace"], by_kind["Namespace"]["metadata"]["name"])
-        self.assertEqual(by_kind["Role"]["metadata"]["namespace"], account["namespace"])
+        if "Role" in by_kind:
+            self.assertEqual(by_kind["Role"]["metadata"]["namespace"], account["namespace"])
 
     def test_pods_know_who_they_are(self) -> None:
         """The pods are told their name, and the namespace in which their Lease is."""

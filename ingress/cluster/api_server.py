@@ -32,11 +32,14 @@ from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
+from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
 from ingress.cluster.watching.reflector import Reflector, reflector_name
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.kinds import VERSION
+from ingress.translate.readers.gateway.names import DEFINITION
 from ingress.translate.readers.reader import KindRead
 from ingress.translate.references import needs_of_options
 
@@ -93,7 +96,8 @@ class ApiServerSource:
         )
         self._scopes: list[_Scope] = []
         for read in kinds.values():
-            if read not in REFERRED_TO:
+            # What needs a definition is asked for as soon as that is there.
+            if read not in REFERRED_TO and not read.definition:
                 self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
         if single_service is not None and namespaces and single_service.namespace not in namespaces:
             self._scopes.append(_single(SERVICES, single_service))
@@ -125,6 +129,7 @@ class ApiServerSource:
         self._referenced: tuple[ReferencedObjects, ...] = ()
         self._readers: list[ObjectReader] = []
         self._reflectors: dict[str, Reflector] = {}
+        self._withdrawn: dict[str, Reflector] = {}
         self._addresses: frozenset[str] = frozenset()
         self._port = 0
         self._secrets_have_begun = False
@@ -141,7 +146,12 @@ class ApiServerSource:
         self._referenced = secrets, config_maps
         self._delta_queue = DeltaQueue(
             self._reactor.callFromThread,
-            secrets,
+            DefinedKinds(
+                secrets,
+                (read for read in self._kinds.values() if read.definition),
+                self._kind_came,
+                self._kind_went,
+            ),
             (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
             self._progressed,
             soon=lambda deliver: self._reactor.callLater(0, deliver),
@@ -160,7 +170,7 @@ class ApiServerSource:
             self._delta_queue.stop()
         for reader in self._readers:
             reader.stop()
-        for reflector in self._reflectors.values():
+        for reflector in (*self._reflectors.values(), *self._withdrawn.values()):
             reflector.stop()
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
@@ -238,14 +248,42 @@ class ApiServerSource:
         secrets.begin(list_follows=bool(self._secret_scopes))
         self._reflect(self._secret_scopes)
 
+    def _kind_came(self, read: KindRead) -> None:
+        """Ask for a kind whose definition is there, at once, whether or not it was before."""
+        if self._is_stopping:
+            return
+        assert self._delta_queue is not None
+        scopes = self._scopes_of(read)
+        names = [reflector_name(*scope) for scope in scopes]
+        if names[0] in self._reflectors:
+            for name in names:
+                self._reflectors[name].rouse()
+            return
+        self._delta_queue.expect(names)
+        self._scopes += scopes
+        self._reflect(scopes)
+
+    def _kind_went(self, read: KindRead) -> None:
+        """Ask no more for a kind whose definition is gone, and have all of its objects be gone, too."""
+        for scope in self._scopes_of(read):
+            name = reflector_name(*scope)
+            self._scopes.remove(scope)
+            self._withdrawn[name] = reflector = self._reflectors.pop(name)
+            reflector.withdraw()
+
+    def _scopes_of(self, read: KindRead) -> "list[_Scope]":
+        return [(read, namespace) for namespace in read.scopes(self._namespaces)]
+
     def _reflect(self, scopes: "list[_Scope]") -> None:
         assert self._delta_queue is not None
         for read, namespace in scopes:
             name = reflector_name(read, namespace)
+            connection = ApiConnection(self._access)
+            discovery = Discovery(connection, VERSION, self._delta_queue.put)
             self._reflectors[name] = Reflector(
                 read,
                 namespace,
-                ApiConnection(self._access),
+                connection,
                 self._delta_queue,
                 self._options.annotations_prefix,
                 decoding=self.yielding,
@@ -258,6 +296,8 @@ class ApiServerSource:
                 outage=self.outage,
                 # With Roles alone nobody may read what belongs to no namespace.
                 is_dispensable=bool(self._namespaces) and not read.namespaced,
+                instead=discovery.look if read.kind is DEFINITION else lambda: True,
+                after=self._withdrawn.pop(name, None),
             )
             self._reflectors[name].start()
 
@@ -315,7 +355,7 @@ class ApiServerSource:
         deadline = monotonic() + _STOP_SECONDS
         late = [
             name
-            for name, reflector in self._reflectors.items()
+            for name, reflector in (*self._reflectors.items(), *self._withdrawn.items())
             if not reflector.join(max(0.0, deadline - monotonic()))
         ]
         for reader in self._readers:

@@ -84,6 +84,11 @@ class DeltaQueue:
         """The lists that the sink has not got yet, in the order given.  Reactor thread."""
         return tuple(self._missing)
 
+    def expect(self, names: Iterable[str]) -> None:
+        """Have the first sync wait for further lists, unless it is over.  Reactor thread."""
+        if self._missing:
+            self._missing.update(dict.fromkeys(names))
+
     def _add(self, changes: Mapping[ObjectId, Projection | None], markers: Iterable[str]) -> None:
         with self._lock:
             if self._stopped:

@@ -62,6 +62,8 @@ class ObjectKinds(Mapping[Kind, KindRead]):
         self._written: dict[tuple[str, str], KindRead] = {
             (version, read.kind): read
             for read in self._reads.values()
+            # Whoever has definitions among the manifests has them for others.
+            if not read.metadata_only
             for version in (read.api_version, *read.old_versions)
         }
         self.groups = frozenset(version.rpartition("/")[0] for version, _ in self._written)

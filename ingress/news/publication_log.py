@@ -22,6 +22,7 @@ REPORT_SECONDS = 1.0
 _REFERRED_TO = (Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET, Kind.CONFIG_MAP, Kind.MANIFEST, Kind.WATCH)
 
 NAMED = 3
+SORTS_NAMED = 12
 """How many objects a line names of each kind, and what became of them; the rest is counted."""
 
 
@@ -128,11 +129,14 @@ def _named(objects: Mapping[ObjectId, str]) -> str:
         name = f"{key.namespace}/{key.name}" if key.namespace else key.name
         sorts.setdefault((verb, kind), []).append(name)
     order = {verb: place for place, verb in enumerate(("came", "went", "changed"))}
+    in_order = sorted(
+        sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
+    )
     return ", ".join(
         f"{kind} {first_of(sorted(names), NAMED)} {verb}"
-        for (verb, kind), names in sorted(
-            sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
-        )
+        if place < SORTS_NAMED
+        else f"{len(names)} {plural_of(kind)} {verb}"
+        for place, ((verb, kind), names) in enumerate(in_order)
     )
 
 

@@ -350,6 +350,8 @@ class Translation:
             self._judge_again(judged, state)
         if self._readers.get(kind) is not None:
             self._stale_objects[object_id] = None
+            for judged in self._readers.judged_by(kind):
+                self._judge_again(judged, state)
         elif kind is Kind.SERVICE:
             self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
             self._backends.service_changed(key)

@@ -10,10 +10,27 @@ class KindsTests(SynchronousTestCase):
     """The table of what is read."""
 
     def test_every_cluster_kind(self) -> None:
-        """Every kind but manifest files is read from the API server."""
+        """Every kind but manifest files is read from the API server, some of them where their definitions are."""
+        defined = {kind for kind, read in KINDS.items() if read.definition}
         self.assertEqual(
-            set(KINDS),
+            defined,
             {
+                "GatewayClass",
+                "Gateway",
+                "ListenerSet",
+                "HTTPRoute",
+                "GRPCRoute",
+                "TLSRoute",
+                "TCPRoute",
+                "ReferenceGrant",
+                "BackendTLSPolicy",
+                "Namespace",
+            },
+        )
+        self.assertEqual(
+            set(KINDS) - defined,
+            {
+                "CustomResourceDefinition",
                 Kind.INGRESS,
                 Kind.INGRESS_CLASS,
                 Kind.SERVICE,
@@ -50,7 +67,9 @@ class KindsTests(SynchronousTestCase):
         self.assertEqual(selectors, {Kind.SECRET: "type=kubernetes.io/tls"})
 
     def test_optional(self) -> None:
-        """Routes without certificates or classes are better than none."""
+        """Routes without certificates or classes are better than none, and so are Ingresses without the Gateway API."""
+        self.assertEqual({k for k, r in KINDS.items() if r.definition and not r.optional}, set())
         self.assertEqual(
-            {k for k, r in KINDS.items() if r.optional}, {Kind.INGRESS_CLASS, Kind.SECRET, Kind.CONFIG_MAP}
+            {k for k, r in KINDS.items() if r.optional and not r.definition},
+            {Kind.INGRESS_CLASS, Kind.SECRET, Kind.CONFIG_MAP, "CustomResourceDefinition"},
         )

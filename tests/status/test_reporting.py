@@ -24,6 +24,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.snapshot import Snapshot
 from tests.cluster.api_server_case import ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import grants_from_manifests
@@ -321,7 +322,7 @@ class RightsTests(ReportingCase):
 
     async def test_cluster_role(self) -> None:
         """With the rights of the manifests everything is written, nothing is refused, and no right is left over."""
-        self.grant("base/rbac.yaml")
+        self.grant("base/rbac.yaml", "base/gateway-api.yaml")
         self.server.create(ingress_object("app", "app.test"))
         replica = await self.start()
         await self.until(lambda: self.addresses("app") and self.server.list("Event"))
@@ -335,7 +336,8 @@ class RightsTests(ReportingCase):
         self.assertEqual(self.server.list("Event")[0]["series"]["count"], 2)
         await replica.stop()
         self.assertEqual(self.refused(), set())
-        granted = {(one.resource, verb) for one in (LEASES, *STATUSES, EVENTS) for verb in one.verbs}
+        of_ingresses = (one for one in STATUSES if one.group != GROUP)
+        granted = {(one.resource, verb) for one in (LEASES, *of_ingresses, EVENTS) for verb in one.verbs}
         self.assertEqual(self.asked(), granted)
 
     async def test_roles(self) -> None:
@@ -359,7 +361,7 @@ class RightsTests(ReportingCase):
         await self.start(settings=SERVICE, namespaces=("shop", "blog"))
         await self.until(lambda: self.addresses("app") == [{"ip": "192.0.2.7"}])
         await self.until(lambda: self.server.list("Event"))
-        self.assertEqual(self.refused(), {"ingressclasses"})
+        self.assertEqual(self.refused(), {"ingressclasses", "customresourcedefinitions"})
 
     async def test_none(self) -> None:
         """Without these rights everything is read and served, and each missing right is said once."""

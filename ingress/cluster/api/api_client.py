@@ -163,9 +163,9 @@ class ApiConnection:
         self._generation = 0
         self._client: ApiClient | None = None
 
-    def get(self, path: str, query: list[tuple[str, str]]) -> "ApiResponse":
+    def get(self, path: str, query: list[tuple[str, str]], accept: str = JSON) -> "ApiResponse":
         """Ask for *path*, as ``send`` does."""
-        return self.send(ApiRequest("GET", path, tuple(query)))
+        return self.send(ApiRequest("GET", path, tuple(query), accept=accept))
 
     def send(self, request: ApiRequest) -> "ApiResponse":
         """Send *request*; return the answer when its head is there and says success.

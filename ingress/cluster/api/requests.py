@@ -6,6 +6,7 @@ for the streaming list.
 
 from collections.abc import Callable
 
+from ingress.model.writes import JSON
 from ingress.translate.readers.reader import KindRead
 
 # Small enough that decoding a page does not hold up the other threads, as 500 and more do.
@@ -17,6 +18,9 @@ LONGEST_WATCH_SECONDS = 590
 
 Query = list[tuple[str, str]]
 
+_METADATA_LIST = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+_METADATA = f"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
+
 
 class ListWatchRequests:
     """Queries for one kind in one *namespace*; *random* returns a number in [0, 1)."""
@@ -25,6 +29,10 @@ class ListWatchRequests:
         self.path = read.path(namespace)
         self._selector: Query = [("fieldSelector", read.field_selector)] if read.field_selector else []
         self._random = random
+        self.accept_list = _METADATA_LIST if read.metadata_only else JSON
+        """The media type that pages of lists are asked for in."""
+        self.accept_watch = _METADATA if read.metadata_only else JSON
+        """That of watches."""
 
     def page(self, next_page: str, *, in_pages: bool) -> Query:
         """A page of a list, the first or the one that the token *next_page* stands for.

@@ -76,9 +76,7 @@ def project(
     reader.key = key = known_as if key == known_as else key
     old = raw.get("apiVersion") in read.old_versions
     if old:
-        message = (
-            f"{raw['apiVersion']} is an old version that clusters no longer serve; write {read.api_version}"
-        )
+        message = f"{raw['apiVersion']} is an old version that newer clusters do not serve; write {read.api_version}"
         reader.report("apiVersion", message, Reason.DEPRECATED_VERSION)
     value: ClusterObject | None
     if kind is Kind.SECRET:

@@ -49,6 +49,7 @@ class ObjectReferences:
         self._has_begun = False
         # Those that objects are judged by; and the route objects that refer to anything, ours or not.
         self._judges: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
+        self._state = ClusterState(objects=self._judges)
         self._objects: dict[ObjectId, ClusterObject] = {}
         # What each needs that is ours, and the same by what is needed; the operator has the id None.
         self._needs: dict[ObjectId | None, Needs] = {}
@@ -89,10 +90,9 @@ class ObjectReferences:
             kind, key = object_id
             value = projection.value if projection is not None else None
             reader = self._readers.get(kind)
-            if reader is not None:
-                if self._put(object_id, value, reader):
-                    stale[object_id] = None
-            elif self._readers.judged_by(kind):
+            if reader is not None and self._put(object_id, value, reader):
+                stale[object_id] = None
+            if self._readers.judged_by(kind):
                 self._put_judge(kind, key, value)
                 judges_changed = True
         if judges_changed and self._has_begun:
@@ -115,6 +115,7 @@ class ObjectReferences:
             some.pop(key, None)
         else:
             some[key] = value
+        self._state.derived.changed(kind)
 
     def _judged_anew(self) -> list[ObjectId]:
         """Judge all anew; return the objects that came to be ours, or ceased to be."""
@@ -168,6 +169,6 @@ class ObjectReferences:
         judged_as = (kind, reader.class_of(value))
         verdict = self._verdicts.get(judged_as)
         if verdict is None:
-            verdict = reader.judge(value, ClusterState(objects=self._judges)).is_ours
+            verdict = reader.judge(value, self._state).is_ours
             self._verdicts[judged_as] = verdict
         return verdict

@@ -56,6 +56,8 @@ log = Logger()
 _SHORT_WATCH_SECONDS = 1.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
+# A definition is there before what it defines is served.
+_ABSENCES = 4
 
 
 class Receiver(Protocol):
@@ -80,7 +82,9 @@ class Reflector:
     returns monotonic seconds, *random* a number in [0, 1).  *backoff_seconds* is the wait
     after the first error.  *selection* chooses what is handed over, *counts* is for the metrics.
     *regained* is called, in our thread, when the API server answers again.  *outage* is shared by all
-    who ask it.  With *is_dispensable*, being refused is no problem.
+    who ask it.  With *is_dispensable*, being refused is no problem.  *instead* is called, in our thread, where an
+    optional kind is forbidden, and returns whether more cannot be known for now.  *after* is a
+    reflector of the same kind that is withdrawn: nothing is asked before that has ended.
     """
 
     def __init__(
@@ -100,6 +104,8 @@ class Reflector:
         regained: Callable[[], None] = lambda: None,
         outage: Outage | None = None,
         is_dispensable: bool = False,
+        instead: Callable[[], bool] = lambda: True,
+        after: "Reflector | None" = None,
     ) -> None:
         self.name = reflector_name(read, namespace)
         self._read = read
@@ -111,6 +117,9 @@ class Reflector:
         self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
         self._refusal = Refusal(read.kind, namespace, clock, random, first_seconds=backoff_seconds)
         self._is_dispensable = is_dispensable
+        self._instead = instead
+        self._after = after
+        self._withdraws = False
         self._contact = Contact(self.name, clock, outage=outage, holds=True)
         self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
         self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
@@ -118,6 +127,7 @@ class Reflector:
         self._list_cause = ""
         self._can_stream_list = True
         self._expirations = 0
+        self._absences = 0
         self._upstream_errors = 0
         # Whether the turn before ended otherwise than by a list in pages that went well.
         self._was_cut = False
@@ -150,22 +160,36 @@ class Reflector:
         self._pause.end()
         self._connection.interrupt()
 
+    def withdraw(self) -> None:
+        """Stop, and hand over that all objects are gone; returns at once.  Any thread."""
+        self._withdraws = True
+        self.stop()
+
     def rouse(self) -> None:
         """Try again now, if we wait for the API server to answer.  Any thread."""
         self._pause.rouse()
 
-    def join(self, seconds: float) -> bool:
-        """Wait for the end of the thread; return whether it ended in time."""
+    def join(self, seconds: float | None) -> bool:
+        """Wait *seconds*, or (None) as long as it takes, for the end of the thread; return whether it ended in time."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        if self._after is not None:
+            self._after.join(None)
+            self._after = None
         while not self._pause.is_over:
             self._sleeps_lightly = False
             seconds = self.turn()
             self._pause.rest(seconds, lightly=self._sleeps_lightly)
         self._connection.close()
+        if self._withdraws:
+            changes: Changes = {}
+            self._changes.begin_list()
+            self._changes.end_list(changes)
+            self._receiver.put({**changes, **self._refusal.answered()})
+            self._receiver.synced(self.name)
 
     def turn(self) -> float:
         """Make one request to its end; return the seconds to wait before the next."""
@@ -191,7 +215,8 @@ class Reflector:
     # -- requests
 
     def _open(self, query: Query) -> ApiResponse:
-        response = self._connection.get(self._requests.path, query)
+        accept = self._requests.accept_watch if ("watch", "true") in query else self._requests.accept_list
+        response = self._connection.get(self._requests.path, query, accept)
         if self._contact.regained():
             self._regained()
         self._receiver.put(self._refusal.answered())
@@ -325,6 +350,7 @@ class Reflector:
         self._refusal.permitted()
         self._receiver.synced(self.name)
         self._version = version
+        self._absences = 0
         self._counts.objects = len(self._changes)
         if self._list_cause:
             self._contact.listed_again(len(self._changes), self._list_cause)
@@ -349,6 +375,8 @@ class Reflector:
         at_least = error.retry_after_seconds or 0.0
         if isinstance(error, WatchError) or (self._version is not None and blames_version(error)):
             return self._troubled(str(error), at_least)
+        if error.status == 404 and (self._read.definition or self._read.metadata_only):
+            return self._absent(at_least)
         # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
         self._sleeps_lightly = error.status != 500 and not at_least
         if error.status and not self._is_dispensable:
@@ -361,12 +389,23 @@ class Reflector:
                 return seconds
             # Without this kind the rest may still work, so it does not hold back the first sync by itself.
             self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
-            if self._refusal.is_lasting:
+            if self._refusal.is_lasting and self._instead():
                 self._receiver.synced(self.name)
             return seconds
         self._contact.failed(error)
         if error.status == 401:
             self._connection.renew_credentials()
+        return self._backoff.failed(at_least)
+
+    def _absent(self, at_least: float) -> float:
+        """A kind that is defined is not served (yet), or not in the version that we read: its definition's next change rouses us."""
+        self._absences += 1
+        self._sleeps_lightly = True
+        if self._absences > _ABSENCES:
+            cause = f"{self._read.api_version} has no {self._read.plural}; they are asked for again"
+            self._contact.lost(cause, "absent", once=True)
+        # What nobody serves, nobody waits for.
+        self._receiver.synced(self.name)
         return self._backoff.failed(at_least)
 
     def _expired(self) -> float:

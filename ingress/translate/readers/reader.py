@@ -51,6 +51,10 @@ class KindRead:
     verbs: tuple[str, ...] = ("list", "watch")
     old_versions: tuple[str, ...] = ()
     """Values of ``apiVersion`` in which manifests may have the kind, though clusters do not serve them any more."""
+    definition: str = ""
+    """The name of the CustomResourceDefinition without which it is not asked for; empty for what every cluster has."""
+    metadata_only: bool = False
+    """Whether nothing but metadata is asked for."""
     reported: ReportedKind | None = None
     """How objects say what became of them; None where their status is not ours to write."""
 
@@ -102,7 +106,10 @@ class Reader(Protocol):
         """
 
     def why_nothing(self, state: ClusterState, /) -> str:
-        """Say what kept all objects of the kind in *state* from having a route; the text goes on after a colon."""
+        """Say what kept all objects of the kind in *state* from having a route; empty where there is nothing to say.
+
+        The text goes on after a colon.
+        """
 
 
 @frozen
@@ -155,4 +162,4 @@ class Readers:
 
     def why_nothing(self, state: ClusterState) -> str:
         """Say what kept all route objects of *state* from having a route; the text goes on after a colon."""
-        return "; ".join(reader.why_nothing(state) for reader in self._readers.values())
+        return "; ".join(filter(None, (reader.why_nothing(state) for reader in self._readers.values())))

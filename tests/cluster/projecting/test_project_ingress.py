@@ -270,7 +270,9 @@ class OldIngressTests(SynchronousTestCase):
                 IngressPath("/c", "Exact", c),
             )
             self.assertEqual(value.rules, (IngressRule("", expected),))
-            message = f"{version} is an old version that clusters no longer serve; write networking.k8s.io/v1"
+            message = (
+                f"{version} is an old version that newer clusters do not serve; write networking.k8s.io/v1"
+            )
             problem = Problem("Ingress", "web", "old", Reason.DEPRECATED_VERSION, message, "apiVersion")
             self.assertEqual(projected(Kind.INGRESS, raw).problems, (problem,))
 

@@ -72,7 +72,7 @@ class WatchModeTests(SecretsTestCase):
         self.server.faults.add(Delay(0.1), resource="ingressclasses")
         await self.synced()
         order = [call.plural for call in self.server.requests_of("watch")]
-        self.assertEqual((order[-1], len(order)), ("secrets", 5))
+        self.assertEqual((order[-1], len(order)), ("secrets", 6))
 
     async def test_changes(self) -> None:
         """A needed Secret that changes or goes is handed over; of another one nothing is."""
@@ -419,7 +419,7 @@ class NamespaceTests(SecretsTestCase):
             self.assertEqual(self.content_of(content, "tls", namespace) is not None, wanted)
         self.assertEqual(content.names(Kind.INGRESS_CLASS), set())
         refused = [call for call in self.server.requests if call.status == 403]
-        self.assertEqual({call.plural for call in refused}, {"ingressclasses"})
+        self.assertEqual({call.plural for call in refused}, {"ingressclasses", "customresourcedefinitions"})
 
 
 class TLSNamespaceTests(NamespaceTests):

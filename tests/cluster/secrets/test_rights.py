@@ -38,7 +38,7 @@ class RightsTests(SourceTestCase):
 
     async def test_cluster_role(self) -> None:
         """With the ClusterRole everything is read, in the whole cluster, and nothing is refused."""
-        self.grant(*manifests("base/rbac.yaml"))
+        self.grant(*manifests("base/rbac.yaml"), *manifests("base/gateway-api.yaml"))
         for streams in (True, False):
             self.server.streaming_list = streams
             self.fill(f"team-{streams}".lower())
@@ -55,7 +55,7 @@ class RightsTests(SourceTestCase):
         content = await self.synced(namespaces=("shop", "blog"))
         self.assertEqual({key.namespace for _, key in content.objects}, {"shop", "blog"})
         self.assertEqual(content.names(Kind.SECRET), {"tls", "opaque"})
-        self.assertEqual(self.refused(), {"ingressclasses"})
+        self.assertEqual(self.refused(), {"ingressclasses", "customresourcedefinitions"})
 
     async def test_roles_without_secrets(self) -> None:
         """With ``get`` on two names instead of the right to all Secrets, these two are read."""
@@ -68,4 +68,4 @@ class RightsTests(SourceTestCase):
         self.fill("shop")
         content = await self.synced(namespaces=("shop",), watch_secrets=False)
         self.assertEqual(content.names(Kind.SECRET), {"tls", "opaque"})
-        self.assertEqual(self.refused(), {"ingressclasses"})
+        self.assertEqual(self.refused(), {"ingressclasses", "customresourcedefinitions"})

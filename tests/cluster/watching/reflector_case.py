@@ -15,6 +15,7 @@ from ingress.cluster.watching.reflector import Reflector
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import ReflectorCounts
 from ingress.model.objects import Batch, Kind, Projection, Service
+from ingress.model.writes import JSON
 
 Step = bytes | KubernetesError | Callable[[], None]
 
@@ -37,7 +38,7 @@ class Script:
     _steps: list[Step] = Factory(list)
     open_answers: int = 0
 
-    def get(self, path: str, query: list[tuple[str, str]]) -> "Script":
+    def get(self, path: str, query: list[tuple[str, str]], accept: str = JSON) -> "Script":
         self.queries.append(dict(query))
         self._steps = self.answers.pop(0)
         if self._steps and isinstance(self._steps[0], KubernetesError):

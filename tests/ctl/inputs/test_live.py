@@ -21,6 +21,7 @@ from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 
 WEB = ObjectKey("shop", "web")
+DISCOVERY = "/apis/gateway.networking.k8s.io/v1"
 
 
 def in_namespace(namespace: str, obj: Json) -> Json:
@@ -50,8 +51,8 @@ class ReadingTests(LiveCase):
         self.assertEqual(found.snapshot.route_count, 1)
         (backend,) = found.snapshot.backends.values()
         self.assertEqual([str(one.address) for one in backend.endpoints], ["10.0.0.1"])
-        asked = sorted(call.plural for call in self.server.requests)
-        self.assertEqual(asked, ["endpointslices", "ingressclasses", "ingresses", "services"])
+        asked = sorted(call.plural or call.path for call in self.server.requests)
+        self.assertEqual(asked, [DISCOVERY, "endpointslices", "ingressclasses", "ingresses", "services"])
         self.assertEqual(self.server.watches, [])
 
     async def test_labels_of_ingresses_are_kept(self) -> None:
@@ -104,8 +105,8 @@ class ReadingTests(LiveCase):
         self.server.create(in_namespace("desk", ingress_object("desk", "desk.example.com")))
         found = await self.read(namespaces=("desk",))
         self.assertEqual(set(found.state.of(Kind.INGRESS)), {ObjectKey("desk", "desk")})
-        everywhere = {call.plural for call in self.server.requests if not call.namespace}
-        self.assertEqual(everywhere, {"ingressclasses"})
+        everywhere = {call.plural or call.path for call in self.server.requests if not call.namespace}
+        self.assertEqual(everywhere, {"ingressclasses", DISCOVERY})
 
     async def test_a_namespace_that_does_not_exist_is_a_mistake(self) -> None:
         """A slip in its name must not look like a clean namespace."""
@@ -271,7 +272,8 @@ class SecretTests(LiveCase):
     async def test_they_can_be_left_alone(self) -> None:
         """No request names a Secret, and none is missing."""
         found = await self.read(secrets=SecretReading.NONE)
-        self.assertEqual(self.server.requests_of("get") + self.server.requests_of("list", "secrets"), ())
+        self.assertEqual(self.server.requests_of("list", "secrets"), ())
+        self.assertEqual([call.path for call in self.server.requests_of("get")], [DISCOVERY])
         self.assertEqual(reasons(found), set())
         self.assertEqual(unread(found), ["one Secret that is referred to"])
 
@@ -281,7 +283,9 @@ class SecretTests(LiveCase):
         other["spec"]["ingressClassName"] = "traefik"
         self.server.create(other)
         await self.read(secrets=SecretReading.CONTENT)
-        self.assertEqual({call.name for call in self.server.requests_of("get")}, {"shop-tls"})
+        self.assertEqual(
+            {call.name or call.path for call in self.server.requests_of("get")}, {"shop-tls", DISCOVERY}
+        )
 
     async def test_a_config_map_that_an_annotation_names_is_read_by_its_name(self) -> None:
         """One that is not there is missing; one that may not be read is not."""

@@ -105,7 +105,7 @@ class ApiResource(Resource):
         """Return status and object; None for a watch, which answers by itself."""
         if not call.plural:
             return self._look_up_path(call)
-        kind = self._server.kinds.at(call.group, call.version, call.plural)
+        kind = self._server.served().at(call.group, call.version, call.plural)
         scope = _scope(kind, call)
         match call.verb:
             case "list":
@@ -146,7 +146,7 @@ class ApiResource(Resource):
         raise StatusError(405, "the server does not allow this method on the requested resource")
 
     def _look_up_path(self, call: Call) -> tuple[int, Json]:
-        document = discover(call.path, self._server.kinds) if call.method == "GET" else None
+        document = discover(call.path, self._server.served()) if call.method == "GET" else None
         if document is None:
             raise not_found_path()
         return 200, document

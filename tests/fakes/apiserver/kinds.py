@@ -30,6 +30,8 @@ class ResourceType:
     """Field labels of field selectors, beside those every kind has."""
     version_required: bool = False
     """Whether a PUT has to carry a resource version (``AllowUnconditionalUpdate`` is false)."""
+    is_custom: bool = False
+    """Whether it is served only while there is a CustomResourceDefinition of its name."""
 
     @property
     def api_version(self) -> str:
@@ -42,7 +44,60 @@ class ResourceType:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
+def _gateway_kind(
+    plural: str, kind: str, *, namespaced: bool = True, has_status: bool = True
+) -> ResourceType:
+    return ResourceType(
+        "gateway.networking.k8s.io",
+        "v1",
+        plural,
+        kind,
+        namespaced=namespaced,
+        has_status=has_status,
+        has_generation=True,
+        is_custom=True,
+    )
+
+
+GATEWAY_KINDS: tuple[ResourceType, ...] = (
+    _gateway_kind("gatewayclasses", "GatewayClass", namespaced=False),
+    _gateway_kind("gateways", "Gateway"),
+    _gateway_kind("listenersets", "ListenerSet"),
+    _gateway_kind("httproutes", "HTTPRoute"),
+    _gateway_kind("grpcroutes", "GRPCRoute"),
+    _gateway_kind("tlsroutes", "TLSRoute"),
+    _gateway_kind("tcproutes", "TCPRoute"),
+    _gateway_kind("referencegrants", "ReferenceGrant", has_status=False),
+    _gateway_kind("backendtlspolicies", "BackendTLSPolicy"),
+)
+"""The kinds of the Gateway API."""
+
+
+def definition_of(row: ResourceType, version: str = "v1.6.1", channel: str = "standard") -> Json:
+    """Return the CustomResourceDefinition by which *row* is served, as far as anybody looks at it."""
+    annotations = {
+        "gateway.networking.k8s.io/bundle-version": version,
+        "gateway.networking.k8s.io/channel": channel,
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": row.qualified, "annotations": annotations},
+        "spec": {"group": row.group, "names": {"kind": row.kind, "plural": row.plural}},
+    }
+
+
 KINDS: tuple[ResourceType, ...] = (
+    ResourceType(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        namespaced=False,
+        has_status=True,
+        has_generation=True,
+    ),
+    *GATEWAY_KINDS,
     ResourceType("", "v1", "namespaces", "Namespace", namespaced=False, has_status=True, short_names=("ns",)),
     ResourceType("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
     ResourceType("", "v1", "secrets", "Secret", fields=("type",)),

@@ -24,7 +24,7 @@ from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.connections import Connection, ConnectionFactory
 from tests.fakes.apiserver.faults import Faults
 from tests.fakes.apiserver.history import DEFAULT_WINDOW, History
-from tests.fakes.apiserver.kinds import Json, KindTable, ResourceType
+from tests.fakes.apiserver.kinds import GATEWAY_KINDS, Json, KindTable, ResourceType, definition_of
 from tests.fakes.apiserver.kubeconfig import kubeconfig
 from tests.fakes.apiserver.listing import ListOptions
 from tests.fakes.apiserver.watching import Closing, Watch
@@ -158,6 +158,16 @@ class ApiServer:
     def list(self, kind: str) -> tuple[Json, ...]:
         """Return copies of all objects of a kind, in the order of namespace and name."""
         return tuple(copy.deepcopy(obj) for _, obj in self.history.content(self.kinds.named(kind)))
+
+    def served(self) -> KindTable:
+        """Return the kinds that are served now: those that every cluster has, and those that are defined."""
+        defined = {key[1] for key, _ in self.history.content(self.kinds.named("CustomResourceDefinition"))}
+        return KindTable(tuple(row for row in self.kinds if not row.is_custom or row.qualified in defined))
+
+    def define(self, version: str = "v1.6.1", channel: str = "standard") -> None:
+        """Install the kinds of the Gateway API."""
+        for row in GATEWAY_KINDS:
+            self.apply(definition_of(row, version, channel))
 
     def compact(self) -> None:
         """Expire every version but the current one, which is made newer than all seen so far."""

@@ -103,6 +103,18 @@ class ApiServer:
         answer = self._get(path, [], JSON)
         return answer if answer is None or isinstance(answer, Forbidden) else self._decoded(answer)
 
+    def plurals(self, group: str, version: str) -> frozenset[str]:
+        """Ask for the plurals of the kinds that are served as *version* of *group*; none where there is no such thing."""
+        answer = self._get(f"/apis/{group}/{version}", [], JSON)
+        if answer is None or isinstance(answer, Forbidden):
+            return frozenset()
+        document = self._decoded(answer)
+        entries = document.get("resources") if isinstance(document, dict) else None
+        if not isinstance(entries, list):
+            raise self._not_an_api_server("a list of resources without any")
+        names = (entry.get("name") for entry in entries if isinstance(entry, dict))
+        return frozenset(name for name in names if isinstance(name, str) and "/" not in name)
+
     def _list(
         self,
         path: str,
@@ -225,7 +237,9 @@ class _ExpiredError(Exception):
 
 
 def _is_object(path: str) -> bool:
-    """Whether *path* is that of an object, and not of a list: of a namespace, or of what is in one."""
+    """Whether *path* is that of an object, and not of a list: of a namespace, of what is in one, or of a version of a group."""
+    if path.startswith("/apis/") and path.count("/") == 3:
+        return True
     parts = path.split("/namespaces/", 1)
     return len(parts) == 2 and parts[1].count("/") != 1
 

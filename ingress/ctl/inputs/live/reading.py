@@ -31,6 +31,8 @@ from ingress.ctl.inputs.live.referring import read_referred_to
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import is_secret_name
 from ingress.settings import Settings
+from ingress.translate.readers.gateway.kinds import VERSION
+from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of, plural_of
 
@@ -118,12 +120,18 @@ class _Reading:
         self._namespaces: dict[Kind, frozenset[str]] = {}
         self._unread: list[Unread] = []
         self._visible: tuple[str, ...] | None = None
+        self._defined: frozenset[str] | None = None
 
     def input(self, now: datetime) -> Input:
         """Read everything."""
         for kind, read in KINDS.items():
-            if read not in REFERRED_TO:
-                self._read_kind(kind, read)
+            if read in REFERRED_TO or read.metadata_only:
+                continue
+            if read.definition and not self._is_served(read):
+                # There is none of it, whatever the rights.
+                self._whole.add(kind)
+                continue
+            self._read_kind(kind, read)
         self._expect_namespaces()
         own = self._settings.config_map
         referred = read_referred_to(
@@ -147,6 +155,12 @@ class _Reading:
             strays=self._beside.strays,
             unread=(*self._unread, *referred.unread),
         )
+
+    def _is_served(self, read: KindRead) -> bool:
+        """Whether the API server has a kind that needs a definition; everybody may ask for that."""
+        if self._defined is None:
+            self._defined = self._server.plurals(GROUP, VERSION)
+        return read.definition.partition(".")[0] in self._defined
 
     def _read_kind(self, kind: Kind, read: KindRead) -> None:
         if not (read.namespaced and self._asked.namespaces):

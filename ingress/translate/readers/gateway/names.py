@@ -16,6 +16,7 @@ TCP_ROUTE: Final = Kind("TCPRoute")
 REFERENCE_GRANT: Final = Kind("ReferenceGrant")
 BACKEND_TLS_POLICY: Final = Kind("BackendTLSPolicy")
 NAMESPACE: Final = Kind("Namespace")
+DEFINITION: Final = Kind("CustomResourceDefinition")
 
 
 class ObjectReference(NamedTuple):
@@ -33,3 +34,7 @@ class ObjectReference(NamedTuple):
     def __str__(self) -> str:
         kind = f"{self.kind}.{self.group}" if self.group else self.kind
         return f"{kind} {self.namespace}/{self.name}" if self.namespace else f"{kind} {self.name}"
+
+
+UNREADABLE: Final = ObjectReference("", "Invalid", "", "")
+"""What stands where a reference could not be read: nothing is of that kind."""

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from ingress.fields import FieldReader, RawObject, path_of
 from ingress.model.problems import Reason
+from ingress.translate.readers.created import created_of
 from ingress.translate.readers.ingress.objects import (
     CLASS_ANNOTATION,
     Ingress,
@@ -44,7 +45,6 @@ MAX_ANNOTATION_CHARACTERS = 64 * 1024
 """The API allows 256 KiB for all annotations of an object; no single one needs a quarter of that."""
 
 _NOT_IN_ANNOTATIONS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,5}")
 
 # Most Ingresses have none, a few ports serve them all, and the paths of one lead to the same: one copy is kept.
@@ -73,7 +73,7 @@ def project_ingress(
     name = "backend" if old and spec.get("defaultBackend") is None else "defaultBackend"
     return Ingress(
         key=reader.key,
-        created=_created(metadata, reader),
+        created=created_of(metadata, reader),
         class_name=class_name,
         annotations=annotations,
         unreadable=unreadable,
@@ -98,20 +98,6 @@ def project_ingress_class(
         field = f"metadata.annotations[{DEFAULT_CLASS_ANNOTATION}]"
         reader.report(field, "must be text; write the value in quotes", Reason.INVALID_ANNOTATION)
     return IngressClass(reader.key, controller, is_default == "true")
-
-
-def _created(metadata: RawObject, reader: FieldReader) -> str:
-    created = reader.text(metadata, "creationTimestamp", "metadata")
-    if created and _UTC_TIME.fullmatch(created) is None:
-        reader.report("metadata.creationTimestamp", "is not a time in the form 2006-01-02T15:04:05Z")
-        return ""
-    return _shared(created or "")
-
-
-@lru_cache(maxsize=1024)
-def _shared(text: str) -> str:
-    """Return an equal text that was seen lately: many Ingresses are made in the same second."""
-    return text
 
 
 def _annotations(
