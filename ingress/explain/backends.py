@@ -9,7 +9,7 @@ from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.frozen import frozen
-from ingress.model.limits import AskedTimeouts
+from ingress.model.limits import ENDLESS, AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Route
@@ -136,6 +136,15 @@ def _shared(balancing: Balancing) -> str:
 
 
 def _timeouts(asked: AskedTimeouts) -> Iterator[str]:
+    if asked.request_seconds:
+        yield f"all of a request may take {asked.request_seconds:g} s"
+    if asked.attempt_seconds:
+        yield f"each attempt at an endpoint may take {asked.attempt_seconds:g} s"
+    if asked.read_seconds is not None and asked.read_seconds >= ENDLESS:
+        yield "endpoints may be silent for as long as they like"
+        return
+    if asked.request_seconds or asked.attempt_seconds:
+        return
     for seconds, what in (
         (asked.connect_seconds, "a connection to an endpoint is waited for"),
         (asked.read_seconds, "the next piece of an answer is waited for"),
@@ -153,6 +162,7 @@ def _retries(rule: RetryRule) -> str:
         for word, is_asked in (
             ("error", rule.on_error),
             ("timeout", rule.on_timeout),
+            ("backendRequest", rule.on_late),
             ("invalid_header", rule.on_invalid),
             ("non_idempotent", rule.non_idempotent),
         )
@@ -161,6 +171,9 @@ def _retries(rule: RetryRule) -> str:
     after += [f"http_{status}" for status in sorted(rule.statuses)]
     if not after or rule.max_tries == 1:
         return "no other endpoint is tried"
+    if rule.returns:
+        pause = f", {rule.backoff_seconds:g} s later at least" if rule.always_waits else ""
+        return f"requests are tried again after {' '.join(after)}, {rule.max_tries} tries{pause}"
     tries = f", {rule.max_tries} tries" if rule.max_tries else ", without a limit of tries"
     seconds = f", within {rule.max_seconds:g} s" if rule.max_seconds else ""
     return f"another endpoint is tried after {' '.join(after)}{tries}{seconds}"

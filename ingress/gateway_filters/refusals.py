@@ -37,5 +37,6 @@ class Refusal:
 
 
 BAD_FILTER: Final = Refusal("a filter of the rule is not honored")
+BAD_RULE: Final = Refusal("the rule asks for what is not honored")
 BAD_BACKEND: Final = Refusal("the backend does not exist, or may not be referred to")
 NO_BACKENDS: Final = Refusal("the rule has no backends")

@@ -11,6 +11,8 @@ from ingress.model.frozen import frozen
 
 USUAL_HEAD_BYTES: Final = 64 * 1024
 """Of the head of an answer.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
+ENDLESS: Final = 31_536_000.0
+"""A year, where nothing is to end by time."""
 
 
 @frozen
@@ -25,6 +27,12 @@ class Timeouts:
     """To take some more of the request; ingress-nginx ``proxy-send-timeout`` 60 s."""
     head_bytes: int = USUAL_HEAD_BYTES
     """Of the head of its answer, in HTTP/1.1; what is longer is no answer."""
+    request_seconds: float = 0.0
+    """For all of an exchange, with all of its attempts; 0 means no bound."""
+    attempt_seconds: float = 0.0
+    """For one attempt, from when it is sent to the end of its answer; 0 means no bound."""
+    bounds_tunnels: bool = False
+    """Whether a tunnel may rest no longer than *read_seconds*, because its route says so."""
 
 
 @frozen
@@ -35,6 +43,10 @@ class AskedTimeouts:
     read_seconds: float | None = None
     send_seconds: float | None = None
     head_bytes: int | None = None
+    request_seconds: float | None = None
+    attempt_seconds: float | None = None
+    spares_tunnels: bool | None = None
+    """Whether *read_seconds* are not for tunnels."""
 
     def completed_by(self, usual: Timeouts) -> Timeouts:
         """Return all of them, with the *usual* ones where nothing is asked for."""
@@ -48,6 +60,9 @@ def _completed(asked: AskedTimeouts, usual: Timeouts) -> Timeouts:
         usual.read_seconds if asked.read_seconds is None else asked.read_seconds,
         usual.send_seconds if asked.send_seconds is None else asked.send_seconds,
         usual.head_bytes if asked.head_bytes is None else asked.head_bytes,
+        usual.request_seconds if asked.request_seconds is None else asked.request_seconds,
+        usual.attempt_seconds if asked.attempt_seconds is None else asked.attempt_seconds,
+        not asked.spares_tunnels,
     )
 
 

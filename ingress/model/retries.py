@@ -28,10 +28,25 @@ class RetryRule:
     """Answers of these statuses are dropped for that of another endpoint, while there is one."""
     non_idempotent: bool = False
     """Whether requests that may change something each time they are sent are sent again, too."""
+    on_late: bool = False
+    """An attempt took longer than its route lets one take."""
+    any_method_by_status: bool = False
+    """Whether an answer of one of *statuses* says that nothing was done with the request, whatever its method."""
+    returns: bool = False
+    """Whether endpoints that failed the request are tried again, where no other is left."""
+    backoff_seconds: float = 0.0
+    """How long to wait before one of these is; each time twice as long, up to a bound."""
+    always_waits: bool = False
+    """Whether that time has to pass before any other try, too."""
     max_tries: int = MAX_TRIES
     """The first one included; 0 means no limit."""
     max_seconds: float = 0.0
     """From the head of the request to the last try that is begun; 0 means no limit."""
+
+    @property
+    def repeats_any(self) -> bool:
+        """Whether requests may be sent again that are not idempotent."""
+        return self.non_idempotent or (self.any_method_by_status and bool(self.statuses))
 
 
 DEFAULT_RETRIES: Final = RetryRule()

@@ -32,7 +32,7 @@ OTHERS = (
     (b"/", b"/", "/xyz", b"/xyz/"),
     (b"/foo?a=/foo", b"/foo", "/xyz", b"/xyz?a=/foo"),
     (b"/foo/?", b"/foo", "/xyz", b"/xyz/?"),
-    (b"/a.+(b/c", b"/a.+(b", "/$1\\1".replace("\\1", "(x)"), b"/$1(x)/c"),
+    (b"/a.+(b/c", b"/a.+(b", "/$1(x)", b"/$1(x)/c"),
 )
 HOSTILE = (
     # Escapes stay as the client wrote them.
@@ -88,7 +88,7 @@ class ValueTests(SynchronousTestCase):
         """What is no path, holds more than one, or leads elsewhere is refused."""
         for text in (
             "a",
-            "//".replace("//", "http://a.test/"),
+            "http://a.test/",
             "/a?b",
             "/a#b",
             "/a b",

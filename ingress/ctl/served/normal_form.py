@@ -149,6 +149,8 @@ class _Form:
         if known is None:
             usual = self._given.settings.serving.limits.upstream
             completed = usual if asked is None else asked.completed_by(usual)
+            # Whoever asks for what is usual asks for nothing, but for tunnels that rest.
+            completed = evolve(completed, bounds_tunnels=False)
             known = self._timeouts[asked] = whole(settings_as_data(completed))
         return known
 

@@ -54,6 +54,7 @@ class Fault(Enum):
     BROKEN = "the connection ended after the first byte of an answer"
     STALLED = "upstream was silent for too long, after the first byte of an answer"
     INVALID = "what came is no answer, or not the rest of one"
+    LATE = "the attempt took longer than its route lets one take"
     REFUSED_STATUS = "the answer has a status that the route wants tried elsewhere"
     UNREADABLE = "the request body is too large, too slow or unreadable"
     LEFT = "downstream went away"
@@ -112,6 +113,7 @@ TABLE: Final[Mapping[tuple[State, Fault], Row]] = {
     (State.AWAITING, Fault.DECLINED_AT_ONCE): Row(Again.ANOTHER, "on_error", Side.UPSTREAM, 502),
     (State.AWAITING, Fault.SILENT): Row(Again.ANOTHER_IF_REPEATABLE, "on_timeout", Side.UPSTREAM, 504),
     (State.AWAITING, Fault.INVALID): Row(Again.ANOTHER_IF_REPEATABLE, "on_invalid", Side.UPSTREAM, 502),
+    (State.AWAITING, Fault.LATE): Row(Again.ANOTHER_IF_REPEATABLE, "on_late", Side.UPSTREAM, 504),
     (State.AWAITING, Fault.REFUSED_STATUS): Row(Again.ANOTHER_IF_REPEATABLE, "statuses", Side.UPSTREAM, _CUT),
     (State.AWAITING, Fault.BROKEN): Row(Again.NEVER, "", Side.UPSTREAM, 502),
     (State.AWAITING, Fault.STALLED): Row(Again.NEVER, "", Side.UPSTREAM, 504),
@@ -120,6 +122,7 @@ TABLE: Final[Mapping[tuple[State, Fault], Row]] = {
     (State.ANSWERING, Fault.INVALID): Row(Again.NEVER, "", Side.UPSTREAM, _CUT),
     (State.ANSWERING, Fault.BROKEN): Row(Again.NEVER, "", Side.UPSTREAM, _CUT),
     (State.ANSWERING, Fault.STALLED): Row(Again.NEVER, "", Side.UPSTREAM, _CUT),
+    (State.ANSWERING, Fault.LATE): Row(Again.NEVER, "", Side.UPSTREAM, _CUT),
     (State.ANSWERING, Fault.UNREADABLE): Row(Again.NEVER, "", Side.DOWNSTREAM, _CUT),
     (State.ANSWERING, Fault.LEFT): Row(Again.NEVER, "", Side.DOWNSTREAM, _CUT),
     (State.TUNNEL, Fault.BROKEN): Row(Again.NEVER, "", Side.NOBODY, _CUT),
@@ -159,7 +162,7 @@ def next_step(row: Row, rule: RetryRule, method: bytes, is_held: bool, tries: in
     """
     if row.again is Again.NEVER or not is_held:
         return Step.FAIL
-    if row.again in _FOR_REPEATABLE and not (method in IDEMPOTENT or rule.non_idempotent):
+    if row.again in _FOR_REPEATABLE and not (method in IDEMPOTENT or _repeats_any(row, rule)):
         return Step.FAIL
     if row.again in _RENEWALS:
         return Step.RENEW
@@ -168,3 +171,8 @@ def next_step(row: Row, rule: RetryRule, method: bytes, is_held: bool, tries: in
     if rule.max_seconds and seconds >= rule.max_seconds:
         return Step.FAIL
     return Step.ANOTHER
+
+
+def _repeats_any(row: Row, rule: RetryRule) -> bool:
+    """Whether the route has requests of any method sent again after *row*."""
+    return rule.non_idempotent or (rule.any_method_by_status and row.when == "statuses")

@@ -15,6 +15,8 @@ from ingress.proxy.contract.faults import Fault, Row, Step, fault_of_connecting,
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.health import Liveness
 
+MOST_BACKOFFS: Final = 10
+"""Of the first pause before a retry, as much as any may last."""
 _NONE_TRIED: Final[frozenset[Endpoint]] = frozenset()
 
 
@@ -28,6 +30,10 @@ class Attempts:
     """Those that failed."""
     over: tuple[AttemptRecord, ...] = ()
     """The attempts before the last one."""
+    pause = 0.0
+    """How long to wait before the attempt that was chosen last."""
+    pauses = 0
+    """How often that was asked for."""
     is_under_way = True
     """Whether the last one is not among these yet."""
     began = 0.0
@@ -75,7 +81,7 @@ class Attempts:
             another: Endpoint | None = endpoint
         else:
             self.tried |= {endpoint}
-            another = self.rotation.another(self.tried, self.key)
+            another = self._next(endpoint)
             self.tries += 1
         if another is None:
             return Step.FAIL
@@ -85,6 +91,21 @@ class Attempts:
         self.began = now
         self.outcome, self.answered = "", None
         return step
+
+    def _next(self, failed: Endpoint) -> Endpoint | None:
+        """Choose an endpoint that is tried after *failed*, and how long to wait before; None where none is left."""
+        rule = self.retries
+        another = self.rotation.another(self.tried, self.key)
+        waits = rule.always_waits
+        if another is None and rule.returns and self.rotation.endpoints:
+            waits = True
+            self.tried = frozenset((failed,))
+            another = self.rotation.another(self.tried, self.key) or failed
+        self.pause = 0.0
+        if waits and rule.backoff_seconds:
+            self.pause = rule.backoff_seconds * min(2**self.pauses, MOST_BACKOFFS)
+            self.pauses = min(self.pauses + 1, MOST_BACKOFFS)
+        return another
 
     def conclude(self, outcome: str, now: float) -> None:
         """Note what became of the last one, unless that is known."""

@@ -19,9 +19,8 @@ What may go wrong in which state, and when a further attempt is made, is the tab
 ``Attempts``, which decide by it, a ``RequestPassage`` if its request has a body, and a ``Filtering`` if filters say something.
 """
 
+from functools import partial
 from typing import Final
-
-from twisted.logger import Logger
 
 from ingress.http.edited_heads import AnswerChange
 from ingress.http.forwarding import Origin, upstream_fields_of
@@ -36,6 +35,7 @@ from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, IDEMPOTENT, TA
 from ingress.proxy.contract.sides import Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import Attempts
+from ingress.proxy.exchange.bugs import log_bug
 from ingress.proxy.exchange.chain import Chain
 from ingress.proxy.exchange.consulting import Stop, consult
 from ingress.proxy.exchange.context import ExchangeContext
@@ -44,23 +44,18 @@ from ingress.proxy.exchange.filtering import Filtering, GoOn
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import accepts_html, head_of
 from ingress.proxy.exchange.request_passage import RequestPassage
+from ingress.proxy.exchange.timing import Timing
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
 
-log = Logger()
-
 # Bound once: looking a member up in its class costs more than comparing it.
-_WAITING: Final = State.WAITING
-_CONNECTING: Final = State.CONNECTING
-_AWAITING: Final = State.AWAITING
-_ANSWERING: Final = State.ANSWERING
-_TUNNEL: Final = State.TUNNEL
-_DONE: Final = State.DONE
+_WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
 _NONE: Final[tuple[AttemptRecord, ...]] = ()
 _STATUSES: Final = tuple(map(str, range(1000)))
 _LEFT: Final = (CLIENT_CLOSED, Fault.LEFT.value)
+_AFTER_HEAD: Final = {Fault.INVALID: Fault.BROKEN, Fault.LATE: Fault.STALLED}
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
@@ -92,6 +87,7 @@ class Exchange:
     _reason = ""  # Why the answer is an error of our own, or is not whole.
     _has_crashed = False
     _is_half_over = False  # Whether one side of a tunnel has ended.
+    _timing: Timing | None = None  # Of a route that says something about time.
 
     def __init__(
         self,
@@ -154,6 +150,7 @@ class Exchange:
         self._route = route
         if route.timeouts is not None:
             self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
+            self._timing = Timing(self, self._context.deadlines, self.timeouts, self._started)
         passage = self.passage
         if passage is not None and route.max_body_bytes:
             passage.limit = route.max_body_bytes
@@ -204,16 +201,16 @@ class Exchange:
     def _attempt(self, attempts: Attempts, endpoint: Endpoint, reuse: bool) -> None:
         """Send the request to *endpoint*, or to another one where it has no room."""
         pool = self._context.pool
+        roomy: Endpoint | None = endpoint
         if pool.most and not pool.has_room(endpoint):
             roomy = attempts.choose_roomy(pool.has_room)
-            if roomy is None:
-                self.fail(_NO_ENDPOINT, "all endpoints have the connections they may")
-                return
-            endpoint = roomy
+        if roomy is None:
+            self.fail(_NO_ENDPOINT, "all endpoints have the connections they may")
+            return
         self.state = _CONNECTING
         if attempts.rotation.counts:
             attempts.tell_began(self._context.clock.seconds() - self._started)
-        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(roomy, self, reuse, fresh=self.head.method not in IDEMPOTENT)
 
     def _attempt_again(self, fault: Fault, outcome: str) -> bool:
         """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
@@ -226,7 +223,12 @@ class Exchange:
             return False
         self._context.metrics.attempt_repeated()
         assert attempts.endpoint is not None
-        self._attempt(attempts, attempts.endpoint, reuse=step is not Step.RENEW)
+        attempt = partial(self._attempt, attempts, attempts.endpoint, step is not Step.RENEW)
+        if attempts.pause and self._timing is not None:
+            self.state = _CONNECTING
+            self._timing.pause(attempts.pause, attempt)
+        else:
+            attempt()
         return True
 
     def upstream_connected(self, upstream: Upstream) -> bool:
@@ -252,19 +254,18 @@ class Exchange:
             # Before the first write, which may fill upstream and pause the request again.
             held = passage.begin()
             upstream.begin(self, fields, held, passage.is_whole)
-            passage.begun(upstream, route.retries.non_idempotent)
+            passage.begun(upstream, route.retries.repeats_any)
             if upstream.may_rest:
                 self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
+        if self._timing is not None:
+            self._timing.attempt_begins(upstream)
         if self._downstream.is_full:
             # Something waits there, be it interim answers to an attempt before, and nobody says so again.
             upstream.pause()
         return True
 
     def upstream_unreachable(self, why: str, is_first: bool = True) -> bool:
-        """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited.
-
-        Where several waited for one connection, only one of them *is_first*: the endpoint failed once, not for each.
-        """
+        """No connection could be made to the endpoint, and nothing was sent; return whether that was still awaited."""
         if self.state is not _CONNECTING:
             return False
         assert self._attempts is not None
@@ -276,9 +277,9 @@ class Exchange:
         """The connection is gone, or of no use any more."""
         upstream, self.upstream = self.upstream, None
         if self.state in (_AWAITING, _ANSWERING, _TUNNEL):
-            if fault is Fault.INVALID and self.is_answer_filtered:
+            if self.is_answer_filtered:
                 # Its head was seen, and nothing is sent twice after that.
-                fault = Fault.BROKEN
+                fault = _AFTER_HEAD.get(fault, fault)
             if fault is Fault.SILENT and upstream is not None:
                 assert self._attempts is not None
                 self._attempts.silent(upstream.liveness)
@@ -340,9 +341,13 @@ class Exchange:
 
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""
+        self.give_up(status, why, Fault.UNREADABLE)
+
+    def give_up(self, status: int, why: str, fault: Fault) -> None:
+        """Answer with the error *status*, or cut an answer that has begun; upstream's work is for nobody."""
         self._drop_upstream()
         if self.state in _UNANSWERED:
-            self._conclude(Fault.UNREADABLE.value)
+            self._conclude(fault.value)
             self.fail(status, why)
         elif self.state is _ANSWERING:
             self._reason = why
@@ -350,16 +355,8 @@ class Exchange:
             self._finish()
 
     def crash(self) -> None:
-        """End the exchange that a bug of ours made impossible; to be called while its exception is handled.
-
-        Downstream gets 500 if nothing of an answer was sent, and never a second status line; its connection
-        ends in any case, and upstream's is not used again.
-        """
-        log.failure(
-            "A request to {host} failed by a bug, and is the only one that did: {state}",
-            host=self.host.decode("latin-1"),
-            state=self.state.value,
-        )
+        """End what a bug of ours made impossible, by 500 if nothing was sent, else by a cut; called while the exception is handled."""
+        log_bug(self.host, self.state)
         self._drop_upstream()
         # What its filters would say of it may be where the bug is.
         self._has_crashed = True
@@ -573,6 +570,8 @@ class Exchange:
         self.state, self.upstream = _DONE, None
         if self._filtering is not None:
             self._filtering.close()
+        if self._timing is not None:
+            self._timing.close()
         attempts, made = self._attempts, _NONE
         seconds = self._context.clock.seconds() - self._started
         if attempts is not None:
@@ -596,5 +595,5 @@ class Exchange:
             for listener in listeners:
                 listener(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.
-        self.passage = self._filtering = None
+        self.passage = self._filtering = self._timing = None
         self._downstream.finished()

@@ -441,7 +441,7 @@ class UpstreamConnection:
             return
         if self._is_half_over:
             self.deadline = self._deadlines.now + TUNNEL_END_SECONDS
-        elif self._timeouts is not self._keeper.timeouts:
+        elif self._timeouts.bounds_tunnels:
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
 
     @never_raises

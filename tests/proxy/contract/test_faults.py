@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
+from ingress.model.limits import AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.faults import (
     TABLE,
@@ -29,7 +30,7 @@ ARCHITECTURE = Path(__file__).resolve().parents[3] / "docs" / "architecture.md"
 ALLOWED = (Again.ANOTHER, Again.RENEWED)
 NO_MORE = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab"
-EVERYTHING = RetryRule(on_invalid=True, statuses=frozenset({503}))
+EVERYTHING = RetryRule(on_invalid=True, on_late=True, statuses=frozenset({503}))
 """All that a route can ask for, but for requests that are not idempotent."""
 
 
@@ -149,6 +150,16 @@ class TableTests(ProxyCase):
         self.ask()
         self.upstream().say(b"nonsense\r\n\r\n")
 
+    def late(self) -> None:
+        """Publish a route that bounds each attempt, and repeats what takes longer."""
+        timeouts = AskedTimeouts(attempt_seconds=0.5)
+        self.stage.publish((ONE, TWO), retries=EVERYTHING, timeouts=timeouts)
+
+    def awaiting_late(self) -> None:
+        self.late()
+        self.ask()
+        self.reactor.pass_time(0.6)
+
     def awaiting_refused_status(self) -> None:
         self.ask()
         self.upstream().say(NO_MORE)
@@ -184,6 +195,12 @@ class TableTests(ProxyCase):
         self.ask()
         self.upstream().say(BEGUN)
         self.reactor.pass_time(62)
+
+    def answering_late(self) -> None:
+        self.late()
+        self.ask()
+        self.upstream().say(BEGUN)
+        self.reactor.pass_time(0.6)
 
     def answering_unreadable(self) -> None:
         self.ask_in_part()
@@ -372,6 +389,7 @@ def table_lines() -> list[str]:
             "on_error": "error",
             "on_timeout": "timeout",
             "on_invalid": "invalid_header",
+            "on_late": "backendRequest",
             "statuses": "http_…",
         }
         word = f" (`{when[row.when]}`)" if row.when else ""
