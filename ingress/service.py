@@ -38,7 +38,7 @@ from ingress.explain.served import Served
 from ingress.http.forwarding import TrustedProxies
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
-from ingress.model.listeners import MAIN, Listener
+from ingress.model.listeners import Listener
 from ingress.model.objects import Kind
 from ingress.model.serving import ForwardedHeaders, ServingSettings
 from ingress.options.config_map_source import ConfigMapSource
@@ -61,7 +61,8 @@ from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.reach import endpoint_rules
-from ingress.proxy.listening.served_table import ServedTable, ServingPort
+from ingress.proxy.listening.served_table import ServingPort
+from ingress.proxy.listening.served_tables import ServedTables
 from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
@@ -298,7 +299,7 @@ class IngressService(Service):
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
         self._groups = groups
-        self._tables = {MAIN: ServedTable(self._resource, self._new_contexts(), self._site)}
+        self._tables = ServedTables(self._resource, self._new_resource)
         store = self._store = Store()
         self._kinds = kinds
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
@@ -381,19 +382,7 @@ class IngressService(Service):
         """Make *snapshot* current."""
         self._snapshot = snapshot
         self._replicas.count = snapshot.replicas
-        for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
-            self._tables.pop(name).resource.forget()
-        for name, table in snapshot.tables():
-            served = self._tables.get(name)
-            if served is None:
-                served = self._tables[name] = ServedTable(self._new_resource(), self._new_contexts())
-            served.publish(
-                table.routes,
-                table.certificates,
-                table.handshake_settings,
-                snapshot.backends,
-                table.streams,
-            )
+        self._tables.publish(snapshot)
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)
 
@@ -423,15 +412,17 @@ class IngressService(Service):
         self._access_log.follow(serving.access_log)
         trusted = _trusted(serving)
         if trusted is not _trusted(before):
-            for table in self._tables.values():
-                table.each_site(lambda one: one.trust(trusted))
+            site.trust(trusted)
+            for served in self._tables.sites():
+                served.site.trust(trusted)
         if limits.max_connections != before.limits.max_connections:
             site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
-        for table in self._tables.values():
-            table.contexts.strict_sni = serving.strict_sni
+        for served in self._tables.sites():
+            if served.contexts is not None:
+                served.contexts.strict_sni = serving.strict_sni
         sharing = (serving.load_balance, serving.slow_start_seconds)
         if sharing != (before.load_balance, before.slow_start_seconds):
-            for table in self._tables.values():
+            for table in self._tables:
                 table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
 
     # Options that change
@@ -457,7 +448,6 @@ class IngressService(Service):
         """Have what is decided at the start as *settings* say; nobody is served yet."""
         self._beginning = settings
         self._site.sessions = _sessions(settings)
-        self._tables[MAIN].contexts.begin_with(VERSIONS[settings.tls_min_version], http2=settings.http2)
 
     def _translate_options(self, settings: Settings) -> TranslateOptions:
         """Return what translation goes by, with what this process knows of its surroundings."""
@@ -486,26 +476,24 @@ class IngressService(Service):
             self._reporting.start()
 
     async def _open(self, listener: Listener) -> ServingPort:
-        """Open *listener*; raises ``StartError``.  One that may close by itself has connections of its own."""
-        table = self._tables[listener.table]
-        is_alone = not listener.is_required
-        site = table.new_site(self._site) if is_alone else self._site
+        """Open *listener*; raises ``StartError``."""
+        contexts = self._new_contexts() if listener.is_secure else None
+        served = self._tables.new_site(listener, self._site, contexts)
         usual = self._beginning.use_proxy_protocol
         reads_header = usual if listener.reads_header is None else listener.reads_header
         rules = ConnectionStartRules(
-            load_balancers=TrustedNow(site) if reads_header else None,
+            load_balancers=TrustedNow(served.site) if reads_header else None,
             passes_tls=self._settings.translate.ssl_passthrough,
         )
-        contexts = table.contexts if listener.is_secure else None
         new_factory = self._new_streams if listener.is_stream else ChannelFactory
         try:
-            port = await self._network.listen(listener.description, site, contexts, rules, new_factory)
+            port = await self._network.listen(listener.description, served.site, contexts, rules, new_factory)
         except StartError:
-            if is_alone:
-                table.forget(site)
+            served.forget()
             raise
         grace = self._serving.shutdown_grace_seconds
-        return ServingPort(port, table, site, self._reactor, grace, is_alone=is_alone)
+        is_alone = not listener.is_required
+        return ServingPort(port, served, self._reactor, grace, is_alone=is_alone)
 
     def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
         return StreamFactory(site, self._network.connect)

@@ -13,6 +13,7 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
+from ingress.routing.side_by_side import how_specific
 from ingress.routing.table import host_keys
 from ingress.routing.variants import WeightedBackend, backends_of, drawn
 
@@ -138,7 +139,4 @@ NO_STREAMS: Final = StreamTable()
 
 def is_more_specific(host: bytes, than: bytes) -> bool:
     """Whether *host* says more of a name that both take than the other one: exact, a longer wildcard, a shorter one, nothing."""
-    return (bool(host) and not host.startswith(b"*"), len(host)) > (
-        bool(than) and not than.startswith(b"*"),
-        len(than),
-    )
+    return how_specific(host) > how_specific(than)

@@ -96,14 +96,6 @@ class ServerContexts:
         self._base_certificate = default_certificate
         self._base = self._new_base(default_certificate)
 
-    def begin_with(self, least_version: int, *, http2: bool) -> None:
-        """Go by these in place of what was given when it was made; for before the first connection."""
-        if (least_version, http2) != (self._least_version, HTTP_2 in self._protocols):
-            self._least_version = least_version
-            self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
-            self._contexts.clear()
-            self._change_base()
-
     def publish(
         self,
         certificates: CertificateTable,

@@ -203,14 +203,14 @@ class StrictTests(EndToEndCase):
         await self.until(lambda: wire.lost)
         return b"".join(received)[-2:]
 
-    async def start_strict(self) -> ControllerProcess:
-        """Start with one host."""
+    async def start_strict(self, *options: str) -> ControllerProcess:
+        """Start with one host, strict unless *options* say something else."""
         self.authority = make_authority()
         app = self.upstream(b"app")
         self.write("app", ingress_object("app", HOST, "cert"), service_object("app"))
         self.write("slice", slice_object("app", app.endpoint))
         self.write("cert", secret_object("cert", *issue(self.authority, [HOST])))
-        controller = self.start_with_manifests("--strict-sni", "--tls-min-version=1.3")
+        controller = self.start_with_manifests(*(options or ("--strict-sni", "--tls-min-version=1.3")))
         await self.until_ready(controller)
         await self.until_get((200, b"app"), self.https, trust=self.authority)
         return controller
@@ -222,5 +222,16 @@ class StrictTests(EndToEndCase):
             self.assertEqual(await self.alert(name), bytes((2, 112)))
         self.assertEqual(await self.alert(HOST.encode(), SSL.TLS1_2_VERSION), bytes((2, 70)))
         self.assertEqual(await self.get(self.https, trust=self.authority), (200, b"app"))
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_decided_by_config_map(self) -> None:
+        """What a ConfigMap says at the start is decided before the first connection."""
+        data = {"strict-sni": "true", "tls-min-version": "1.3"}
+        names = {"name": "options", "namespace": "shop"}
+        self.write("options", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": names, "data": data})
+        controller = await self.start_strict("--configmap=shop/options")
+        self.assertEqual(await self.alert(b"unknown.test"), bytes((2, 112)))
+        self.assertEqual(await self.alert(HOST.encode(), SSL.TLS1_2_VERSION), bytes((2, 70)))
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)

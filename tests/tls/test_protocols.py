@@ -71,15 +71,6 @@ def agreed(
 class AgreementTests(SynchronousTestCase):
     """The table of offers."""
 
-    def test_begun_otherwise(self) -> None:
-        """What was given when it was made may be decided anew before the first connection."""
-        contexts = ServerContexts(OWN, http2=True)
-        contexts.begin_with(SSL.TLS1_2_VERSION, http2=False)
-        self.assertEqual([agreed(contexts, [*BOTH], version) for version in VERSIONS], [HTTP_1_1, HTTP_1_1])
-        contexts.begin_with(SSL.TLS1_3_VERSION, http2=True)
-        self.assertEqual(agreed(contexts, [*BOTH]), HTTP_2)
-        self.assertRaises(SSL.Error, agreed, contexts, [*BOTH], SSL.TLS1_2_VERSION)
-
     def test_offers(self) -> None:
         """HTTP/2 goes first by our preference; without it HTTP/1.1 is all there is; others are refused."""
         with_http_2, without = ServerContexts(OWN, http2=True), ServerContexts(OWN)

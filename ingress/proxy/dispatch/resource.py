@@ -33,6 +33,7 @@ from ingress.routing.choosing import choose
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.route import Route
+from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable, is_more_specific
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
@@ -90,6 +91,11 @@ class IngressProxyResource(ReverseProxyResource):
         self._table = table
         self._streams = streams
 
+    @property
+    def table(self) -> RouteTable:
+        """The current table."""
+        return self._table
+
     def forget(self) -> None:
         """Nobody asks here any more: keep no filter for the sake of this table."""
         self._chains.replace(self._table, RouteTable())
@@ -135,6 +141,11 @@ class IngressProxyResource(ReverseProxyResource):
             route.is_logged,
             may_rest=True,
         )
+
+    def says(self, server_name: bytes) -> tuple[bool, int]:
+        """Return how much a host of requests or of streams says of *server_name*."""
+        hosts = self._table.host_of(server_name), self._streams.host_of(server_name)
+        return max(map(how_specific, hosts))
 
     def tcp_stream(self) -> StreamRoute | None:
         """Return where connections of TCP lead; None where they are closed."""

@@ -20,6 +20,7 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.mounted import MountedResource
 from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.exchange import Exchange
@@ -59,7 +60,7 @@ class ProxySite:
         listeners = (metrics.exchange_ended, access_log.exchange_ended)
         self.context = ExchangeContext(clock, pool, deadlines, replies, metrics, random, limits, listeners)
         self.connections = OpenConnections(deadlines, metrics, most_connections)
-        self.resource = resource
+        self.resource: IngressProxyResource | SideBySideResource = resource
         self.trusted_proxies = trusted_proxies or TrustedProxies()
         self.sessions = sessions
         """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
@@ -68,7 +69,7 @@ class ProxySite:
         self._mounted: list[MountedResource] = []
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":
-        """Return the site of a listener that may close by itself: *resource* answers there, all else is shared."""
+        """Return the site of one listener: *resource* answers there, its connections may end by themselves, all else is shared."""
         site = copy(self)
         site.resource = resource
         site.connections = self.connections.part()
@@ -82,7 +83,7 @@ class ProxySite:
         """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""
         self._mounted.append(MountedResource(prefix, root, self.context.clock))
 
-    def resource_for(self, exchange: Exchange) -> IngressProxyResource | MountedResource:
+    def resource_for(self, exchange: Exchange) -> IngressProxyResource | SideBySideResource | MountedResource:
         """Return who answers *exchange*."""
         for mounted in self._mounted:
             if mounted.takes(exchange.path):

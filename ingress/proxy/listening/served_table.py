@@ -1,6 +1,6 @@
 """What serves one table: who answers, by which certificates, at the sites of its listeners."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from twisted.internet.defer import TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort, IReactorTime
@@ -11,6 +11,7 @@ from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.transport.accepting import leave
 from ingress.routing.streams import NO_STREAMS, StreamTable
@@ -19,13 +20,13 @@ from ingress.tls.contexts import ServerContexts
 
 
 class ServedTable:
-    """Serves a table at *sites*: one that listeners share, or one for each listener that may close by itself."""
+    """Serves a table by *resource*, at the sites of its listeners."""
 
-    def __init__(self, resource: IngressProxyResource, contexts: ServerContexts, *sites: ProxySite) -> None:
+    def __init__(self, resource: IngressProxyResource) -> None:
         self.resource = resource
-        self.contexts = contexts
-        self._sites = list(sites)
-        self._names = ServerNames()
+        self.names = ServerNames()
+        """What the handshakes of its listeners go by."""
+        self.sites: list[ServedSite] = []
 
     def publish(
         self,
@@ -36,30 +37,55 @@ class ServedTable:
         streams: StreamTable = NO_STREAMS,
     ) -> None:
         """Make these current."""
-        self.contexts.publish(certificates, handshake_settings)
-        names = self._names
+        names = self.names
         if names.certificates is not certificates or names.handshake_settings is not handshake_settings:
-            self._names = ServerNames(certificates, handshake_settings)
-            for site in self._sites:
-                site.server_names = self._names
+            self.names = ServerNames(certificates, handshake_settings)
+            for site in self.sites:
+                site.follow()
         self.resource.publish(routes, backends, streams)
 
-    def new_site(self, beside: ProxySite) -> ProxySite:
-        """Return the site of a listener that may close by itself; it shares with *beside* all but its connections."""
-        site = beside.part(self.resource)
-        site.server_names = self._names
-        self._sites.append(site)
-        return site
+    def new_site(self, of_all: ProxySite, contexts: ServerContexts | None) -> "ServedSite":
+        """Return the site of a listener; it shares with *of_all* all but its connections.  *contexts* are those of its TLS."""
+        served = ServedSite(self, of_all.part(self.resource), contexts)
+        self.sites.append(served)
+        return served
 
-    def forget(self, site: ProxySite) -> None:
-        """Tell *site* nothing any more."""
-        if site in self._sites:
-            self._sites.remove(site)
 
-    def each_site(self, do: Callable[[ProxySite], None]) -> None:
-        """Have *do* done to the site of each listener."""
-        for site in self._sites:
-            do(site)
+class ServedSite:
+    """The site of one listener, which serves a table; one of the command line may serve that of Gateways on its port, too."""
+
+    def __init__(self, table: ServedTable, site: ProxySite, contexts: ServerContexts | None) -> None:
+        self.site = site
+        self.contexts = contexts
+        self._table = table
+        self._beside: ServedTable | None = None
+        self.follow()
+
+    def stand_beside(self, other: ServedTable | None) -> None:
+        """Serve *other* side by side with its own table from the next request on, or nothing but its own."""
+        if other is self._beside:
+            if other is not None and other.names is not self.site.server_names.beside:
+                self.follow()
+            return
+        self._beside = other
+        ours = self._table.resource
+        self.site.resource = ours if other is None else SideBySideResource(ours, other.resource)
+        self.follow()
+
+    def forget(self) -> None:
+        """Learn nothing of its table any more."""
+        if self in self._table.sites:
+            self._table.sites.remove(self)
+
+    def follow(self) -> None:
+        """Have handshakes go by what its tables say now."""
+        names = self._table.names
+        beside = None if self._beside is None else self._beside.names
+        if beside is not None:
+            names = ServerNames(names.certificates, names.handshake_settings, beside)
+        self.site.server_names = names
+        if self.contexts is not None:
+            self.contexts.publish(names.certificates, names.handshake_settings, beside)
 
 
 class ServingPort:
@@ -68,32 +94,30 @@ class ServingPort:
     def __init__(
         self,
         port: IListeningPort,
-        table: ServedTable,
-        site: ProxySite,
+        served: ServedSite,
         clock: IReactorTime,
         grace_seconds: float,
         *,
         is_alone: bool,
     ) -> None:
-        """*is_alone* says that the connections of *site* are those of this listener."""
+        """*is_alone* says that the listener may close while others stay."""
         self._port = port
-        self._table = table
-        self._site = site
+        self._served = served
         self._clock = clock
         self._grace_seconds = grace_seconds
         self._is_alone = is_alone
 
     async def close(self) -> None:
-        """Accept no more; if the connections are its own, have them end once what runs is over."""
+        """Accept no more; if others stay, have its connections end once what runs is over."""
         await maybeDeferred(self._port.stopListening)
-        connections = self._site.connections
+        connections = self._served.site.connections
         leave(connections.limit, self._port)
         if self._is_alone:
-            self._table.forget(self._site)
+            self._served.forget()
             if not connections.is_ending:
                 drained = connections.drain()
                 drained.addTimeout(self._grace_seconds, self._clock).addErrback(self._cut)
 
     def _cut(self, failure: Failure) -> None:
         failure.trap(TimeoutError)
-        self._site.connections.abort()
+        self._served.site.connections.abort()

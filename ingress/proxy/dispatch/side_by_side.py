@@ -1,0 +1,41 @@
+"""Who answers on a port that Ingresses and Gateways share: the resource of the one table or of the other, by host."""
+
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.upstream.rotation import Rotation
+from ingress.routing.side_by_side import is_of_second
+from ingress.routing.streams import StreamRoute
+
+
+class SideBySideResource:
+    """Has *second* answer what is of its table, and *first* all else."""
+
+    def __init__(self, first: IngressProxyResource, second: IngressProxyResource) -> None:
+        self._first = first
+        self._second = second
+
+    def render(self, exchange: Exchange) -> int:
+        """Send *exchange* where the table says that has its host."""
+        return self._of(exchange.host).render(exchange)
+
+    @property
+    def reads_names(self) -> bool:
+        """Whether the names in ClientHellos decide where connections lead, without any option."""
+        return self._first.reads_names or self._second.reads_names
+
+    def stream(self, server_name: bytes) -> StreamRoute | None:
+        """Return where a TLS connection for *server_name*, empty where the client gave none, leads; None where requests are served."""
+        first, second = self._first, self._second
+        return (second if second.says(server_name) > first.says(server_name) else first).stream(server_name)
+
+    def tcp_stream(self) -> StreamRoute | None:
+        """Return where connections of TCP lead: they share no port."""
+        return None
+
+    def rotation_for(self, route: StreamRoute) -> Rotation | None:
+        """Choose a backend of *route*, and return who picks its endpoints; None where it leads nowhere."""
+        return self._first.rotation_for(route)
+
+    def _of(self, host: bytes) -> IngressProxyResource:
+        first, second = self._first, self._second
+        return second if is_of_second(first.table, second.table, host) else first

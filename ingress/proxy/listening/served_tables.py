@@ -1,0 +1,58 @@
+"""All tables that are served, by name: made and given up as snapshots have them, and which of them stand side by side."""
+
+from collections.abc import Callable, Iterator
+
+from ingress.model.listeners import MAIN, Listener, port_of
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.site import ProxySite
+from ingress.proxy.listening.served_table import ServedSite, ServedTable
+from ingress.tls.contexts import ServerContexts
+from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, table_name
+from ingress.translate.snapshot import Snapshot
+
+
+class ServedTables:
+    """Serves what snapshots have: that of the command line by *main*, each other one by a *new_resource*."""
+
+    def __init__(self, main: IngressProxyResource, new_resource: Callable[[], IngressProxyResource]) -> None:
+        self._new_resource = new_resource
+        self._tables = {MAIN: ServedTable(main)}
+        # Those of the command line's listeners, with their ports: Gateways may be served there besides.
+        self._given: list[tuple[int, ServedSite]] = []
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Serve the tables of *snapshot*, and no others."""
+        for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
+            self._tables.pop(name).resource.forget()
+        for name, table in snapshot.tables():
+            served = self._tables.get(name)
+            if served is None:
+                served = self._tables[name] = ServedTable(self._new_resource())
+            served.publish(
+                table.routes,
+                table.certificates,
+                table.handshake_settings,
+                snapshot.backends,
+                table.streams,
+            )
+        for port, site in self._given:
+            site.stand_beside(self._beside(port))
+
+    def new_site(self, listener: Listener, of_all: ProxySite, contexts: ServerContexts | None) -> ServedSite:
+        """Return the site of *listener*; it shares with *of_all* all but its connections.  *contexts* are those of its TLS."""
+        served = self._tables[listener.table].new_site(of_all, contexts)
+        port = port_of(listener.description)
+        if listener.is_required and port is not None:
+            self._given.append((port, served))
+            served.stand_beside(self._beside(port))
+        return served
+
+    def __iter__(self) -> Iterator[ServedTable]:
+        return iter(self._tables.values())
+
+    def sites(self) -> Iterator[ServedSite]:
+        """Yield the sites of all listeners."""
+        return (site for table in self for site in table.sites)
+
+    def _beside(self, port: int) -> ServedTable | None:
+        return self._tables.get(table_name(SHARED_ADDRESS, port))
