@@ -27,12 +27,6 @@ class Timeouts:
     """To take some more of the request; ingress-nginx ``proxy-send-timeout`` 60 s."""
     head_bytes: int = USUAL_HEAD_BYTES
     """Of the head of its answer, in HTTP/1.1; what is longer is no answer."""
-    request_seconds: float = 0.0
-    """For all of an exchange, with all of its attempts; 0 means no bound."""
-    attempt_seconds: float = 0.0
-    """For one attempt, from when it is sent to the end of its answer; 0 means no bound."""
-    bounds_tunnels: bool = False
-    """Whether a tunnel may rest no longer than *read_seconds*, because its route says so."""
 
 
 @frozen
@@ -44,9 +38,11 @@ class AskedTimeouts:
     send_seconds: float | None = None
     head_bytes: int | None = None
     request_seconds: float | None = None
+    """For all of an exchange, with all of its attempts; 0 means no bound, as None does."""
     attempt_seconds: float | None = None
+    """For one attempt, from when it is sent to the end of its answer; 0 means no bound, as None does."""
     spares_tunnels: bool | None = None
-    """Whether *read_seconds* are not for tunnels."""
+    """Whether all of these are not for tunnels, which may rest for as long as they like."""
 
     def completed_by(self, usual: Timeouts) -> Timeouts:
         """Return all of them, with the *usual* ones where nothing is asked for."""
@@ -60,9 +56,6 @@ def _completed(asked: AskedTimeouts, usual: Timeouts) -> Timeouts:
         usual.read_seconds if asked.read_seconds is None else asked.read_seconds,
         usual.send_seconds if asked.send_seconds is None else asked.send_seconds,
         usual.head_bytes if asked.head_bytes is None else asked.head_bytes,
-        usual.request_seconds if asked.request_seconds is None else asked.request_seconds,
-        usual.attempt_seconds if asked.attempt_seconds is None else asked.attempt_seconds,
-        not asked.spares_tunnels,
     )
 
 

@@ -52,6 +52,14 @@ def served(given: Input, *, endpoints: bool = False, seals: Seals | None = None)
     return _Form(given, seals).all(endpoints=endpoints)
 
 
+def _whole_bounds(asked: AskedTimeouts | None) -> dict[str, float]:
+    """Return how long requests and attempts may take as a whole, as far as *asked* bounds that."""
+    if asked is None:
+        return {}
+    bounds = {"request_seconds": asked.request_seconds, "attempt_seconds": asked.attempt_seconds}
+    return {name: seconds for name, seconds in bounds.items() if seconds}
+
+
 class _Form:
     """One normal form while it is made; equal parts of it are made once."""
 
@@ -149,9 +157,7 @@ class _Form:
         if known is None:
             usual = self._given.settings.serving.limits.upstream
             completed = usual if asked is None else asked.completed_by(usual)
-            # Whoever asks for what is usual asks for nothing, but for tunnels that rest.
-            completed = evolve(completed, bounds_tunnels=False)
-            known = self._timeouts[asked] = whole(settings_as_data(completed))
+            known = self._timeouts[asked] = {**whole(settings_as_data(completed)), **_whole_bounds(asked)}
         return known
 
     def _retries_of(self, rule: RetryRule) -> Data:

@@ -150,7 +150,7 @@ class Exchange:
         self._route = route
         if route.timeouts is not None:
             self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
-            self._timing = Timing(self, self._context.deadlines, self.timeouts, self._started)
+            self._timing = Timing(self, self._context.deadlines, route.timeouts, self._started)
         passage = self.passage
         if passage is not None and route.max_body_bytes:
             passage.limit = route.max_body_bytes
@@ -478,6 +478,7 @@ class Exchange:
 
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""
+        self.timeouts = None if self._timing is None or self._timing.spares_tunnels else self.timeouts
         self._conclude(str(head.status))
         if self.chain is None:
             self.deliver_switch(head, first)

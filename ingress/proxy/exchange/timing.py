@@ -11,7 +11,7 @@ from typing import Protocol
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ingress.model.limits import Timeouts
+from ingress.model.limits import AskedTimeouts
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import Fault, State
 from ingress.proxy.contract.sides import Upstream
@@ -42,10 +42,12 @@ class Timing:
     _attempt: IDelayedCall | None = None
     _pause: IDelayedCall | None = None
 
-    def __init__(self, exchange: Timed, deadlines: Deadlines, timeouts: Timeouts, began: float) -> None:
+    def __init__(self, exchange: Timed, deadlines: Deadlines, timeouts: AskedTimeouts, began: float) -> None:
         """Have *exchange*, which *began* then, end in time, if its route says when that is."""
         self._exchange = exchange
         self._deadlines = deadlines
+        self.spares_tunnels = timeouts.spares_tunnels
+        """Whether a tunnel may rest for as long as it likes."""
         self._attempt_seconds = timeouts.attempt_seconds
         seconds = timeouts.request_seconds
         if seconds:

@@ -389,9 +389,11 @@ class UpstreamConnection:
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
             raise ResponseError("upstream switches to a protocol that was not asked for")
         self.half_closes = True
-        self._await_upstream()
         self._buffer = b""
         exchange.upstream_switched(head, first)
+        # What bounded the request may not be for the tunnel.
+        self._timeouts = exchange.timeouts or self._keeper.timeouts
+        self._await_upstream()
 
     def _release(self, is_clean: bool) -> None:
         """Leave the exchange after a whole answer, and go back to the pool if that is safe."""
@@ -441,7 +443,7 @@ class UpstreamConnection:
             return
         if self._is_half_over:
             self.deadline = self._deadlines.now + TUNNEL_END_SECONDS
-        elif self._timeouts.bounds_tunnels:
+        elif self._timeouts is not self._keeper.timeouts:
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
 
     @never_raises
