@@ -13,7 +13,6 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
-from ingress.routing.side_by_side import how_specific
 from ingress.routing.table import host_keys
 from ingress.routing.variants import WeightedBackend, backends_of, drawn
 
@@ -40,6 +39,11 @@ class StreamRoute:
     """Whether the endpoint gets a PROXY header before anything else."""
     may_rest: bool = False
     """Whether it may go on for ever while nothing is said."""
+
+    @property
+    def key(self) -> tuple[str, StreamSort]:
+        """What no two routes of a table have the same of."""
+        return self.host, self.sort
 
     @property
     def backend(self) -> BackendReference:
@@ -135,8 +139,3 @@ class StreamTable:
 
 
 NO_STREAMS: Final = StreamTable()
-
-
-def is_more_specific(host: bytes, than: bytes) -> bool:
-    """Whether *host* says more of a name that both take than the other one: exact, a longer wildcard, a shorter one, nothing."""
-    return how_specific(host) > how_specific(than)

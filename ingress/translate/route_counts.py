@@ -1,9 +1,22 @@
 """How many routes came and went, and which objects have any.  Part of incremental translation."""
 
 from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Protocol
 
 from ingress.model.objects import ObjectKey, Owner
-from ingress.routing.route import Route
+
+
+class Counted(Protocol):
+    """A route, of requests or of streams."""
+
+    @property
+    def owner(self) -> Owner | None:
+        """The object that asked for it."""
+
+    @property
+    def key(self) -> Hashable:
+        """What no two of a table have the same of."""
 
 
 class RouteCounts:
@@ -30,7 +43,7 @@ class RouteCounts:
             self._others_have_routes = False
             self.owners = frozenset(owner.key for owner in self._of)
 
-    def compare(self, before: tuple[Route, ...], after: tuple[Route, ...]) -> None:
+    def compare(self, before: Sequence[Counted], after: Sequence[Counted]) -> None:
         """Count what is different in the routes of one host."""
         old = {route.key: route for route in before}
         new = {route.key: route for route in after}
@@ -39,7 +52,7 @@ class RouteCounts:
         self._news[1] += len(old) - len(stay)
         self._news[2] += sum(1 for key in stay if old[key] != new[key])
 
-    def count(self, route: Route, difference: int) -> None:
+    def count(self, route: Counted, difference: int) -> None:
         """Note that there is one *route* more, or, by a *difference* of -1, one less."""
         if route.owner is None:
             return

@@ -46,6 +46,7 @@ def _of_tables(of: str, found: ListenerTable, expected: ListenerTable) -> Iterat
     yield from _of_maps(f"certificate{of} of *", shown.wildcard, certificates.wildcard)
     if shown.default != certificates.default:
         yield f"the default certificate{of} is another one"
+    yield from _of_maps(f"stream{of} of ", found.streams.by_host, expected.streams.by_host)
     settings = found.handshake_settings.by_host, expected.handshake_settings.by_host
     yield from _of_maps(f"settings{of} of ", *settings)
 

@@ -30,6 +30,7 @@ from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
+from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
 
@@ -63,6 +64,7 @@ class _Table:
     default: Certificate | None
     handshake_settings: dict[str, HandshakeSettings]
     covers_labels: bool
+    streams: tuple[StreamRoute, ...]
 
 
 @attrs.frozen
@@ -128,6 +130,7 @@ def _plain(table: ListenerTable) -> _Table:
         certificates.default,
         dict(table.handshake_settings.by_host),
         table.routes.covers_labels,
+        tuple(table.streams),
     )
 
 
@@ -157,6 +160,7 @@ def _rebuilt_table(table: _Table) -> ListenerTable:
             SharedMap(table.exact), SharedMap(table.wildcard), table.default, table.covers_labels
         ),
         HandshakeSettingsTable(SharedMap(table.handshake_settings), table.covers_labels),
+        StreamTable(table.streams),
     )
 
 

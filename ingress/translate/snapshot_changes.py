@@ -151,6 +151,7 @@ def _is_different(old: ListenerTable, new: ListenerTable) -> bool:
         or _filters(before) != _filters(after)
         or bool(_of_certificates(old.certificates, new.certificates))
         or bool(_of_maps(old.handshake_settings.by_host, new.handshake_settings.by_host))
+        or bool(_of_maps(old.streams.by_host, new.streams.by_host))
     )
 
 

@@ -127,6 +127,9 @@ def translate(
     references: dict[BackendReference, None] = dict.fromkeys(
         one for table in tables.values() for route in table.routes.unordered() for one in route.backends
     )
+    references.update(
+        dict.fromkeys(one for table in tables.values() for stream in table.streams for one in stream.backends)
+    )
     endpoint_rules = options.endpoint_rules.beside(listeners)
     backends = resolve_backends(references, state, evolve(options, endpoint_rules=endpoint_rules))
     problems.update(problem for found in backends.values() for problem in found.problems)

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.streams import StreamSort
-from ingress.routing.streams import NO_STREAMS, NOWHERE, StreamRoute, StreamTable, is_more_specific
+from ingress.routing.streams import NO_STREAMS, NOWHERE, StreamRoute, StreamTable
 from ingress.routing.variants import WeightedBackend
 
 OWNER = Owner(Kind("TLSRoute"), ObjectKey("demo", "route"))
@@ -75,15 +75,6 @@ class FindTests(SynchronousTestCase):
         # Put again, it counts once.
         again = one.patched({"a.test": route("a.test", StreamSort.TERMINATED)}).patched({"a.test": None})
         self.assertFalse(again.has_names)
-
-    def test_more_specific(self) -> None:
-        """Of two hosts that take one name, an exact one says more than a wildcard, and a longer wildcard than a shorter one."""
-        order = [b"", b"*.test", b"*.b.test", b"a.b.test"]
-        for at, host in enumerate(order):
-            for other in order[:at]:
-                self.assertTrue(is_more_specific(host, than=other))
-                self.assertFalse(is_more_specific(other, than=host))
-            self.assertFalse(is_more_specific(host, than=host))
 
 
 class DrawTests(SynchronousTestCase):

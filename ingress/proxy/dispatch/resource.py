@@ -34,7 +34,7 @@ from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.route import Route
 from ingress.routing.side_by_side import how_specific
-from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable, is_more_specific
+from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
 
@@ -115,15 +115,7 @@ class IngressProxyResource(ReverseProxyResource):
 
     def stream(self, server_name: bytes) -> StreamRoute | None:
         """Return where a TLS connection for *server_name*, empty where the client gave none, leads; None where requests are served."""
-        streams = self._streams
-        if not streams.has_names:
-            return self._passing(server_name)
-        if not self._table.covers_labels:
-            # Ingresses have their hosts beside those of Gateways.
-            own, host = self._table.host_of(server_name), streams.host_of(server_name)
-            if own is not None and (host is None or not is_more_specific(host, than=own)):
-                return self._passing(server_name)
-        return streams.find(server_name)
+        return self._streams.find(server_name) if self._streams.has_names else self._passing(server_name)
 
     def _passing(self, server_name: bytes) -> StreamRoute | None:
         """Return the route by which TLS passes through for an Ingress."""

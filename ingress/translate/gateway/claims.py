@@ -4,6 +4,7 @@ A match of a rule is a claim by itself; it holds for each host that the route ha
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from ingress.filters import FilterSpec
@@ -12,6 +13,7 @@ from ingress.model.frozen import frozen
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.streams import StreamSort
 from ingress.routing.matching import MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import WeightedBackend
@@ -69,6 +71,33 @@ class MatchClaim:
 
 
 @frozen(weakref_slot=False)
+class StreamLead:
+    """Where streams lead."""
+
+    field: str
+    """Where the object says so: ``spec.rules[0]``."""
+    weighted: tuple[WeightedBackend, ...] = ()
+    """Those that share them; none where all are closed."""
+    named: tuple[tuple[str, BackendReference], ...] = ()
+    """All backends that are named, with the fields that do: those of weight 0, too."""
+    sends_header: bool = False
+    """Whether endpoints get a PROXY header."""
+
+
+@frozen(weakref_slot=False)
+class StreamClaim:
+    """A host of a listener of TCP or TLS: that a route leads its streams somewhere, or that the listener has it."""
+
+    table: str
+    host: str
+    sort: StreamSort
+    field: str
+    """Where the object says so: ``spec.parentRefs[0]``, ``spec.listeners[0]``."""
+    lead: StreamLead | None = None
+    """None of a listener, which has the host whether a route leads anywhere or not."""
+
+
+@frozen(weakref_slot=False)
 class GatewayClaims:
     """What an object asks for in tables of Gateways."""
 
@@ -79,6 +108,8 @@ class GatewayClaims:
     kept: tuple[tuple[str, str], ...] = ()
     """Of an object that has listeners, by table: the hosts that these have, with routes or without any.  Nothing of
     wider hosts is served for them; all hosts are none of these."""
+    streams: tuple[StreamClaim, ...] = ()
+    """What it asks for where server names, or nothing but the port, decide."""
 
     def attached(self) -> Iterator[tuple[Attachment, ListenerHosts]]:
         """Yield the listeners that take the route, each once, with the first entry that names it."""
@@ -102,7 +133,17 @@ class GatewayClaims:
             for host in taken.hosts
         }
         found.update((host, None) for name, host in self.kept if name == table)
+        found.update((one.host, None) for one in self.streams if one.table == table)
         return tuple(found)
+
+    def stream(self, table: str, host: str) -> StreamClaim | None:
+        """Return what the object asks for *host* of *table*, as far as that is about streams."""
+        return self._streams.get((table, host)) if self.streams else None
+
+    @cached_property
+    def _streams(self) -> dict[tuple[str, str], StreamClaim]:
+        # Of two entries of one object the first counts.
+        return {(one.table, one.host): one for one in reversed(self.streams)}
 
     def keeps(self, table: str, host: str) -> bool:
         """Whether a listener of the object has *host* in *table*."""
@@ -112,6 +153,10 @@ class GatewayClaims:
         """Yield every backend that the rules name, with its field."""
         for rule in self.rules:
             yield from rule.named
+        if self.streams:
+            leads = {id(one.lead): one.lead for one in self.streams if one.lead is not None}
+            for lead in leads.values():
+                yield from lead.named
 
 
 NOTHING_CLAIMED: Final = GatewayClaims()

@@ -5,12 +5,14 @@ from collections.abc import Collection, Iterator, Sequence
 from ingress.model.problems import Problem
 from ingress.model.stepwise import finished
 from ingress.routing.route import Route
+from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import ListenerKey, key_of, route_of
 from ingress.translate.gateway.handshakes import HandshakeTables
 from ingress.translate.gateway.host_routes import decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, KindConflicts, find_kind_conflicts
+from ingress.translate.gateway.streams import decide_stream
 from ingress.translate.snapshot import ListenerTable
 
 
@@ -53,6 +55,7 @@ def gateway_table(
             by_host.setdefault(host, []).append(parsed)
     problems = {*conflicts.problems}
     table: dict[str, HostRoutes | None] = {}
+    streams: list[StreamRoute] = []
     for host, some in sorted(by_host.items()):
         decision = finished(
             decide_host(
@@ -62,10 +65,14 @@ def gateway_table(
         )
         problems.update(decision.problems)
         table[host] = decision.routes
+        stream, told = decide_stream(name, host, some)
+        problems.update(told)
+        if stream is not None:
+            streams.append(stream)
     routes = RouteTable(covers_labels=True).patched(
         {host: found for host, found in table.items() if found is not None}
     )
-    return ListenerTable(routes, *handshakes), problems, conflicts
+    return ListenerTable(routes, *handshakes, StreamTable(streams)), problems, conflicts
 
 
 def routes_of(parsed: ParsedObject, host: str) -> tuple[Route, ...]:

@@ -19,10 +19,12 @@ from ingress.translate.gateway.claims import route_of
 from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.host_routes import AT_ONCE, decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, find_kind_conflicts
+from ingress.translate.gateway.streams import decide_stream
 from ingress.translate.gateway.table import hosts_served, may_conflict
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.route_draft import RouteDraft
 from ingress.translate.snapshot import ListenerTable
+from ingress.translate.stream_draft import StreamDraft
 
 
 class GatewayTableCache:
@@ -54,6 +56,7 @@ class GatewayTableCache:
         self.conflicts = NO_CONFLICTS
         self._conflicts_are_stale = False
         self._draft = RouteDraft(RouteTable(covers_labels=True), counts, backends)
+        self._streams = StreamDraft(counts, backends)
         self._handshakes = handshakes
         self._finished = ListenerTable(RouteTable(covers_labels=True))
         self._stale_hosts: dict[str, None] = {}
@@ -106,7 +109,8 @@ class GatewayTableCache:
         # A dictionary that was emptied keeps the room that it had.
         self._stale_hosts = {}
         known = self._finished
-        found = ListenerTable(self._draft.finished(), *self._handshakes.of(self._name))
+        handshakes = self._handshakes.of(self._name)
+        found = ListenerTable(self._draft.finished(), *handshakes, self._streams.finished())
         if not found.shares_all(known):
             self._finished = found
         return self._finished
@@ -114,6 +118,7 @@ class GatewayTableCache:
     def clear(self, state: ClusterState) -> None:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
         self._draft.clear(state)
+        self._streams.clear(state)
 
     def _asking(self, object_id: ObjectId) -> ParsedObject | None:
         parsed = self._parsed.get(object_id)
@@ -158,8 +163,10 @@ class GatewayTableCache:
             ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
             is_kept=any(parsed.gateway.keeps(self._name, host) for parsed in claiming),
         )
-        self._problem_index.put((self._host_source, host), decision.problems)
+        stream, told = decide_stream(self._name, host, claiming)
+        self._problem_index.put((self._host_source, host), (*decision.problems, *told))
         self._draft.assign(host, decision.routes, state)
+        self._streams.assign(host, stream, state)
 
     def _routes_of(self, parsed: ParsedObject, host: str) -> tuple[Route, ...]:
         """Return the routes of *parsed* for *host*: the same ones as long as it asks for the same."""

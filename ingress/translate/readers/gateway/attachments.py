@@ -3,11 +3,16 @@
 The topology (``topology.py``) makes them of a route's ``parentRefs``; readers of routes make routes of them, and status conditions.
 """
 
+from typing import Final
+
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Reason
+from ingress.model.streams import StreamSort
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls
 from ingress.translate.readers.gateway.routes import ParentReference
+
+_SORTS: Final = {"TCP": StreamSort.TCP, "HTTPS": StreamSort.REQUESTS}
 
 
 @frozen(weakref_slot=False)
@@ -45,6 +50,14 @@ class ListenerState:
     """Whether it makes sense, and no other has its port and hostname before it."""
     certificates: tuple[ListenerCertificate, ...] = ()
     """Those that it may show, in order, whether they are there or not."""
+
+    @property
+    def stream_sort(self) -> StreamSort | None:
+        """What becomes of its connections, as far as server names decide, or nothing but the port; None for plain requests."""
+        if self.protocol == "TLS":
+            is_passed = self.tls is not None and self.tls.mode == "Passthrough"
+            return StreamSort.PASSTHROUGH if is_passed else StreamSort.TERMINATED
+        return _SORTS.get(self.protocol)
 
     @property
     def is_served(self) -> bool:

@@ -2,7 +2,7 @@
 
 from ingress.annotations.annotations import DEFAULTS
 from ingress.translate.claims import AskedListener, ParsedObject
-from ingress.translate.gateway.claims import GatewayClaims
+from ingress.translate.gateway.claims import GatewayClaims, StreamClaim
 from ingress.translate.gateway.handshake_requests import GatewayTls
 from ingress.translate.readers.gateway.gateways import Gateway, ListenerSet
 from ingress.translate.readers.gateway.ports import Ports
@@ -20,6 +20,11 @@ def read_listeners(
         for listener in ports.listeners(one.port, one.protocol, state.addresses)
     }
     kept = {(one.table, one.hostname): None for one in served if one.hostname}
+    streams = tuple(
+        StreamClaim(one.table, one.hostname, sort, one.field)
+        for one in served
+        if (sort := one.stream_sort) is not None
+    )
     return ParsedObject(
         state.owner,
         value,
@@ -31,7 +36,7 @@ def read_listeners(
         rules_field="spec.listeners",
         tables=tuple(dict.fromkeys(one.table for one in served)),
         listeners=tuple(asked),
-        gateway=GatewayClaims(kept=tuple(kept)),
+        gateway=GatewayClaims(kept=tuple(kept), streams=streams),
         gateway_tls=tls,
         related=(state, tls),
     )
