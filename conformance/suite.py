@@ -44,9 +44,10 @@ IMPATIENT = ";".join(
         "TLSRouteMustHaveCondition",
     )
 )
-RESULT = re.compile(r"^    --- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
+RESULT = re.compile(r"^\s*--- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
 
 
+MARK = "\x16"
 # A line of what testify prints of a failed assertion: a field or more of the one before.
 ASSERTION = re.compile(r"^\s+(?:(Error Trace|Error|Test|Messages):)?\s+\t(.*)$")
 
@@ -76,6 +77,7 @@ def command(
     tests: Sequence[str],
     version: str,
     report: Path | None,
+    *,
     keep: bool,
     impatient: bool,
 ) -> list[str | Path]:
@@ -87,7 +89,8 @@ def command(
     )
     return [
         programs.tests,
-        "-test.v",
+        # With -test.v alone, results would be told when all tests are over.
+        "-test.v=test2json",
         "-test.timeout=90m",
         *chosen,
         f"-gateway-class={CLASS}",
@@ -129,8 +132,10 @@ def run(words: Sequence[str | Path], plane: ControlPlane, log: Path) -> tuple[li
     )
     assert process.stdout is not None
     try:
-        with log.open("w") as written:
-            for line in process.stdout:
+        # Whoever looks while it runs sees all of it.
+        with log.open("w", buffering=1) as written:
+            for marked in process.stdout:
+                line = marked.replace(MARK, "")
                 written.write(line)
                 for result in results_in([line]):
                     results.append(result)
