@@ -76,7 +76,7 @@ from ingress.tls.groups import usable_groups
 from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.reader import RouteKind
+from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 
@@ -154,7 +154,7 @@ def reporting_of(
         random=Random().random,
         regained=source.rouse,
         outage=source.outage,
-        kinds=tuple(row.read.reported for row in kinds if row.read.reported is not None),
+        kinds=reported_by(kinds),
     )
 
 

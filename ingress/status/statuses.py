@@ -97,12 +97,14 @@ class Statuses:
                 self._looking_with.setdefault(kind, []).append(reported)
         # Kinds of objects after whose translation statuses may be others.
         self._in_rounds = self._with_conditions.union(self._looking_with)
+        self._with_addresses = {
+            one.plural for one in self._kinds.values() if one.field is StatusField.ADDRESSES
+        }
         # Of what kind, and which one object, may matter to what all statuses are to say.
         self._deciding = frozenset(kind for one in self._kinds.values() for kind in one.decided_by)
         self._publishing = (Kind.SERVICE, settings.publish_service)
-        names = " and ".join(reported.plural for reported in self._kinds.values())
         self._writer: ReportWriter[ObjectId, _Content] = ReportWriter(
-            self, sending, bounds, f"status of {names}", "does not take it, this is tried again"
+            self, sending, bounds, "statuses of objects", "does not take them, this is tried again"
         )
         # Objects that were ours when they were last looked at.
         self._ours: set[ObjectId] = set()
@@ -341,10 +343,14 @@ class Statuses:
         self._pauses.forget_old()
         if counts:
             log.info(
-                "Wrote the status of {what}; the address of those served is {addresses}",
+                "Wrote the status of {what}{addresses}",
                 what=" and ".join(f"{count} {plural}" for plural, count in counts.items()),
-                addresses=", ".join(map(str, self._published or ())) or "not known",
+                addresses=self._told_addresses() if counts.keys() & self._with_addresses else "",
             )
+
+    def _told_addresses(self) -> str:
+        addresses = ", ".join(map(str, self._published or ())) or "not known"
+        return f"; the address of those served is {addresses}"
 
     def _forget(self, object_id: ObjectId) -> None:
         self._ours.discard(object_id)

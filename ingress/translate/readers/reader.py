@@ -127,6 +127,12 @@ class RouteKind:
         return self.read.kind
 
 
+def reported_by(rows: Iterable[RouteKind]) -> tuple[ReportedKind, ...]:
+    """Return the kinds whose status is ours to write: of *rows*, and of what these are judged by."""
+    reads = (read for row in rows for read in (row.read, *row.judged_by))
+    return tuple({read.kind: read.reported for read in reads if read.reported is not None}.values())
+
+
 class Readers:
     """The readers of all *kinds*, as *options* want them."""
 

@@ -2,8 +2,7 @@
 
 from ingress.translate.readers.gateway.kinds import GATEWAY_API
 from ingress.translate.readers.ingress.kind import INGRESS
-from ingress.translate.readers.reader import RouteKind
-from ingress.translate.reports import ReportedKind
+from ingress.translate.readers.reader import RouteKind, reported_by
 
 ROUTE_KINDS: tuple[RouteKind, ...] = (INGRESS, *GATEWAY_API)
 
@@ -13,7 +12,5 @@ def kinds_served(*, gateway_api: bool) -> tuple[RouteKind, ...]:
     return ROUTE_KINDS if gateway_api else (INGRESS,)
 
 
-REPORTED_KINDS: tuple[ReportedKind, ...] = tuple(
-    row.read.reported for row in ROUTE_KINDS if row.read.reported is not None
-)
+REPORTED_KINDS = reported_by(ROUTE_KINDS)
 """Those whose status is ours to write."""

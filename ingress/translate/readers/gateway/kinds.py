@@ -41,6 +41,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_GATEWAYS,
     REPORTED_GRPC_ROUTES,
     REPORTED_HTTP_ROUTES,
+    REPORTED_POLICIES,
     REPORTED_SETS,
     REPORTED_TCP_ROUTES,
     REPORTED_TLS_ROUTES,
@@ -96,7 +97,13 @@ TLS_ROUTES: Final = _read(
 )
 TCP_ROUTES: Final = _read(TCP_ROUTE, "tcproutes", project_tcp_route, "v1alpha2", reported=REPORTED_TCP_ROUTES)
 GRANTS: Final = _read(REFERENCE_GRANT, "referencegrants", project_reference_grant, "v1beta1", "v1alpha2")
-POLICIES: Final = _read(BACKEND_TLS_POLICY, "backendtlspolicies", project_backend_tls_policy, "v1alpha3")
+POLICIES: Final = _read(
+    BACKEND_TLS_POLICY,
+    "backendtlspolicies",
+    project_backend_tls_policy,
+    "v1alpha3",
+    reported=REPORTED_POLICIES,
+)
 NAMESPACES: Final = KindRead(
     NAMESPACE,
     "",

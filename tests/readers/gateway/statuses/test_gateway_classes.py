@@ -5,7 +5,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.features import CORE, EXTENDED, FEATURES
-from ingress.translate.readers.gateway.names import ObjectReference
 from tests.readers.gateway.gateway_values import CLASS
 from tests.readers.gateway.statuses.statuses_case import StatusCase
 
@@ -41,10 +40,10 @@ class GatewayClassTests(StatusCase):
 
     def test_parameters(self) -> None:
         """Parameters that nothing is known of are refused by name."""
-        asking = evolve(CLASS, parameters=ObjectReference("example.com", "Unknown", "", "x"))
-        self.given(asking)
-        self.assertEqual(self.conditions(asking)["Accepted"], ("False", "InvalidParameters"))
-        self.assertIn("Unknown.example.com x", self.message(asking, "Accepted"))
+        problem = CLASS.owner.problem(Reason.INVALID_PARAMETERS, "there are none", "spec.parametersRef")
+        self.given(problems=[problem])
+        self.assertEqual(self.conditions(CLASS)["Accepted"], ("False", "InvalidParameters"))
+        self.assertEqual(self.message(CLASS, "Accepted"), "spec.parametersRef: there are none")
 
 
 class FeaturesTests(SynchronousTestCase):

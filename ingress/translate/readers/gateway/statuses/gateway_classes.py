@@ -9,8 +9,7 @@ from ingress.model.problems import Reason
 from ingress.model.reports import StatusDocument
 from ingress.model.writes import StatusShape
 from ingress.translate.readers.gateway.features import FEATURES
-from ingress.translate.readers.gateway.gateways import gateway_classes_of
-from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of
+from ingress.translate.readers.gateway.statuses.conditions import condition_of
 from ingress.translate.reports import ReportFacts
 
 GATEWAY_CLASS_SHAPE: Final = StatusShape(
@@ -23,11 +22,7 @@ def gateway_class_document(facts: ReportFacts) -> StatusDocument:
 
     Of another version of the API what can be served is served all the same, so that it breaks no more than its own condition.
     """
-    parameters = gateway_classes_of(facts.state)[facts.key].parameters
     accepted = condition_of("Accepted", facts.problems, {Reason.INVALID_PARAMETERS: "InvalidParameters"})
-    if accepted.status == "True" and parameters is not None:
-        message = f"spec.parametersRef: nothing is known of {parameters}"
-        accepted = broken("Accepted", "InvalidParameters", message)
     version = condition_of(
         "SupportedVersion", facts.problems, {Reason.UNSUPPORTED_VERSION: "UnsupportedVersion"}
     )
