@@ -58,9 +58,11 @@ from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.handshake_cache import HandshakeCache
+from ingress.translate.gateway.side_by_side import SideBySideProblems
 from ingress.translate.gateway.table_cache import GatewayTableCache
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.reference_cache import OPERATOR, ReferenceCache
@@ -108,6 +110,8 @@ class Translation:
         self._listeners = options.listeners
         self._listeners_are_stale = True
         self._refused = NONE_REFUSED
+        self._beside_names = tables_beside(options.listeners)
+        self._beside = SideBySideProblems(self._problem_index)
         self._table_of(MAIN)
 
         self._stale_objects: dict[ObjectId, None] = {}
@@ -233,6 +237,7 @@ class Translation:
                 table.clear(state)
                 self._attached.rejected(name, ())
                 del self._tables[name]
+        yield from self._look_beside()
         while self._stale_backends:
             object_id, _ = self._stale_backends.popitem()
             parsed = self._parsed.get(object_id)
@@ -305,6 +310,14 @@ class Translation:
     def _is_wanted(self, name: str) -> bool:
         """Whether there is to be a table *name*."""
         return name == MAIN or self._members[name] > 0 or any(one.table == name for one in self._listeners)
+
+    def _look_beside(self) -> Iterator[None]:
+        """See which hosts routes of Gateways lose to Ingresses."""
+        beside = {
+            name: table.finish().routes for name, table in self._tables.items() if name in self._beside_names
+        }
+        if beside or self._beside.is_needed:
+            yield from self._beside.round(self._tables[MAIN].finish().routes, beside)
 
     def _choose_listeners(self) -> None:
         """Find out which listeners there are to be, where anybody asks for others than before."""

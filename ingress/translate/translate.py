@@ -44,6 +44,7 @@ from ingress.translate.further_hosts import Heard, further_hosts, hear
 from ingress.translate.gateway.attached import count_attached
 from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
 from ingress.translate.gateway.handshakes import NO_HANDSHAKES, translate_handshakes
+from ingress.translate.gateway.side_by_side import lost_hosts
 from ingress.translate.gateway.table import gateway_table
 from ingress.translate.host_routes import FoundFor
 from ingress.translate.host_tls import translate_tls
@@ -51,6 +52,7 @@ from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
+from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
@@ -134,6 +136,8 @@ def translate(
     backends = resolve_backends(references, state, evolve(options, endpoint_rules=endpoint_rules))
     problems.update(problem for found in backends.values() for problem in found.problems)
     main = tables.pop(MAIN)
+    for name in tables_beside(options.listeners) & tables.keys():
+        problems.update(lost_hosts(main.routes, tables[name].routes))
     return Snapshot(
         table=main.routes,
         backends=backends,

@@ -3,7 +3,7 @@
 At the addresses of the process, what the command line listens on serves the Gateways' listeners on that port, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ingress.model.listeners import Listener, interface_of, port_of, tcp_description
@@ -18,6 +18,12 @@ _ANYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
 def table_name(address: str, port: int) -> str:
     """Return the name of the table of *address* and *port*."""
     return f"gateway {address}:{port}"
+
+
+def tables_beside(given: Iterable[Listener]) -> frozenset[str]:
+    """Return the names that the tables of Gateways have which are served side by side with that of the listeners *given*."""
+    ports = (port_of(one.description) for one in given)
+    return frozenset(table_name(SHARED_ADDRESS, port) for port in ports if port is not None)
 
 
 class Ports:
