@@ -17,11 +17,11 @@ class ChannelFactory(ServerFactory):
     def __init__(self, site: ProxySite, secure: bool) -> None:
         self._site = site
         self._secure = secure
-        self._beginning = beginning_of(site.sessions, secure)
 
     def build(self) -> DownstreamChannel:
         """Make the channel of one connection."""
-        return DownstreamChannel(self._site, self._secure, self._beginning)
+        site = self._site
+        return DownstreamChannel(site, self._secure, beginning_of(site.sessions, self._secure))
 
     def buildProtocol(self, addr: IAddress | None) -> TwistedProtocol:
         return TwistedProtocol(self.build())

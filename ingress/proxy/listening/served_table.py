@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from attrs import evolve
 from twisted.internet.defer import TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort, IReactorTime
 from twisted.python.failure import Failure
@@ -59,6 +60,7 @@ class ServedSite:
         self.contexts = contexts
         self._table = table
         self._beside: ServedTable | None = None
+        self._sessions = site.sessions
         self.follow()
 
     def stand_beside(self, other: ServedTable | None) -> None:
@@ -70,7 +72,19 @@ class ServedSite:
         self._beside = other
         ours = self._table.resource
         self.site.resource = ours if other is None else SideBySideResource(ours, other.resource)
+        if other is None:
+            self.site.sessions = self._sessions
+        else:
+            self.speak_http2()
         self.follow()
+
+    def speak_http2(self) -> None:
+        """Have new connections in the clear speak HTTP/2 to whoever begins with it, as GRPCRoute asks of listeners of Gateways.
+
+        Where the operator has turned HTTP/2 off, there is none.
+        """
+        if self._sessions is not None and self._sessions.over_tls:
+            self.site.sessions = evolve(self._sessions, by_prior_knowledge=True)
 
     def forget(self) -> None:
         """Learn nothing of its table any more."""

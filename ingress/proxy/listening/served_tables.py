@@ -7,6 +7,7 @@ from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.served_table import ServedSite, ServedTable
 from ingress.tls.contexts import ServerContexts
+from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import Snapshot
 
@@ -41,6 +42,8 @@ class ServedTables:
     def new_site(self, listener: Listener, of_all: ProxySite, contexts: ServerContexts | None) -> ServedSite:
         """Return the site of *listener*; it shares with *of_all* all but its connections.  *contexts* are those of its TLS."""
         served = self._tables[listener.table].new_site(of_all, contexts)
+        if is_of_gateways(listener.table):
+            served.speak_http2()
         port = port_of(listener.description)
         if listener.is_required and port is not None:
             self._given.append((port, served))
