@@ -4,7 +4,7 @@ They are given in order of precedence.  What a lookup costs depends on how many 
 many the host has; where regular expressions are among them, on how many these are, too.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import merge
 
 from ingress.routing.paths import rule_path
@@ -16,26 +16,30 @@ _Numbered = tuple[int, Route]
 class ConditionalRoutes:
     """Finds the routes of a path, the first one first."""
 
-    __slots__ = ("_depth", "_exact", "_patterns", "_prefixes")
+    __slots__ = ("_count", "_depth", "_exact", "_patterns", "_prefixes")
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self) -> None:
         self._exact: dict[bytes, list[_Numbered]] = {}
         # By path without trailing slash; the number of elements of the longest; what may take any path.
         self._prefixes: dict[bytes, list[_Numbered]] = {}
         self._depth = 0
         self._patterns: list[_Numbered] = []
-        for numbered in enumerate(routes):
-            route = numbered[1]
-            if route.match is Match.PATTERN:
-                self._patterns.append(numbered)
-                continue
-            path = rule_path(route.path)
-            if route.match is Match.EXACT:
-                self._exact.setdefault(path, []).append(numbered)
-                continue
-            elements = path.rstrip(b"/")
-            self._prefixes.setdefault(elements, []).append(numbered)
-            self._depth = max(self._depth, elements.count(b"/"))
+        self._count = 0
+
+    def add(self, route: Route) -> None:
+        """Put *route* behind all others."""
+        numbered = self._count, route
+        self._count += 1
+        if route.match is Match.PATTERN:
+            self._patterns.append(numbered)
+            return
+        path = rule_path(route.path)
+        if route.match is Match.EXACT:
+            self._exact.setdefault(path, []).append(numbered)
+            return
+        elements = path.rstrip(b"/")
+        self._prefixes.setdefault(elements, []).append(numbered)
+        self._depth = max(self._depth, elements.count(b"/"))
 
     def taking(self, path: bytes) -> Iterator[Route]:
         """Yield the routes that may take *path*, in normal form, in order of precedence.

@@ -25,6 +25,7 @@ served for it; and several routes of a host may take a path, of which the first 
 it meets (``ingress.routing.conditional_routes``).
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Final
@@ -36,6 +37,8 @@ from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 
+AT_ONCE: Final = 200
+"""Routes that are put in order in one step."""
 _NONE: Final[dict[bytes, Route]] = {}
 
 
@@ -104,10 +107,25 @@ class HostRoutes:
         # Where any has conditions: all of them.  Then there is nothing else.
         self._conditional: ConditionalRoutes | None = None
 
+    def put_in_order(self) -> Iterator[None]:
+        """Put the routes in order before anybody asks, in steps: of a host that has thousands."""
+        if any(route.conditions for route in self.routes):
+            yield from self._put_conditional()
+        elif all(route.beginnings is None for route in self.routes):
+            yield from self._put_texts()
+
     def _put_in_order(self) -> dict[bytes, Route]:
+        deque(self._put_texts(), maxlen=0)
+        assert self._exact is not None
+        return self._exact
+
+    def _put_texts(self) -> Iterator[None]:
         exact: dict[bytes, Route] = {}
         prefixes: dict[bytes, Route] = {}
-        for route in self.routes:
+        depth = 0
+        for number, route in enumerate(self.routes, 1):
+            if not number % AT_ONCE:
+                yield
             path = rule_path(route.path)
             if route.match is Match.EXACT:
                 exact.setdefault(path, route)
@@ -116,15 +134,23 @@ class HostRoutes:
             known = prefixes.get(elements)
             if known is None or len(path) > len(rule_path(known.path)):
                 prefixes[elements] = route
-                self._depth = max(self._depth, elements.count(b"/"))
+                depth = max(depth, elements.count(b"/"))
+        self._depth = depth
         self._prefixes = prefixes
         self._exact = exact or _NONE
-        return self._exact
+
+    def _put_conditional(self) -> Iterator[None]:
+        found = ConditionalRoutes()
+        for number, route in enumerate(self.routes, 1):
+            if not number % AT_ONCE:
+                yield
+            found.add(route)
+        self._conditional = found
 
     def _set_apart(self) -> bool:
         """Set routes apart that are compared by more than their text; return whether there are any."""
         if any(route.conditions for route in self.routes):
-            self._conditional = ConditionalRoutes(self.routes)
+            deque(self._put_conditional(), maxlen=0)
             return True
         open_routes = tuple(route for route in self.routes if route.beginnings is None)
         if len(open_routes) == len(self.routes):

@@ -214,7 +214,7 @@ class Translation:
             yield
         while self._stale_objects:
             object_id, _ = self._stale_objects.popitem()
-            self._read(object_id, state)
+            yield from self._read(object_id, state)
             yield
             if object_id in self._parsed:
                 yield from self._parsed[object_id].read_expressions()
@@ -386,7 +386,7 @@ class Translation:
     def _judge_again(self, kind: Kind, state: ClusterState) -> None:
         self._stale_objects.update(dict.fromkeys((kind, key) for key in state.of(kind)))
 
-    def _read(self, object_id: ObjectId, state: ClusterState) -> None:
+    def _read(self, object_id: ObjectId, state: ClusterState) -> Iterator[None]:
         """Read one object, and note what it concerns."""
         kind, key = object_id
         value = state.of(kind).get(key)
@@ -401,7 +401,7 @@ class Translation:
                 if before is not None and before.source is value and before.related == verdict.related:
                     after = before
                 else:
-                    after = reader.read(value, verdict.related)
+                    after = yield from self._readers.reading(kind, value, verdict.related)
         if after is not None:
             problems += after.problems
         self._problem_index.put(("object", object_id), problems)

@@ -3,10 +3,12 @@
 Part of incremental translation.
 """
 
+from collections.abc import Iterator
 from operator import attrgetter
 
 from ingress.model.state import ClusterState
-from ingress.routing.table import HostRoutes, RouteTable
+from ingress.routing.route import Route
+from ingress.routing.table import AT_ONCE, HostRoutes, RouteTable
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Draft
 from ingress.translate.route_counts import RouteCounts
@@ -32,10 +34,33 @@ class RouteDraft:
         elif routes == before and found.filters == known.filters:
             return
         self._table.put(host, found)
+        self._compare(before, routes, state)
+
+    def assign_in_steps(self, host: str, found: HostRoutes | None, state: ClusterState) -> Iterator[None]:
+        """Do that in steps, where routes that stay are the same objects as before."""
+        known = self._table.get(host)
+        before, routes = () if known is None else known.routes, () if found is None else found.routes
+        if len(before) + len(routes) <= AT_ONCE:
+            self.assign(host, found, state)
+            return
+        assert found is None or not found.filters
+        if known is not None and found is not None and routes == before:
+            return
+        yield
         stay = set(map(id, before)).intersection(map(id, routes))
-        if stay:
-            before = tuple(route for route in before if id(route) not in stay)
-            routes = tuple(route for route in routes if id(route) not in stay)
+        yield
+        if found is not None:
+            yield from found.put_in_order()
+        self._table.put(host, found)
+        yield
+        went = [route for route in before if id(route) not in stay]
+        came = [route for route in routes if id(route) not in stay]
+        yield
+        for at in range(0, max(len(went), len(came)), AT_ONCE):
+            self._compare(tuple(went[at : at + AT_ONCE]), tuple(came[at : at + AT_ONCE]), state)
+            yield
+
+    def _compare(self, before: tuple[Route, ...], routes: tuple[Route, ...], state: ClusterState) -> None:
         self._counts.compare(before, routes)
         if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
             # Another path, or other filters: what is used, and by whom, is the same.

@@ -63,6 +63,8 @@ def decide_host(
     found: list[Route] = []
     problems: list[Problem] = []
     yield from _thinned(in_order, found, problems)
+    if len(found) > AT_ONCE:
+        yield
     return GatewayHostDecision(HostRoutes(tuple(found)), tuple(problems))
 
 

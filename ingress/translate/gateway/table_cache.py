@@ -151,21 +151,22 @@ class GatewayTableCache:
     def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""
         claiming: list[ParsedObject] = []
-        claims = 0
+        claims, is_kept = 0, False
         for object_id in tuple(self._by_host.get(host)):
             parsed = self._parsed[object_id]
             claiming.append(parsed)
+            is_kept = is_kept or parsed.gateway.keeps(self._name, host)
             claims += len(parsed.gateway.matches) + 1
             if claims > AT_ONCE:
                 claims = 0
                 yield
         decision = yield from decide_host(
             ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
-            is_kept=any(parsed.gateway.keeps(self._name, host) for parsed in claiming),
+            is_kept=is_kept,
         )
         stream, told = decide_stream(self._name, host, claiming)
         self._problem_index.put((self._host_source, host), (*decision.problems, *told))
-        self._draft.assign(host, decision.routes, state)
+        yield from self._draft.assign_in_steps(host, decision.routes, state)
         self._streams.assign(host, stream, state)
 
     def _routes_of(self, parsed: ParsedObject, host: str) -> tuple[Route, ...]:

@@ -6,7 +6,7 @@ that into claims (a *reader*).  Sources, store, translation and reports take all
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ingress.fields import FieldReader, RawObject
 from ingress.model.frozen import frozen
@@ -14,6 +14,7 @@ from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.reports import ReportedKind
@@ -112,6 +113,14 @@ class Reader(Protocol):
         """
 
 
+@runtime_checkable
+class StepwiseReader(Protocol):
+    """Besides, of a reader whose objects may take long."""
+
+    def reading(self, value: ClusterObject, related: Hashable, /) -> Stepwise[ParsedObject]:
+        """Return what ``Reader.read`` does, in steps."""
+
+
 @frozen
 class RouteKind:
     """A kind of route objects: a row of ``ROUTE_KINDS``."""
@@ -138,9 +147,12 @@ class Readers:
 
     def __init__(self, kinds: Iterable[RouteKind], options: TranslateOptions) -> None:
         self._readers: dict[Kind, Reader] = {}
+        self._stepwise: dict[Kind, StepwiseReader] = {}
         self._judged: dict[Kind, tuple[Kind, ...]] = {}
         for row in kinds:
-            self._readers[row.kind] = row.reader(options)
+            reader = self._readers[row.kind] = row.reader(options)
+            if isinstance(reader, StepwiseReader):
+                self._stepwise[row.kind] = reader
             for judge in row.judged_by:
                 self._judged[judge.kind] = (*self._judged.get(judge.kind, ()), row.kind)
 
@@ -150,6 +162,13 @@ class Readers:
 
     def __getitem__(self, kind: Kind) -> Reader:
         return self._readers[kind]
+
+    def reading(self, kind: Kind, value: ClusterObject, related: Hashable) -> Stepwise[ParsedObject]:
+        """Return what *value* of *kind* asks for, in steps if that may take long."""
+        stepwise = self._stepwise.get(kind)
+        if stepwise is None:
+            return self._readers[kind].read(value, related)
+        return (yield from stepwise.reading(value, related))
 
     def judged_by(self, kind: Kind) -> tuple[Kind, ...]:
         """Return the kinds of route objects of which objects of *kind* decide whether they are ours."""

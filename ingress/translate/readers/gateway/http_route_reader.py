@@ -1,5 +1,55 @@
 """The reader of HTTPRoutes."""
 
-from ingress.translate.readers.gateway.unserved import UnservedReader as HTTPRouteReader
+from collections.abc import Hashable
 
-__all__ = ["HTTPRouteReader"]
+from ingress.model.objects import ClusterObject, Kind
+from ingress.model.secrets import Needs
+from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.http_routes import reading_route
+from ingress.translate.readers.gateway.names import HTTP_ROUTE
+from ingress.translate.readers.gateway.route_relations import (
+    RouteRelations,
+    decides_class,
+    judge_route,
+    why_no_route,
+)
+from ingress.translate.readers.gateway.routes import HTTPRoute
+from ingress.translate.readers.reader import Verdict
+
+
+class HTTPRouteReader:
+    """Reads HTTPRoutes: parents, hostnames and rules."""
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self._options = options
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """A route is ours if one of its parents is."""
+        assert isinstance(value, HTTPRoute)
+        return judge_route(value, state, self._options)
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Its parents decide."""
+        assert isinstance(value, HTTPRoute)
+        return decides_class(value)
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return what *value* asks for."""
+        return finished(self.reading(value, related))
+
+    def reading(self, value: ClusterObject, related: Hashable, /) -> Stepwise[ParsedObject]:
+        """Return what *value* asks for, in steps."""
+        assert isinstance(value, HTTPRoute)
+        assert isinstance(related, RouteRelations)
+        return reading_route(value, related)
+
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Nothing: certificates are those of listeners."""
+        return {}
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """They attach to no listener, or their problems say why."""
+        return why_no_route(HTTP_ROUTE, state)

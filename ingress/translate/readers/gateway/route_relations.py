@@ -1,0 +1,105 @@
+"""What of other objects a route goes by: where it attaches, and which backends in other namespaces it may refer to.
+
+The topology says both.  A route is read again when they are others, so a grant that is withdrawn counts with that change.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.state import ClusterState
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.attachments import Attachment
+from ingress.translate.readers.gateway.names import GROUP, ObjectReference
+from ingress.translate.readers.gateway.routes import (
+    BackendObject,
+    FilterEntry,
+    GRPCRoute,
+    HTTPRoute,
+    RequestMirror,
+    RouteBackend,
+)
+from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.reader import Verdict
+
+ReadRoute = HTTPRoute | GRPCRoute
+
+
+@frozen(weakref_slot=False)
+class RouteRelations:
+    """What a route of any kind goes by."""
+
+    attachments: tuple[Attachment, ...] = ()
+    permitted: frozenset[ObjectReference] = frozenset()
+    """Those of its backends in other namespaces that it may refer to."""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables of its listeners, as far as these are served."""
+        names = (taken.listener.table for one in self.attachments for taken in one.listeners)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def permits(self, target: ObjectReference, namespace: str) -> bool:
+        """Whether a route of *namespace* may refer to *target*."""
+        return target.namespace in ("", namespace) or target in self.permitted
+
+
+def judge_route(value: ReadRoute, state: ClusterState, options: TranslateOptions) -> Verdict:
+    """Decide whether a route is ours, which it is if any of its parents is, and tell why it does not attach to one."""
+    topology = topology_of(state, options)
+    owner, namespace = value.owner, value.key.namespace
+    attachments = topology.attach(owner.kind, namespace, value.hostnames, value.parents)
+    if not any(one.gateway is not None for one in attachments):
+        return Verdict(False)
+    problems = tuple(
+        owner.problem(one.reason, one.message, one.field)
+        for one in attachments
+        if one.reason is not None and one.gateway is not None
+    )
+    others = dict.fromkeys(
+        backend.target
+        for backend in _backends(value)
+        if backend.target.namespace and backend.target.namespace != namespace
+    )
+    permitted = frozenset(
+        one
+        for one in others
+        if topology.permits(GROUP, owner.kind, namespace, one.group, one.kind, key_of(one))
+    )
+    return Verdict(True, problems, RouteRelations(attachments, permitted))
+
+
+def key_of(target: ObjectReference) -> ObjectKey:
+    """Return the key of a *target* that names its namespace."""
+    return ObjectKey(target.namespace, target.name)
+
+
+def decides_class(value: ReadRoute) -> tuple[str, object]:
+    """Return what of *value* decides whether it is ours."""
+    return value.key.namespace, value.parents
+
+
+def why_no_route(kind: Kind, state: ClusterState) -> str:
+    """Say what kept all routes of *kind* from being served."""
+    if not state.of(kind):
+        return f"there is no {kind}"
+    return f"no {kind} attaches to a listener of a Gateway of ours, or their problems say why"
+
+
+def _backends(value: ReadRoute) -> Iterator[BackendObject]:
+    for rule in value.rules:
+        yield from _of(rule.backends, rule.filters)
+
+
+def _of(backends: Iterable[RouteBackend], filters: Iterable[FilterEntry]) -> Iterator[BackendObject]:
+    yield from _mirrored(filters)
+    for one in backends:
+        yield one.backend
+        if one.filters:
+            yield from _mirrored(one.filters)
+
+
+def _mirrored(filters: Iterable[FilterEntry]) -> Iterator[BackendObject]:
+    for entry in filters:
+        if isinstance(entry.filter, RequestMirror):
+            yield entry.filter.backend
