@@ -21,7 +21,7 @@ from ingress.translate.readers.gateway.names import (
 from ingress.translate.readers.route_kinds import kinds_served
 from tests.cluster.source_case import SourceTestCase, running_threads, service
 from tests.fakes.apiserver.access import Grant
-from tests.fakes.apiserver.faults import Delay, Hang
+from tests.fakes.apiserver.faults import Answer, Delay, Hang
 from tests.fakes.apiserver.kinds import GATEWAY_KINDS, KINDS, Json, KindTable, definition_of
 
 HTTP_ROUTES = next(row for row in GATEWAY_KINDS if row.plural == "httproutes")
@@ -144,6 +144,18 @@ class DefinedKindsTests(SourceTestCase):
             await self.until(lambda: content.names(HTTP_ROUTE) == {"web", "other"})
         self.assertEqual(content.synced_times, 1)
         self.assertEqual(self.running.missing(), ())
+
+    async def test_no_storage_yet(self) -> None:
+        """What was defined a moment ago is waited for, also by the first sync, and that is nothing to worry about."""
+        self.server.define()
+        self.server.create(route("web"))
+        message = "storage is (re)initializing"
+        self.server.faults.add(
+            Answer(429, message=message, reason="TooManyRequests"), resource="httproutes", times=2
+        )
+        with self.nothing_wrong():
+            content = await self.synced()
+        self.assertEqual(content.names(HTTP_ROUTE), {"web"})
 
     async def test_go_and_come_again(self) -> None:
         """When a definition goes, its objects are gone, and so is the thread; when it comes, they are there again."""

@@ -375,8 +375,8 @@ class Reflector:
         at_least = error.retry_after_seconds or 0.0
         if isinstance(error, WatchError) or (self._version is not None and blames_version(error)):
             return self._troubled(str(error), at_least)
-        if error.status == 404 and (self._read.definition or self._read.metadata_only):
-            return self._absent(at_least)
+        if self._is_of_a_definition(error):
+            return self._absent(error, at_least)
         # What one kind meets, others will not tell the end of; nor is there a hurry when we were asked to wait.
         self._sleeps_lightly = error.status != 500 and not at_least
         if error.status and not self._is_dispensable:
@@ -397,15 +397,25 @@ class Reflector:
             self._connection.renew_credentials()
         return self._backoff.failed(at_least)
 
-    def _absent(self, at_least: float) -> float:
-        """A kind that is defined is not served (yet), or not in the version that we read: its definition's next change rouses us."""
+    def _is_of_a_definition(self, error: KubernetesError) -> bool:
+        """Whether *error* says that a kind is not served (yet), although it is defined."""
+        if error.status == 404:
+            return bool(self._read.definition) or self._read.metadata_only
+        # What was defined a moment ago has no storage for a second.
+        return error.status == 429 and bool(self._read.definition) and self._version is None
+
+    def _absent(self, error: KubernetesError, at_least: float) -> float:
+        """Wait for a kind that is not served, which the next change of its definition may end."""
         self._absences += 1
         self._sleeps_lightly = True
         if self._absences > _ABSENCES:
-            cause = f"{self._read.api_version} has no {self._read.plural}; they are asked for again"
+            cause = f"{error}; they are asked for again"
+            if error.status == 404:
+                cause = f"{self._read.api_version} has no {self._read.plural}; they are asked for again"
             self._contact.lost(cause, "absent", once=True)
-        # What nobody serves, nobody waits for.
-        self._receiver.synced(self.name)
+        if error.status == 404:
+            # What nobody serves, nobody waits for.
+            self._receiver.synced(self.name)
         return self._backoff.failed(at_least)
 
     def _expired(self) -> float:

@@ -18,8 +18,8 @@ from ingress.translate.readers.gateway.names import DEFINITION
 VERSION_ANNOTATION: Final = "gateway.networking.k8s.io/bundle-version"
 CHANNEL_ANNOTATION: Final = "gateway.networking.k8s.io/channel"
 
-SUPPORTED: Final = "v1.6"
-"""The version of the bundle that this controller was made for, whatever its last number."""
+SUPPORTED: Final = ("v1.6", "v1.7")
+"""The versions of the bundle that this controller was made for, whatever their last number."""
 CHANNELS: Final = ("standard", "experimental")
 
 _MINOR: Final = re.compile(r"(v[0-9]{1,4}\.[0-9]{1,4})\.[0-9]{1,4}(-[0-9A-Za-z.-]{1,64})?", re.ASCII)
@@ -49,7 +49,7 @@ def unsupported(definitions: Iterable[Definition]) -> str:
     found = ", ".join(others[:_MOST_NAMED])
     more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
     return (
-        f"the CustomResourceDefinitions in the cluster are of {found}{more}; supported is {SUPPORTED},"
+        f"the CustomResourceDefinitions in the cluster are of {found}{more}; supported are {' and '.join(SUPPORTED)},"
         f" channel {' or '.join(CHANNELS)}: what both know is served"
     )
 
@@ -61,7 +61,7 @@ def _is_supported(one: Definition) -> bool:
     if one.version is None:
         return True
     minor = _MINOR.fullmatch(one.version)
-    return minor is not None and minor[1] == SUPPORTED and one.channel in CHANNELS
+    return minor is not None and minor[1] in SUPPORTED and one.channel in CHANNELS
 
 
 def _said(one: Definition) -> str:

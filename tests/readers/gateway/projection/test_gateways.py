@@ -195,6 +195,7 @@ class GatewayTests(SynchronousTestCase):
             ({**PLAIN, "tls": 7}, ".tls"),
             ({**PLAIN, "tls": {"mode": 7}}, ".tls.mode"),
             ({**PLAIN, "tls": {"options": 7}}, ".tls.options"),
+            ({**PLAIN, "filters": {"requests": []}}, ".filters"),
         )
         for raw, field in cases:
             told, found = listener_of(raw)

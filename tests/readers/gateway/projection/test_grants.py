@@ -163,16 +163,18 @@ class DefinitionTests(SynchronousTestCase):
     def test_supported(self) -> None:
         """Any bundle of the version is supported, in both channels, and what may not be read is not judged."""
         key = ObjectKey("", "x")
-        for version in ("v1.6.0", "v1.6.1", "v1.6.99", "v1.6.0-rc.1", "v1.6.1-dev", None):
+        for version in ("v1.6.0", "v1.6.1", "v1.6.99", "v1.6.0-rc.1", "v1.6.1-dev", "v1.7.0", None):
             for channel in ("standard", "experimental") if version else ("",):
                 self.assertEqual(unsupported([Definition(key, version, channel)]), "", version)
 
     def test_unsupported(self) -> None:
         """Another version or channel is named, each once, beside what is supported."""
         key = ObjectKey("", "x")
-        for version in ("v1.5.1", "v1.7.0", "v1.60.0", "v1.6", "", "v1.6.1\n"):
+        for version in ("v1.5.1", "v1.8.0", "v1.60.0", "v1.6", "", "v1.6.1\n"):
             self.assertIn(
-                "v1.6, channel standard", unsupported([Definition(key, version, "standard")]), version
+                "v1.6 and v1.7, channel standard",
+                unsupported([Definition(key, version, "standard")]),
+                version,
             )
         for channel in ("", "nightly"):
             self.assertNotEqual(unsupported([Definition(key, "v1.6.1", channel)]), "")

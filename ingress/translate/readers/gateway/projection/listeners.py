@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from ingress.fields import RawObject, path_of
+from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
     GatewayListener,
@@ -39,6 +40,11 @@ def _listener(raw: RawObject, at: str, parts: Parts) -> GatewayListener:
     protocol = fields.word(raw, "protocol", at)
     hostname = fields.text(raw, "hostname", at)
     tls = _tls(raw, at, parts)
+    if raw.get("filters") is not None:
+        # Those of listeners (version 1.7, experimental) say who may come in.
+        message = "is not honored; nobody is served by this listener"
+        fields.report(path_of(at, "filters"), message, Reason.UNSUPPORTED_VALUE)
+        return _lost(name or "", port or 0, at)
     namespaces, kinds = _allowed_routes(raw, at, parts)
     if name is None or port is None or protocol is None or hostname is None or tls is False:
         return _lost(name or "", port or 0, at)
