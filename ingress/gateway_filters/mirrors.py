@@ -12,7 +12,6 @@ from ingress.gateway_filters.rewrites import RouteRewrite
 from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
 
-_URL = "http://mirror"
 _NOTHING = FieldEdits()
 _AS_IT_CAME = RouteRewrite()
 
@@ -50,10 +49,11 @@ class BackendMirror:
 
     def copy(self, facts: Facts, body: bytes) -> SubRequest:
         """Return what is sent of a request."""
-        path, edits = self.rewrite.path, self.edits
+        path, edits, backend = self.rewrite.path, self.edits, self.backend
         gone = (*edits.drop, *(name.lower() for name, _ in edits.put))
         return SubRequest(
-            _URL,
+            # By which those are counted that are under way to this backend.
+            f"http://{backend.name}.{backend.namespace}.svc",
             target=facts.target if path is None else path.target(facts.path, facts.target),
             authority=self.rewrite.hostname or facts.field(b"host") or facts.host,
             lines=facts.lines + facts.proxys_lines,
@@ -63,5 +63,5 @@ class BackendMirror:
             body=body,
             seconds=SECONDS,
             wants_body=False,
-            backend=self.backend,
+            backend=backend,
         )
