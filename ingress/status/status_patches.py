@@ -26,7 +26,7 @@ _NOTHING_SAID = StatusDocument()
 class StatusPatch:
     """A merge patch of an object or its status.
 
-    Two patches that are meant to show the same are equal in *shows*.  *after* is the metadata of the
+    Two patches that are meant to show the same are equal in *shows*, and those that do so of the same desired state in *about*.  *after* is the metadata of the
     object once it is written, as far as we can know.
     """
 
@@ -34,6 +34,7 @@ class StatusPatch:
     shows: Hashable
     after: ObjectMeta
     is_removal: bool
+    about: int = 0
 
 
 def patch_for(
@@ -91,4 +92,4 @@ def _document_patch(
     is_removal = wanted == _NOTHING_SAID
     text = orjson.dumps({name: value for name, value in {**status, **changed}.items() if value is not None})
     after = meta._replace(seen=seen._replace(text=text), writer=meta.writer if is_removal else writer)
-    return StatusPatch(body, wanted, after, is_removal)
+    return StatusPatch(body, wanted, after, is_removal, seen.generation)

@@ -299,7 +299,7 @@ class Statuses:
             str(key),
             write_status(reported.plural, place.resource, reported.loss),
             _Content(reported, patch),
-            not_before=self._pauses.ends(object_id, patch.shows),
+            not_before=self._pauses.ends(object_id, patch.shows, patch.about),
             # Its end is on the way here, or what somebody else wrote is.
             answers=frozenset({_GONE, _OVERTAKEN}),
         )
@@ -317,7 +317,7 @@ class Statuses:
     ) -> bool:
         """Note that an object was written, or that it is not what we take it for."""
         patch = write.content.patch
-        self._pauses.begin(object_id, patch.shows)
+        self._pauses.begin(object_id, patch.shows, patch.about)
         if isinstance(outcome, KubernetesError):
             return True
         if not is_overtaken:
@@ -329,8 +329,8 @@ class Statuses:
     def failed(self, object_id: ObjectId, write: Write[_Content], error: KubernetesError) -> float:
         """Leave an object alone for a while that the API server does not take."""
         if not is_forbidden(error):
-            shows = write.content.patch.shows
-            self._pauses.begin(object_id, shows, error.retry_after_seconds or 0.0)
+            patch = write.content.patch
+            self._pauses.begin(object_id, patch.shows, patch.about, error.retry_after_seconds or 0.0)
         return self._sending.steady()
 
     def settled(self, *, is_all: bool) -> None:

@@ -1,7 +1,8 @@
 """How long what was written is left alone.  Pure, but for the clock it is given.
 
 Two controllers that write the same object, each what it wants, would go on for ever.  So there is a pause after each write,
-longer each time that the same is to be shown, and what is new is shown after the shortest pause all the same.
+longer each time that the same is to be shown, and what is new is shown after the shortest pause all the same.  What is about
+another desired state of the object is no answer to what was written, and does not wait.
 """
 
 from collections.abc import Callable, Hashable
@@ -21,9 +22,10 @@ FORGOTTEN_SECONDS = 120.0
 
 @frozen
 class _Pause:
-    """After a write of what *shows* something, at a time *since*; the same is not written again before *until*."""
+    """After a write of what *shows* something *about* a desired state, at a time *since*; the same is not written again before *until*."""
 
     shows: Hashable
+    about: Hashable
     backoff: Backoff
     since: float
     until: float
@@ -40,8 +42,8 @@ class WritePauses(Generic[_K]):
     def __len__(self) -> int:
         return len(self._pauses)
 
-    def begin(self, key: _K, shows: Hashable, at_least: float = 0.0) -> None:
-        """Have *key* pause, for *at_least* so many seconds, after a write of what *shows* something."""
+    def begin(self, key: _K, shows: Hashable, about: Hashable = None, at_least: float = 0.0) -> None:
+        """Have *key* pause, for *at_least* so many seconds, after a write of what *shows* something *about* a desired state."""
         pause = self._pauses.get(key)
         if pause is not None and pause.shows == shows:
             backoff = pause.backoff
@@ -54,12 +56,12 @@ class WritePauses(Generic[_K]):
                 forget_after_seconds=FORGOTTEN_SECONDS,
             )
         now = self._steady()
-        self._pauses[key] = _Pause(shows, backoff, now, now + backoff.failed(at_least))
+        self._pauses[key] = _Pause(shows, about, backoff, now, now + backoff.failed(at_least))
 
-    def ends(self, key: _K, shows: Hashable) -> float:
-        """Return until when *key* pauses if it is to show this; a time before all times when it does not."""
+    def ends(self, key: _K, shows: Hashable, about: Hashable = None) -> float:
+        """Return until when *key* pauses if it is to show this *about* a desired state; a time before all times when it does not."""
         pause = self._pauses.get(key)
-        if pause is None:
+        if pause is None or pause.about != about:
             return -inf
         return pause.until if pause.shows == shows else pause.since + SHORTEST_SECONDS
 

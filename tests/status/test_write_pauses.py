@@ -40,9 +40,17 @@ class WritePausesTests(SynchronousTestCase):
         self.pauses.begin("key", "b")
         self.assertEqual(self.seconds("b"), SHORTEST_SECONDS)
 
+    def test_another_desired_state(self) -> None:
+        """What is about another desired state does not pause, whatever it is to show; it begins a pause of its own."""
+        self.pauses.begin("key", "a", 1)
+        for shows in ("a", "b"):
+            self.assertLess(self.pauses.ends("key", shows, 2), self.clock.seconds())
+        self.pauses.begin("key", "a", 2)
+        self.assertGreater(self.pauses.ends("key", "a", 2), self.clock.seconds())
+
     def test_at_least(self) -> None:
         """Whoever asks for a longer pause gets it."""
-        self.pauses.begin("key", "a", 17.0)
+        self.pauses.begin("key", "a", at_least=17.0)
         self.assertEqual(self.seconds("a"), 17.0)
 
     def test_forgotten(self) -> None:
