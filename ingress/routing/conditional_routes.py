@@ -1,6 +1,6 @@
 """Routes of one host of which several may take a path, as those of the Gateway API: they take only some of its requests.
 
-They are given in order of precedence.  What a lookup costs depends on how many routes there are for the path, and not on how
+They are given in order of precedence, which need not be that of their paths: what says more of the host comes first.  What a lookup costs depends on how many routes there are for the path, and not on how
 many the host has; where regular expressions are among them, on how many these are, too.
 """
 
@@ -16,7 +16,7 @@ _Numbered = tuple[int, Route]
 class ConditionalRoutes:
     """Finds the routes of a path, the first one first."""
 
-    __slots__ = ("_count", "_depth", "_exact", "_patterns", "_prefixes")
+    __slots__ = ("_count", "_depth", "_exact", "_is_mixed", "_last", "_patterns", "_prefixes")
 
     def __init__(self) -> None:
         self._exact: dict[bytes, list[_Numbered]] = {}
@@ -25,6 +25,9 @@ class ConditionalRoutes:
         self._depth = 0
         self._patterns: list[_Numbered] = []
         self._count = 0
+        # Whether any route comes behind one whose path says less, and how much the path of the last one says.
+        self._is_mixed = False
+        self._last = (False, 0)
 
     def add(self, route: Route) -> None:
         """Put *route* behind all others."""
@@ -33,7 +36,9 @@ class ConditionalRoutes:
         if route.match is Match.PATTERN:
             self._patterns.append(numbered)
             return
-        path = rule_path(route.path)
+        path, says = rule_path(route.path), order_of_path(route)
+        self._is_mixed |= says < self._last
+        self._last = says
         if route.match is Match.EXACT:
             self._exact.setdefault(path, []).append(numbered)
             return
@@ -47,7 +52,7 @@ class ConditionalRoutes:
         A pattern is compared by the conditions of its route, with the others.
         """
         found = self._by_text(path)
-        if not self._patterns:
+        if not self._patterns and not self._is_mixed:
             return (route for some in found for _, route in some)
         return (route for _, route in merge(self._patterns, *found, key=_number))
 
@@ -71,6 +76,11 @@ class ConditionalRoutes:
         some = prefixes.get(b"")
         if some is not None:
             yield some
+
+
+def order_of_path(route: Route) -> tuple[bool, int]:
+    """Return where the path of *route* stands among others by what it says: exact ones first, then long ones."""
+    return route.match is not Match.EXACT, -len(route.path.rstrip("/"))
 
 
 def _number(numbered: _Numbered) -> int:

@@ -20,8 +20,8 @@ Where paths of a host are regular expressions, or closed in the place of some, t
 have an order of their own (``ingress.routing.expression_routes``).
 
 The tables of Gateways differ (``gateway.networking.k8s.io/v1``, HTTPRouteSpec.hostnames and HTTPRouteRule.matches): a wildcard
-covers any number of labels, the longest one first; a host may be there without any route, so that nothing of wider ones is
-served for it; and several routes of a host may take a path, of which the first one has a request whose conditions
+covers any number of labels, the longest one first; what no route of a host takes goes to the next wider one, up to that of
+the listener that has it; and several routes of a host may take a path, of which the first one has a request whose conditions
 it meets (``ingress.routing.conditional_routes``).
 """
 
@@ -32,7 +32,7 @@ from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
-from ingress.routing.conditional_routes import ConditionalRoutes
+from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
 from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -72,7 +72,8 @@ def _chains_beside(route: Route) -> Iterator[tuple[FilterSpec, ...]]:
 class HostRoutes:
     """The routes of one host; *routes* are all of them, as they were given.
 
-    *filters* are those of the host alone, in order, for requests that none of the routes takes.
+    *filters* are those of the host alone, in order, for requests that none of the routes takes.  *is_kept* says, in a table of Gateways,
+    that a listener has the host, so that what none of the routes takes goes to no wider one.
 
     They are put in order for lookups when the first request asks: of tens of thousands of
     hosts many are asked for rarely, and a start should not wait for all of them.
@@ -87,11 +88,15 @@ class HostRoutes:
         "_prefixes",
         "chains",
         "filters",
+        "is_kept",
         "routes",
     )
 
-    def __init__(self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = ()) -> None:
+    def __init__(
+        self, routes: tuple[Route, ...], filters: tuple[FilterSpec, ...] = (), is_kept: bool = False
+    ) -> None:
         self.routes = routes
+        self.is_kept = is_kept
         self.filters = filters
         self.chains = _chains_of(filters, routes)
         """Each tuple of specs that a request of the host may meet, but for empty ones; found here, where time is taken in slices."""
@@ -104,12 +109,12 @@ class HostRoutes:
         # that other hosts need not ask for them.
         self._expressions: ExpressionRoutes | None = None
         self._others: HostRoutes | None = None
-        # Where any has conditions: all of them.  Then there is nothing else.
+        # Where any has conditions, or they come in another order than that of their paths: all of them.  Then there is nothing else.
         self._conditional: ConditionalRoutes | None = None
 
     def put_in_order(self) -> Iterator[None]:
         """Put the routes in order before anybody asks, in steps: of a host that has thousands."""
-        if any(route.conditions for route in self.routes):
+        if self._is_conditional():
             yield from self._put_conditional()
         elif all(route.beginnings is None for route in self.routes):
             yield from self._put_texts()
@@ -139,6 +144,21 @@ class HostRoutes:
         self._prefixes = prefixes
         self._exact = exact or _NONE
 
+    def _is_conditional(self) -> bool:
+        """Whether the order of the routes decides, and not that of their paths alone."""
+        last = (False, 0)
+        for route in self.routes:
+            if route.conditions:
+                return True
+            if not route.place:
+                # Of an Ingress, as all of its host are.
+                return False
+            says = order_of_path(route)
+            if says < last:
+                return True
+            last = says
+        return False
+
     def _put_conditional(self) -> Iterator[None]:
         found = ConditionalRoutes()
         for number, route in enumerate(self.routes, 1):
@@ -149,7 +169,7 @@ class HostRoutes:
 
     def _set_apart(self) -> bool:
         """Set routes apart that are compared by more than their text; return whether there are any."""
-        if any(route.conditions for route in self.routes):
+        if self._is_conditional():
             deque(self._put_conditional(), maxlen=0)
             return True
         open_routes = tuple(route for route in self.routes if route.beginnings is None)
@@ -320,7 +340,10 @@ class RouteTable:
                 routes = shards[_ALL_HOSTS & MASK].get(b"")
                 if routes is None:
                     return None
-        return routes.find(path)
+        found = routes.find(path)
+        if found is None and self.covers_labels:
+            return next(self.taking(host, path), None)
+        return found
 
     def _below(self, host: bytes) -> HostRoutes | None:
         """Return the routes of the longest wildcard that covers *host*."""
@@ -336,8 +359,19 @@ class RouteTable:
 
         *host* and *path* are in normal form.  Raises ``PathTooLong``, as ``find``.
         """
-        routes = self._found(host)
-        return iter(()) if routes is None else routes.taking(path)
+        if not self.covers_labels:
+            routes = self._found(host)
+            return iter(()) if routes is None else routes.taking(path)
+        return (route for routes in self.falling(host) for route in routes.taking(path))
+
+    def falling(self, host: bytes) -> Iterator[HostRoutes]:
+        """Yield what *host* has in a table of Gateways, and each wider one to which it falls: up to that of its listener."""
+        for key in self.keys_of(host):
+            routes = self._by_host.get(key)
+            if routes is not None:
+                yield routes
+                if routes.is_kept:
+                    return
 
     def passing(self, host: bytes) -> Route | None:
         """Find the route of *host* by whose ``passthrough`` its TLS goes, if it has one."""

@@ -31,7 +31,7 @@ class RouteDraft:
         if known is None or found is None:
             if known is found:
                 return
-        elif routes == before and found.filters == known.filters:
+        elif _are_alike(known, found):
             return
         self._table.put(host, found)
         self._compare(before, routes, state)
@@ -44,7 +44,7 @@ class RouteDraft:
             self.assign(host, found, state)
             return
         assert found is None or not found.filters
-        if known is not None and found is not None and routes == before:
+        if known is not None and found is not None and _are_alike(known, found):
             return
         yield
         stay = set(map(id, before)).intersection(map(id, routes))
@@ -82,3 +82,7 @@ class RouteDraft:
     def finished(self) -> RouteTable:
         """Return the next version; the draft goes on from there."""
         return self._table.finished()
+
+
+def _are_alike(one: HostRoutes, other: HostRoutes) -> bool:
+    return one.routes == other.routes and one.filters == other.filters and one.is_kept is other.is_kept

@@ -41,6 +41,7 @@ def _of_tables(of: str, found: ListenerTable, expected: ListenerTable) -> Iterat
     if (table.count, table.hosts) != (wanted.count, wanted.hosts):
         yield f"the routes{of} are not counted right"
     yield from _of_maps(f"filters{of} of host ", _host_filters(table), _host_filters(wanted))
+    yield from _of_sets(f"kept host{of}", _kept(table), _kept(wanted))
     shown, certificates = found.certificates, expected.certificates
     yield from _of_maps(f"certificate{of} of ", shown.exact, certificates.exact)
     yield from _of_maps(f"certificate{of} of *", shown.wildcard, certificates.wildcard)
@@ -55,6 +56,11 @@ def _host_filters(table: RouteTable) -> dict[str, tuple[FilterSpec, ...]]:
     """Return what stands before the hosts that have routes, where anything does."""
     hosts = {route.host for route in table.unordered()}
     return {host: some.filters for host in hosts if (some := table.get(host)) is not None and some.filters}
+
+
+def _kept(table: RouteTable) -> frozenset[str]:
+    """Return the hosts that listeners have."""
+    return frozenset(host for host, some in table.by_host() if some.is_kept)
 
 
 def _of_sets(what: str, found: Iterable[Hashable], expected: Iterable[Hashable]) -> Iterator[str]:

@@ -58,7 +58,7 @@ class SnapshotError(ValueError):
 class _Table:
     """All of a table, with nothing that depends on a process."""
 
-    hosts: dict[str, tuple[tuple[Route, ...], tuple[Any, ...]]]
+    hosts: dict[str, tuple[tuple[Route, ...], tuple[Any, ...], bool]]
     exact: dict[str, tuple[Certificate, ...]]
     wildcard: dict[str, tuple[Certificate, ...]]
     default: Certificate | None
@@ -124,7 +124,7 @@ def snapshot_from_bytes(octets: bytes, installed: Mapping[str, InstalledFilter] 
 def _plain(table: ListenerTable) -> _Table:
     certificates = table.certificates
     return _Table(
-        {host: (some.routes, some.filters) for host, some in table.routes.by_host()},
+        {host: (some.routes, some.filters, some.is_kept) for host, some in table.routes.by_host()},
         dict(certificates.exact),
         dict(certificates.wildcard),
         certificates.default,

@@ -284,10 +284,13 @@ class CoversLabelsTests(SynchronousTestCase):
         self.assertEqual(find(b"x.y.a.test"), "*.a.test")
         self.assertEqual(find(b"x.y.b.test"), "")
 
-    def test_host_without_routes(self) -> None:
-        """A host that is there without any route keeps its requests from wider ones."""
+    def test_kept_host(self) -> None:
+        """A host that a listener has keeps its requests from wider ones, though it have no route."""
         table = RouteTable(covers_labels=True).patched(
-            {"*.a.test": HostRoutes((evolve(ROUTE, host="*.a.test"),)), "*.b.a.test": HostRoutes(())}
+            {
+                "*.a.test": HostRoutes((evolve(ROUTE, host="*.a.test"),)),
+                "*.b.a.test": HostRoutes((), is_kept=True),
+            }
         )
         self.assertIsNone(table.find(b"x.b.a.test", b"/"))
         self.assertIsNotNone(table.find(b"b.a.test", b"/"))

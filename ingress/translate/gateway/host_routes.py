@@ -1,11 +1,12 @@
 """The routes of one host in a table of Gateways: the matches of all rules that are attached there, in order of precedence.
 
-The precedence is that of the API (``HTTPRouteRule.matches``, ``GRPCRouteRule.matches``): what the matches themselves say, then
+The precedence is that of the API (``HTTPRouteSpec.hostnames``, ``HTTPRouteRule.matches``, ``GRPCRouteRule.matches``): first the route whose
+own hostname says more of the host, whichever part of it the listener takes; then what the matches themselves say, then
 the older route, then namespace and name, then the order of the rules.  A match that takes all requests of its path leaves none to
 those behind it that have the same path.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from heapq import merge
 from operator import itemgetter
 from typing import Final
@@ -18,6 +19,7 @@ from ingress.routing.table import HostRoutes
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import MatchClaim
+from ingress.translate.readers.gateway.hostnames import most_specific
 
 AT_ONCE: Final = 200
 """Matches that are looked at in one step."""
@@ -41,31 +43,37 @@ NO_HOST: Final = GatewayHostDecision(None)
 
 
 def decide_host(
-    claiming: Iterable[tuple[ParsedObject, tuple[Route, ...]]], *, is_kept: bool
+    host: str, claiming: Iterable[tuple[ParsedObject, tuple[Route, ...]]], *, is_kept: bool
 ) -> Stepwise[GatewayHostDecision]:
-    """Decide about a host that *claiming* have in common with listeners, each with its routes there, in order of its matches.
+    """Decide about *host*, which *claiming* have in common with listeners, each with its routes there, in order of its matches.
 
     *is_kept* says that a listener has it.
     """
     chunks: list[list[_Entry]] = [[]]
     for parsed, routes in claiming:
-        age = by_age(parsed.owner)
+        age, says = by_age(parsed.owner), _how_much_says(parsed.gateway.hostnames, host)
         for number, (route, claim) in enumerate(zip(routes, parsed.gateway.matches, strict=True)):
-            chunks[-1].append(((claim.rank, age, number), route, claim))
+            chunks[-1].append(((says, claim.rank, age, number), route, claim))
             if len(chunks[-1]) >= AT_ONCE:
                 chunks[-1].sort(key=_KEY)
                 chunks.append([])
                 yield
     chunks[-1].sort(key=_KEY)
     if len(chunks) == 1 and not chunks[0]:
-        return GatewayHostDecision(HostRoutes(())) if is_kept else NO_HOST
+        return GatewayHostDecision(HostRoutes((), is_kept=True)) if is_kept else NO_HOST
     in_order = chunks[0] if len(chunks) == 1 else merge(*chunks, key=_KEY)
     found: list[Route] = []
     problems: list[Problem] = []
     yield from _thinned(in_order, found, problems)
     if len(found) > AT_ONCE:
         yield
-    return GatewayHostDecision(HostRoutes(tuple(found)), tuple(problems))
+    return GatewayHostDecision(HostRoutes(tuple(found), is_kept=is_kept), tuple(problems))
+
+
+def _how_much_says(hostnames: Container[str], host: str) -> tuple[int, int]:
+    """Return where a route of *hostnames* stands at *host*: by the characters of the name or wildcard that takes it."""
+    own = most_specific(host, hostnames) or ""
+    return -len(own) if not own.startswith("*") else 0, -len(own)
 
 
 def _thinned(entries: Iterable[_Entry], found: list[Route], problems: list[Problem]) -> Iterator[None]:

@@ -59,6 +59,7 @@ def gateway_table(
     for host, some in sorted(by_host.items()):
         decision = finished(
             decide_host(
+                host,
                 ((parsed, routes_of(parsed, host)) for parsed in some),
                 is_kept=any(parsed.gateway.keeps(name, host) for parsed in some),
             )

@@ -161,6 +161,7 @@ class GatewayTableCache:
                 claims = 0
                 yield
         decision = yield from decide_host(
+            host,
             ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
             is_kept=is_kept,
         )

@@ -307,7 +307,7 @@ class AcrossRoutesTests(MatchingCase):
         self.expect(self.serve(same, young), (get("a", "/a"), "v1"))
 
     def test_hostnames(self) -> None:
-        """The more exact hostname decides, and by itself; a port in Host does not matter."""
+        """The more exact hostname comes first, and what it does not take goes to the next; a port in Host does not matter."""
         snapshot = self.serve(
             route("wild", rule("v1"), hostnames=("*.example.com",)),
             route("name", rule("v2", match("/a")), hostnames=("a.example.com",)),
@@ -319,8 +319,78 @@ class AcrossRoutesTests(MatchingCase):
             (get("x.b.example.com:8080"), "v1"),
             (get("a.example.com:80", "/a"), "v2"),
             (get("A.EXAMPLE.COM", "/a"), "v2"),
-            (get("a.example.com", "/b"), "404"),
+            (get("a.example.com", "/b"), "v1"),
+            (get("x.a.example.com"), "v1"),
             (get("example.com"), "v3"),
+        )
+
+
+class SameIntersectionTests(MatchingCase):
+    """Routes whose hostnames have the same host of a listener: the one that says more of it itself comes first.
+
+    Source: test HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection of the suite, 1.7.0.
+    """
+
+    OLD, YOUNG = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+    def both(self, wide: str, old: dict[str, Any], narrow: str, young: dict[str, Any]) -> Snapshot:
+        """Serve an older route of the hostname *wide*, and a younger one of *narrow*."""
+        return self.serve(
+            route("old", old, hostnames=(wide,), created=self.OLD),
+            route("young", young, hostnames=(narrow,), created=self.YOUNG),
+        )
+
+    def test_own_hostnames(self) -> None:
+        """Neither age nor a longer path come before the hostname."""
+        for hostname, wide, narrow in (
+            ("abc.example.com", "*.example.com", "abc.example.com"),
+            ("*.example.com", "*.com", "*.example.com"),
+        ):
+            self.cluster.write("gateway", gateway("main", listener("http", hostname)))
+            snapshot = self.both(wide, rule("v1"), narrow, rule("v2"))
+            self.expect(snapshot, (get("abc.example.com"), "v2"))
+            longer = rule("v1", match("/path/prefix"))
+            snapshot = self.both(wide, longer, narrow, rule("v2", match("/path")))
+            self.expect(
+                snapshot,
+                (get("abc.example.com", "/path/prefix/longer"), "v2"),
+                (get("abc.example.com", "/path"), "v2"),
+                (get("abc.example.com", "/other"), "404"),
+            )
+
+    def test_unmatched(self) -> None:
+        """What the narrow one does not take goes to the wide one."""
+        for hostname, wide, narrow in (
+            ("abc.example.com", "*.example.com", "abc.example.com"),
+            ("*.example.com", "*.com", "*.example.com"),
+            ("", "*.com", "abc.example.com"),
+        ):
+            self.cluster.write("gateway", gateway("main", listener("http", hostname)))
+            snapshot = self.both(
+                wide,
+                rule("v1", match("/path/prefix", headers={"Header-B": "B"})),
+                narrow,
+                rule("v2", match("/path", headers={"Header-A": "A"})),
+            )
+            path, a, b = "/path/prefix/longer", ("Header-A", "A"), ("Header-B", "B")
+            for fields, expected in (((a, b), "v2"), ((b,), "v1"), ((a,), "v2"), ((), "404")):
+                request = Request("abc.example.com", path, b"GET", fields)
+                self.expect(snapshot, (request, expected))
+
+    def test_up_to_the_listener(self) -> None:
+        """What no route of a listener takes goes to none of another listener."""
+        self.cluster.write("gateway", gateway("main", listener("wide"), listener("own", "*.a.test")))
+        snapshot = self.serve(
+            route("wide", rule("v1"), parents=[{"name": "main", "namespace": INFRA, "sectionName": "wide"}]),
+            route("own", rule("v2", match("/a")), hostnames=("x.a.test",)),
+            route("below", rule("v3", match("/b")), hostnames=("*.a.test",)),
+        )
+        self.expect(
+            snapshot,
+            (get("x.a.test", "/a"), "v2"),
+            (get("x.a.test", "/b"), "v3"),
+            (get("x.a.test", "/c"), "404"),
+            (get("b.test", "/c"), "v1"),
         )
 
 

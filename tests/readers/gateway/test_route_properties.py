@@ -62,21 +62,18 @@ def _covers(hostname: str, host: str) -> bool:
     return hostname in ("", host) or (hostname.startswith("*") and host.endswith(hostname[1:]))
 
 
-def _exactness(hostname: str) -> tuple[bool, int]:
-    return not hostname.startswith("*"), len(hostname)
+def _exactness(hostname: str) -> tuple[int, int]:
+    return 0 if hostname.startswith("*") else len(hostname), len(hostname)
 
 
 def naive(routes: list[dict[str, Any]], request: Request) -> str:
     """Return which Service of *routes*, manifests, a request goes to: each rule of route N and number M leads to ``N-M``."""
-    named = {host for one in routes for host in one["spec"].get("hostnames", [""])}
-    covering = [host for host in named if _covers(host, request.host)]
-    if not covering:
-        return "404"
-    decides = max(covering, key=lambda host: (bool(host), *_exactness(host)))
     found: list[tuple[Any, str]] = []
     for one in routes:
-        if decides not in one["spec"].get("hostnames", [""]):
+        covering = [host for host in one["spec"].get("hostnames", [""]) if _covers(host, request.host)]
+        if not covering:
             continue
+        own = max(covering, key=_exactness)
         metadata = one["metadata"]
         age = metadata.get("creationTimestamp", ""), metadata["namespace"], metadata["name"]
         for number, written in enumerate(one["spec"]["rules"]):
@@ -84,6 +81,7 @@ def naive(routes: list[dict[str, Any]], request: Request) -> str:
                 if _takes(asked, request):
                     path = asked.get("path", {"type": "PathPrefix", "value": "/"})
                     rank = (
+                        *(-number for number in _exactness(own)),
                         path["type"] != "Exact",
                         -len(path["value"].rstrip("/") or "/"),
                         "method" not in asked,

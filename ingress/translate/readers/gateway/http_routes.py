@@ -34,6 +34,7 @@ MOST_BACKENDS: Final = 1024
 """Backends of one route."""
 _WORK_AT_ONCE: Final = 100
 """In conditions; an expression may take as long as all of these."""
+_ALL_HOSTS: Final = frozenset(("",))
 _H2C: Final = ProtocolAsked(is_http2=True)
 _UNAVAILABLE: Final = 503
 """The status of HTTP that gRPC knows as UNAVAILABLE."""
@@ -55,7 +56,8 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     reading = _Reading(value, relations)
     for rule in value.rules:
         yield from reading.read(rule)
-    claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches))
+    hostnames = frozenset(one.lower() for one in value.hostnames) or _ALL_HOSTS
+    claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches), hostnames)
     return _parsed(value, relations, claims, (*reading.problems, *reading.backends.problems))
 
 
