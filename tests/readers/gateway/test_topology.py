@@ -279,12 +279,23 @@ class ConflictsTests(SynchronousTestCase):
                 "late", "g", listener("x", hostname="s.io"), listener("y", hostname="t.io"), created="2026-04"
             ),
             listener_set("none", "g", listener("x", protocol="TCP"), created="2026-04"),
+            listener_set(
+                "mixed",
+                "g",
+                listener("x", protocol="TCP"),
+                listener("y", hostname="m.io"),
+                listener("z", hostname="n.io"),
+                created="2026-04",
+            ),
         )
-        self.assertEqual(self._accepted(*values), {"g": ["g"], "early": ["y"], "late": ["y"], "none": []})
+        self.assertEqual(
+            self._accepted(*values),
+            {"g": ["g"], "early": ["y"], "late": ["y"], "none": [], "mixed": ["y", "z"]},
+        )
         found = topology(*values)
         self.assertEqual(
             {key.name: one.is_accepted for key, one in found.listener_sets.items()},
-            {"early": True, "late": True, "none": False},
+            {"early": True, "late": True, "none": False, "mixed": True},
         )
         problem = found.listener_sets[ObjectKey("infra", "none")].problems
         self.assertEqual(_told(problem), [(Reason.PROTOCOL_CONFLICT, "spec.listeners[0].protocol")])

@@ -33,16 +33,17 @@ class PortBook:
 
     def enter(self, owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
         """Enter those of the *listeners* of *owner*, by their place, that are in nobody's way; return why others are."""
-        refused = _within(owner, listeners)
-        entered = []
+        refused: dict[int, Problem] = {}
         for at, one in listeners.items():
-            if at not in refused:
-                problem = self._before(owner, one)
-                if problem is None:
-                    entered.append(one)
-                else:
-                    refused[at] = problem
-        for one in entered:
+            problem = self._before(owner, one)
+            if problem is not None:
+                refused[at] = problem
+        # What another object has already is in nobody's way here.
+        left = listeners if not refused else {at: one for at, one in listeners.items() if at not in refused}
+        refused |= _within(owner, left)
+        for at, one in left.items():
+            if at in refused:
+                continue
             port, protocol = one.listener.port, one.listener.protocol
             self._sorts.setdefault(port, (_sort_of(protocol), owner))
             self._hosts[port, one.hostname] = protocol, owner
@@ -78,7 +79,7 @@ class PortBook:
 def _within(owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
     """Return the problems of those *listeners* of one object that cannot be told apart, by their place."""
     refused: dict[int, Problem] = {}
-    if len(listeners) == 1:
+    if len(listeners) < 2:
         return refused
     sorts: dict[int, set[str]] = {}
     tcp: Counter[int] = Counter()
