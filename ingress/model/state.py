@@ -1,7 +1,7 @@
 """The cluster state: a read-only view of the store, as ``translate`` gets it."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeVar, cast
 
@@ -19,19 +19,25 @@ from ingress.model.objects import (
     Service,
 )
 from ingress.model.problems import Problem
+from ingress.model.stepwise import Stepwise
 
 _NONE: Mapping[ObjectKey, ClusterObject] = MappingProxyType({})
 _T = TypeVar("_T")
 
 
 class Derived:
-    """What was worked out of all objects of some kinds, until one of them changes.  Only a memo: it says nothing new."""
+    """What was worked out of all objects of some kinds, until one of them changes.  Only a memo: it says nothing new.
 
-    __slots__ = ("_changes", "_known")
+    What takes long is *prepared* step by step, and then *held*: until it is released it stays what it is, though objects
+    may change meanwhile, so that nobody has to wait for all of it at once.
+    """
+
+    __slots__ = ("_changes", "_held", "_known")
 
     def __init__(self) -> None:
         self._changes: Counter[Kind] = Counter()
         self._known: dict[Hashable, tuple[tuple[int, ...], object]] = {}
+        self._held: set[Hashable] = set()
 
     def changed(self, kind: Kind) -> None:
         """Note that an object of *kind* is another."""
@@ -42,13 +48,29 @@ class Derived:
 
         *work_out* gets what it made last, None at first: most of that may be as it was.
         """
-        at = tuple(self._changes[kind] for kind in kinds)
         known = self._known.get(name)
+        if known is not None and name in self._held:
+            return cast("_T", known[1])
+        at = tuple(self._changes[kind] for kind in kinds)
         if known is not None and known[0] == at:
             return cast("_T", known[1])
         made = work_out(None if known is None else cast("_T", known[1]))
         self._known[name] = at, made
         return made
+
+    def prepare(
+        self, name: Hashable, kinds: tuple[Kind, ...], work_out: Callable[[_T | None], Stepwise[_T]]
+    ) -> Iterator[None]:
+        """Work out what *name* stands for step by step, unless it is known, and hold it."""
+        at = tuple(self._changes[kind] for kind in kinds)
+        known = self._known.get(name)
+        if known is None or known[0] != at:
+            self._known[name] = at, (yield from work_out(None if known is None else cast("_T", known[1])))
+        self._held.add(name)
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self._held.clear()
 
 
 @frozen

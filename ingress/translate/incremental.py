@@ -115,6 +115,8 @@ class Translation:
         self._table_of(MAIN)
 
         self._stale_objects: dict[ObjectId, None] = {}
+        # Kinds of which all objects are to be judged again.
+        self._stale_kinds: dict[Kind, None] = {}
         self._stale_backends: dict[ObjectId, None] = {}
         self._default_is_stale = True
         self._replicas = 1
@@ -212,12 +214,20 @@ class Translation:
         for object_id in marked:
             self._take_mark(object_id, state)
             yield
-        while self._stale_objects:
-            object_id, _ = self._stale_objects.popitem()
-            yield from self._read(object_id, state)
+        while self._stale_kinds:
+            kind, _ = self._stale_kinds.popitem()
+            self._judge_again(kind, state)
             yield
-            if object_id in self._parsed:
-                yield from self._parsed[object_id].read_expressions()
+        try:
+            yield from self._readers.prepare(state)
+            while self._stale_objects:
+                object_id, _ = self._stale_objects.popitem()
+                yield from self._read(object_id, state)
+                yield
+                if object_id in self._parsed:
+                    yield from self._parsed[object_id].read_expressions()
+        finally:
+            state.derived.release()
         for changed in self._clients.read(self._parsed, state):
             if changed in self._parsed:
                 self._tell_tables(self._parsed[changed])
@@ -359,12 +369,9 @@ class Translation:
         """Note what the change of one object concerns."""
         kind, key = object_id
         self._problem_index.put(object_id, state.problems_of.get(object_id, ()))
-        for judged in self._readers.judged_by(kind):
-            self._judge_again(judged, state)
+        self._stale_kinds.update(dict.fromkeys(self._readers.judged_by(kind)))
         if self._readers.get(kind) is not None:
             self._stale_objects[object_id] = None
-            for judged in self._readers.judged_by(kind):
-                self._judge_again(judged, state)
         elif kind is Kind.SERVICE:
             self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
             self._backends.service_changed(key)

@@ -129,6 +129,8 @@ class RouteKind:
     reader: Callable[[TranslateOptions], Reader]
     judged_by: tuple[KindRead, ...] = ()
     """The kinds of objects that decide which objects are ours."""
+    prepare: Callable[[ClusterState, TranslateOptions], Iterator[None]] | None = None
+    """Works out step by step what readers go by, and holds it (``ClusterState.derived``); several kinds may have the same."""
 
     @property
     def kind(self) -> Kind:
@@ -146,6 +148,8 @@ class Readers:
     """The readers of all *kinds*, as *options* want them."""
 
     def __init__(self, kinds: Iterable[RouteKind], options: TranslateOptions) -> None:
+        self._options = options
+        self._prepare: dict[Callable[[ClusterState, TranslateOptions], Iterator[None]], None] = {}
         self._readers: dict[Kind, Reader] = {}
         self._stepwise: dict[Kind, StepwiseReader] = {}
         self._judged: dict[Kind, tuple[Kind, ...]] = {}
@@ -153,8 +157,15 @@ class Readers:
             reader = self._readers[row.kind] = row.reader(options)
             if isinstance(reader, StepwiseReader):
                 self._stepwise[row.kind] = reader
+            if row.prepare is not None:
+                self._prepare[row.prepare] = None
             for judge in row.judged_by:
                 self._judged[judge.kind] = (*self._judged.get(judge.kind, ()), row.kind)
+
+    def prepare(self, state: ClusterState) -> Iterator[None]:
+        """Work out what readers go by, step by step; it is held until ``state.derived`` releases it."""
+        for prepare in self._prepare:
+            yield from prepare(state, self._options)
 
     def get(self, kind: Kind) -> Reader | None:
         """Return the reader of *kind*, None for what is no kind of route objects."""

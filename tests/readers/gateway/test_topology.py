@@ -183,10 +183,13 @@ class ListenersTests(SynchronousTestCase):
         self.assertFalse(state.is_accepted)
 
     def test_too_many(self) -> None:
-        """What the API would not let in has no part in it: more listeners than it knows, and names twice."""
+        """What the API would not let in has no part in it: more listeners than it knows, told once, and names twice."""
         listeners = [listener(f"l{at}", hostname=f"h{at}.io") for at in range(66)]
         (state,) = topology(gateway("a", *listeners)).gateways.values()
-        self.assertEqual([one.name for one in state.listeners if not one.is_accepted], ["l64", "l65"])
+        self.assertEqual(
+            [one.name for one in state.listeners if one.is_accepted], [f"l{at}" for at in range(64)]
+        )
+        self.assertEqual(_told(state.problems), [(Reason.UNSUPPORTED_VALUE, "spec.listeners[64]")])
         twice = self._of(listener("x"), listener("x", 81))
         self.assertEqual(twice, [(Reason.UNSUPPORTED_VALUE, "spec.listeners[1].name")])
 

@@ -14,14 +14,17 @@ Source: ``GatewaySpec.addresses`` of ``gateway.networking.k8s.io/v1``.
 from collections.abc import Callable, Iterator, Sequence
 from ipaddress import ip_address
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ingress.annotations.values import quoted
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.gateway.gateways import Gateway
 
-_IP_ADDRESS = "IPAddress"
+AT_ONCE: Final = 50
+"""Gateways that are looked at in one step."""
+_IP_ADDRESS: Final = "IPAddress"
 
 
 class Assigned(NamedTuple):
@@ -38,11 +41,13 @@ class Assigned(NamedTuple):
 _SHARED = Assigned(is_shared=True)
 
 
-def assign(gateways: Sequence[Gateway], pool: Sequence[str]) -> dict[ObjectKey, Assigned]:
+def assign(gateways: Sequence[Gateway], pool: Sequence[str]) -> Stepwise[dict[ObjectKey, Assigned]]:
     """Return the addresses of each of *gateways*, which are sorted oldest first; *pool* has those of the operator."""
     found: dict[ObjectKey, Assigned] = {}
     asking = []
-    for gateway in gateways:
+    for number, gateway in enumerate(gateways, 1):
+        if not number % AT_ONCE:
+            yield
         problems = _type_problems(gateway)
         if problems:
             found[gateway.key] = Assigned(problems=problems, is_accepted=False)
@@ -53,7 +58,7 @@ def assign(gateways: Sequence[Gateway], pool: Sequence[str]) -> dict[ObjectKey, 
         else:
             found[gateway.key] = _SHARED
     if asking:
-        found.update(_from_pool(asking, [_plain(one) for one in pool]))
+        found.update((yield from _from_pool(asking, [_plain(one) for one in pool])))
     return found
 
 
@@ -68,10 +73,12 @@ class _Asking:
         self.others: dict[str, None] = {}
 
 
-def _from_pool(asking: Sequence[_Asking], pool: Sequence[str]) -> dict[ObjectKey, Assigned]:
+def _from_pool(asking: Sequence[_Asking], pool: Sequence[str]) -> Stepwise[dict[ObjectKey, Assigned]]:
     holders: dict[str, _Asking] = {}
     known = frozenset(pool)
-    for one in asking:
+    for number, one in enumerate(asking, 1):
+        if not number % AT_ONCE:
+            yield
         for address in map(_plain, one.gateway.given):
             if address in known and address not in holders:
                 if address in one.values:
@@ -81,13 +88,17 @@ def _from_pool(asking: Sequence[_Asking], pool: Sequence[str]) -> dict[ObjectKey
                 else:
                     continue
                 holders[address] = one
-    for one in asking:
+    for number, one in enumerate(asking, 1):
+        if not number % AT_ONCE:
+            yield
         for address in one.values:
             if address in known and holders.setdefault(address, one) is one:
                 one.named[address] = None
     free = iter([address for address in dict.fromkeys(pool) if address not in holders])
     found: dict[ObjectKey, Assigned] = {}
-    for one in asking:
+    for number, one in enumerate(asking, 1):
+        if not number % AT_ONCE:
+            yield
         one.others.update(dict.fromkeys(islice(free, one.any - len(one.others))))
         found[one.gateway.key] = _assigned(one, known)
     return found

@@ -25,11 +25,13 @@ def _sort_of(protocol: str) -> str:
 class PortBook:
     """Who has which port and hostname of some addresses; entered in the order of who comes first."""
 
-    __slots__ = ("_hosts", "_sorts")
+    __slots__ = ("_hosts", "_sorts", "hostnames")
 
     def __init__(self) -> None:
         self._sorts: dict[int, tuple[str, Owner]] = {}
         self._hosts: dict[tuple[int, str], tuple[str, Owner]] = {}
+        self.hostnames: dict[int, set[str]] = {}
+        """Those of each port."""
 
     def enter(self, owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
         """Enter those of the *listeners* of *owner*, by their place, that are in nobody's way; return why others are."""
@@ -47,14 +49,8 @@ class PortBook:
             port, protocol = one.listener.port, one.listener.protocol
             self._sorts.setdefault(port, (_sort_of(protocol), owner))
             self._hosts[port, one.hostname] = protocol, owner
+            self.hostnames.setdefault(port, set()).add(one.hostname)
         return refused
-
-    def hostnames(self) -> dict[int, frozenset[str]]:
-        """Return the hostnames of each port."""
-        found: dict[int, set[str]] = {}
-        for port, hostname in self._hosts:
-            found.setdefault(port, set()).add(hostname)
-        return {port: frozenset(some) for port, some in found.items()}
 
     def _before(self, owner: Owner, one: CheckedListener) -> Problem | None:
         """Return the problem of a listener whose port or hostname somebody has who comes before its *owner*."""

@@ -29,7 +29,7 @@ class GatewayReader:
         found = topology.gateways.get(value.key)
         if found is None:
             return Verdict(False)
-        return Verdict(True, related=(found, gateway_tls_of(found.listeners, value, topology)))
+        return Verdict(True, related=(found, gateway_tls_of(found.listeners, found.source, topology)))
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the name of the class."""

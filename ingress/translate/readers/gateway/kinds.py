@@ -48,6 +48,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
 )
 from ingress.translate.readers.gateway.tcp_route_reader import TCPRouteReader
 from ingress.translate.readers.gateway.tls_route_reader import TLSRouteReader
+from ingress.translate.readers.gateway.working_out import prepare_topology
 from ingress.translate.readers.reader import KindRead, Projector, RouteKind
 from ingress.translate.reports import ReportedKind
 
@@ -133,7 +134,7 @@ _HTTP: Final = (*_TOPOLOGY, POLICIES)
 
 GATEWAY_API: Final = (
     RouteKind(GATEWAY_CLASSES, GatewayClassReader, (DEFINITIONS,)),
-    RouteKind(GATEWAYS, GatewayReader, _TOPOLOGY),
+    RouteKind(GATEWAYS, GatewayReader, _TOPOLOGY, prepare_topology),
     RouteKind(LISTENER_SETS, ListenerSetReader, _TOPOLOGY),
     RouteKind(HTTP_ROUTES, HTTPRouteReader, _HTTP),
     RouteKind(GRPC_ROUTES, GRPCRouteReader, _HTTP),

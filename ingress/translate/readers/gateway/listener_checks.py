@@ -6,7 +6,7 @@ Source: ``Listener`` and ``ListenerEntry`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ingress.annotations.values import quoted
 from ingress.model.frozen import frozen
@@ -24,7 +24,9 @@ from ingress.translate.readers.gateway.names import (
 from ingress.translate.readers.gateway.selecting import fault_of
 
 MOST_LISTENERS: Final = 64
-"""How many listeners one object may have (``MaxItems`` of the API); manifests may have more, which are refused."""
+"""How many listeners one object may have (``MaxItems`` of the API); manifests may have more."""
+MOST_KINDS: Final = 8
+"""How many kinds of routes a listener may name (``MaxItems`` of the API); it takes no routes of further ones."""
 
 _KINDS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "HTTP": (HTTP_ROUTE, GRPC_ROUTE),
@@ -55,15 +57,19 @@ def is_secure(protocol: str) -> bool:
     return protocol in _OVER_TLS
 
 
-def check_listeners(owner: Owner, listeners: Sequence[GatewayListener]) -> tuple[CheckedListener, ...]:
+class CheckedListeners(NamedTuple):
+    """The listeners of one object that are looked at, and what is told of others."""
+
+    listeners: tuple[CheckedListener, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def check_listeners(owner: Owner, listeners: Sequence[GatewayListener]) -> CheckedListeners:
     """Return the *listeners* of *owner*, each checked by itself; only names are compared."""
     names: set[str] = set()
     checked = []
-    for at, listener in enumerate(listeners):
+    for listener in listeners[:MOST_LISTENERS]:
         faults = list(_faults(listener))
-        if at >= MOST_LISTENERS:
-            message = f"is not served, since one object has {MOST_LISTENERS} listeners at most"
-            faults.append((Reason.UNSUPPORTED_VALUE, "", message))
         if listener.name in names:
             message = "is the name of another listener of the object"
             faults.append((Reason.UNSUPPORTED_VALUE, ".name", f"{quoted(listener.name)} {message}"))
@@ -80,7 +86,14 @@ def check_listeners(owner: Owner, listeners: Sequence[GatewayListener]) -> tuple
             problems.append(owner.problem(Reason.INVALID_ROUTE_KINDS, message, field))
         hostname = listener.hostname.lower() if listener.protocol in _WITH_HOSTS else ""
         checked.append(CheckedListener(listener, hostname, kinds, tuple(problems), not faults))
-    return tuple(checked)
+    rest = listeners[MOST_LISTENERS:]
+    if not rest:
+        return CheckedListeners(tuple(checked))
+    message = (
+        f"an object has {MOST_LISTENERS} listeners at most; of this one {len(rest)} more are not looked at"
+    )
+    problem = owner.problem(Reason.UNSUPPORTED_VALUE, message, rest[0].field)
+    return CheckedListeners(tuple(checked), (problem,))
 
 
 def _faults(listener: GatewayListener) -> Iterator[tuple[Reason, str, str]]:
@@ -127,7 +140,7 @@ def _kinds(listener: GatewayListener) -> tuple[tuple[Kind, ...], tuple[str, ...]
         return possible, ()
     named: dict[Kind, None] = {}
     unknown: dict[str, None] = {}
-    for one in listener.kinds:
+    for one in listener.kinds[:MOST_KINDS]:
         kind = next((kind for kind in possible if one.group == GROUP and one.kind == kind), None)
         if kind is not None:
             named[kind] = None

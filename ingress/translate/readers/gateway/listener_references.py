@@ -6,6 +6,7 @@ Source: ``ListenerTLSConfig.certificateRefs`` of ``gateway.networking.k8s.io/v1`
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from ingress.model.objects import Kind, Owner
 from ingress.model.problems import Problem, Reason
@@ -13,6 +14,9 @@ from ingress.translate.readers.gateway.attachments import ListenerCertificate
 from ingress.translate.readers.gateway.listener_checks import CheckedListener
 from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.readers.gateway.permissions import Permissions
+
+MOST_CERTIFICATES: Final = 64
+"""How many certificates a listener may name (``MaxItems`` of the API); further ones are not shown."""
 
 Certificates = tuple[tuple[ListenerCertificate, ...], ...]
 
@@ -31,7 +35,7 @@ def certificates_of(
             references = () if tls is None else tls.certificates
             if not references:
                 problems.append(owner.problem(Reason.INVALID_CERTIFICATE_REF, "names no certificate", field))
-            for at, reference in enumerate(references):
+            for at, reference in enumerate(references[:MOST_CERTIFICATES]):
                 secret = reference.key(owner.key)
                 here = f"{field}[{at}]"
                 if reference.group or reference.kind != Kind.SECRET:
@@ -42,5 +46,8 @@ def certificates_of(
                     problems.append(owner.problem(Reason.REFERENCE_NOT_PERMITTED, message, here))
                 else:
                     of_listener.append(ListenerCertificate(secret, here))
+            if len(references) > MOST_CERTIFICATES:
+                message = f"names more than {MOST_CERTIFICATES} certificates; further ones are not shown"
+                problems.append(owner.problem(Reason.INVALID_CERTIFICATE_REF, message, field))
         found.append(tuple(of_listener))
     return tuple(found), tuple(problems)

@@ -8,7 +8,7 @@ from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_of
-from ingress.translate.readers.gateway.gateways import ListenerSet, gateways_of
+from ingress.translate.readers.gateway.gateways import ListenerSet
 from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
 from ingress.translate.readers.gateway.working_out import topology_of
@@ -28,7 +28,7 @@ class ListenerSetReader:
         found = topology.listener_sets.get(value.key)
         if found is None:
             return Verdict(False)
-        gateway = gateways_of(state)[found.gateway.key]
+        gateway = topology.gateways[found.gateway.key].source
         return Verdict(True, related=(found, gateway_tls_of(found.listeners, gateway, topology)))
 
     def class_of(self, value: ClusterObject, /) -> Hashable:

@@ -6,6 +6,7 @@ Source: ``RouteNamespaces`` and ``ListenerNamespaces`` of ``gateway.networking.k
 from collections.abc import Mapping
 from typing import Final
 
+from ingress.annotations.values import quoted
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
 from ingress.translate.readers.gateway.grants import LabelRequirement, Namespace
@@ -18,11 +19,11 @@ ROUTES_FROM: Final = frozenset({"All", "Same", "Selector", "None"})
 def fault_of(allowed: AllowedNamespaces) -> tuple[str, str] | None:
     """Return what of *allowed* cannot be honored, as a field of it and a clause; None where all can."""
     if allowed.scope not in ROUTES_FROM:
-        return "from", f"is {allowed.scope!r}, which nobody is; it may be All, Same, Selector or None"
+        return "from", f"is {quoted(allowed.scope)}; it may be All, Same, Selector or None"
     if allowed.scope == "Selector":
         for one in allowed.selector.requirements:
             if one.operator not in _OPERATORS:
-                return "selector", f"has the operator {one.operator!r}, which there is not"
+                return "selector", f"has the operator {quoted(one.operator)}, which there is not"
     return None
 
 
@@ -32,10 +33,10 @@ class NamespaceSelection:
     A namespace that is not known has the label that the API server gives to each: its name.
     """
 
-    __slots__ = ("_known", "_labels")
+    __slots__ = ("_known", "_namespaces")
 
     def __init__(self, namespaces: Mapping[ObjectKey, Namespace]) -> None:
-        self._labels = {key.name: value.labels for key, value in namespaces.items()}
+        self._namespaces = namespaces
         # By identity, since a selector may be long; what it stands for is kept beside.
         self._known: dict[tuple[int, str], tuple[AllowedNamespaces, bool]] = {}
 
@@ -50,7 +51,8 @@ class NamespaceSelection:
         known = self._known.get((id(allowed), namespace))
         if known is not None:
             return known[1]
-        labels = dict(self._labels.get(namespace, ((_NAME_LABEL, namespace),)))
+        value = self._namespaces.get(ObjectKey("", namespace))
+        labels = dict(((_NAME_LABEL, namespace),) if value is None else value.labels)
         is_met = all(_is_met(one, labels) for one in allowed.selector.requirements)
         self._known[id(allowed), namespace] = allowed, is_met
         return is_met

@@ -10,11 +10,13 @@ Source: ``gateway.networking.k8s.io/v1``.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from attrs import field
+
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
-from ingress.translate.readers.gateway.gateways import GatewayClass
+from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.hostnames import Hostnames, most_specific
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, LISTENER_SET
 from ingress.translate.readers.gateway.permissions import Permissions
@@ -36,6 +38,8 @@ class GatewayState:
     """Whether anything of it is served: at least one of its listeners is accepted, and nothing speaks against all of it."""
     is_shared: bool
     """Whether it is reached at the addresses of the process, as others are."""
+    source: Gateway = field(eq=False, repr=False)
+    """What it was made of."""
 
 
 @frozen(weakref_slot=False)

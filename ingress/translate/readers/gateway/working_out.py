@@ -4,13 +4,14 @@ It is done once for all readers, until one of these objects changes.  Then what 
 as before, so that nobody has to look any further at thousands of others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished, in_order
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.addresses import Assigned, assign
 from ingress.translate.readers.gateway.attachments import ListenerState
@@ -24,7 +25,11 @@ from ingress.translate.readers.gateway.gateways import (
     listener_sets_of,
 )
 from ingress.translate.readers.gateway.grants import grants_of, namespaces_of
-from ingress.translate.readers.gateway.listener_checks import CheckedListener, check_listeners
+from ingress.translate.readers.gateway.listener_checks import (
+    CheckedListener,
+    CheckedListeners,
+    check_listeners,
+)
 from ingress.translate.readers.gateway.listener_references import Certificates, certificates_of
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
@@ -34,7 +39,7 @@ from ingress.translate.readers.gateway.names import (
     NAMESPACE,
     REFERENCE_GRANT,
 )
-from ingress.translate.readers.gateway.permissions import Permissions
+from ingress.translate.readers.gateway.permissions import NO_PERMISSIONS, Permissions
 from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, Ports, table_name
 from ingress.translate.readers.gateway.selecting import NamespaceSelection
 from ingress.translate.readers.gateway.topology import GatewayState, ListenerSetState, Topology
@@ -47,21 +52,45 @@ _Order = tuple[str, bool, str, ObjectKey]
 """Who comes first: by when all of it was there, Gateways before ListenerSets, then by age and name."""
 
 
+AT_ONCE: Final = 200
+"""Objects of which little is looked at, in one step; of those with listeners it is one."""
+
+
+_Member = tuple[_Order, Gateway, ListenerSet | None]
+"""A Gateway, or one of its ListenerSets."""
+
+
 def topology_of(state: ClusterState, options: TranslateOptions) -> Topology:
     """Return the topology of *state*; as long as nothing that it is made of changes, the same one."""
-    name = ("topology", options.gateway, options.listeners)
 
     def work_out(before: _Work | None) -> _Work:
-        return _Work(state, options, before)
+        return finished(_worked_out(state, options, before))
 
-    return state.derived.get(name, TOPOLOGY_KINDS, work_out).topology
+    return state.derived.get(_name(options), TOPOLOGY_KINDS, work_out).topology
+
+
+def prepare_topology(state: ClusterState, options: TranslateOptions) -> Iterator[None]:
+    """Work it out step by step where it is not known, and hold it; ``state.derived`` releases it."""
+    return state.derived.prepare(
+        _name(options), TOPOLOGY_KINDS, lambda before: _worked_out(state, options, before)
+    )
+
+
+def _name(options: TranslateOptions) -> Hashable:
+    return "topology", options.gateway, options.listeners
+
+
+def _worked_out(state: ClusterState, options: TranslateOptions, before: "_Work | None") -> "Stepwise[_Work]":
+    work = _Work(state, options, before)
+    yield from work.steps(state, options)
+    return work
 
 
 class _Known(NamedTuple):
     """What was made of one Gateway or ListenerSet, and of what."""
 
     source: Gateway | ListenerSet
-    checked: tuple[CheckedListener, ...]
+    checked: CheckedListeners
     by: tuple[object, ...]
     """What else decided *state*."""
     state: GatewayState | ListenerSetState
@@ -83,49 +112,62 @@ class _Work:
         self._ports = Ports(options)
         self._before: Mapping[Owner, _Known] = {} if before is None else before._known
         self._known: dict[Owner, _Known] = {}
-        self._permissions = Permissions(grants_of(state).values())
+        self._permissions: Permissions = NO_PERMISSIONS if before is None else before._permissions
         self._selection = NamespaceSelection(namespaces_of(state))
         self._classes: dict[ObjectKey, GatewayClass] = {}
         self._gateways: dict[ObjectKey, GatewayState] = {}
         self._sets: dict[ObjectKey, ListenerSetState] = {}
         self._hostnames: dict[str, frozenset[str]] = {}
+        self.topology = Topology(
+            self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
+        )
+
+    def steps(self, state: ClusterState, options: TranslateOptions) -> Iterator[None]:
+        """Work it out; the objects are those of now, and may change between steps."""
+        grants = tuple(grants_of(state).values())
         if options.gateway.is_served:
-            self._work_out(state, options)
+            name = options.gateway.controller_name
+            self._classes |= {
+                key: one for key, one in gateway_classes_of(state).items() if one.controller == name
+            }
+            gateways = [one for one in gateways_of(state).values() if _class_key(one) in self._classes]
+            listener_sets = list(listener_sets_of(state).values())
+            self._permissions = yield from Permissions.following(self._permissions, grants)
+            yield from self._work_out(gateways, listener_sets, options)
         self._before = {}
         self.topology = Topology(
             self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
         )
 
-    def _work_out(self, state: ClusterState, options: TranslateOptions) -> None:
-        name = options.gateway.controller_name
-        self._classes = {key: one for key, one in gateway_classes_of(state).items() if one.controller == name}
-        gateways = [one for one in gateways_of(state).values() if _class_key(one) in self._classes]
-        gateways.sort(key=lambda one: (one.created, one.key))
+    def _work_out(
+        self, gateways: Sequence[Gateway], listener_sets: Sequence[ListenerSet], options: TranslateOptions
+    ) -> Iterator[None]:
         sets: dict[ObjectKey, list[ListenerSet]] = {gateway.key: [] for gateway in gateways}
-        for one in listener_sets_of(state).values():
+        for number, one in enumerate(listener_sets, 1):
             parent = one.parent
             if parent is not None and parent.group == GROUP and parent.kind == GATEWAY:
                 found = sets.get(parent.key(one.key))
                 if found is not None:
                     found.append(one)
-        assigned = assign(gateways, options.gateway.addresses)
-        shared: list[tuple[_Order, Gateway, ListenerSet | None]] = []
+            if not number % AT_ONCE:
+                yield
+        gateways = yield from in_order(gateways, lambda one: (one.created, one.key))
+        assigned = yield from assign(gateways, options.gateway.addresses)
+        shared: list[_Member] = []
         for gateway in gateways:
-            members: list[tuple[_Order, Gateway, ListenerSet | None]] = [(_order(gateway), gateway, None)]
+            members: list[_Member] = [(_order(gateway), gateway, None)]
             members += [(_order(gateway, one), gateway, one) for one in sets[gateway.key]]
             if assigned[gateway.key].is_shared:
                 shared += members
+                if not len(shared) % AT_ONCE:
+                    yield
             else:
-                self._enter(members, assigned)
-        self._enter(shared, assigned)
+                yield from self._enter(members, assigned)
+        yield from self._enter(shared, assigned)
 
-    def _enter(
-        self,
-        members: list[tuple[_Order, Gateway, ListenerSet | None]],
-        assigned: Mapping[ObjectKey, Assigned],
-    ) -> None:
-        """Work out Gateways and ListenerSets that are reached at the same addresses."""
-        members.sort(key=itemgetter(0))
+    def _enter(self, members: Sequence[_Member], assigned: Mapping[ObjectKey, Assigned]) -> Iterator[None]:
+        """Work out Gateways and ListenerSets that are reached at the same addresses, one a step."""
+        members = yield from in_order(members, itemgetter(0))
         book = PortBook()
         address = ""
         for _, gateway, one in members:
@@ -135,9 +177,11 @@ class _Work:
                 self._take_gateway(gateway, addresses, address, book)
             else:
                 self._take_set(gateway, one, addresses, address, book)
+            yield
         if address:
-            for port, hostnames in book.hostnames().items():
-                self._hostnames[table_name(address, port)] = hostnames
+            for port, hostnames in book.hostnames.items():
+                self._hostnames[table_name(address, port)] = frozenset(hostnames)
+                yield
 
     def _take_gateway(self, gateway: Gateway, assigned: Assigned, address: str, book: PortBook) -> None:
         owner = gateway.owner
@@ -159,11 +203,12 @@ class _Work:
         if known is None or known.source is not gateway or known.by != by:
             made = GatewayState(
                 owner,
-                _states(owner, owner, checked, found),
+                _states(owner, owner, checked.listeners, found),
                 assigned.addresses,
                 problems,
                 is_accepted,
                 assigned.is_shared,
+                gateway,
             )
             known = _Known(gateway, checked, by, made)
         assert isinstance(known.state, GatewayState)
@@ -188,7 +233,7 @@ class _Work:
         by = (gateway.owner, problems, is_accepted, assigned.addresses, *found[1:])
         known = self._before.get(owner)
         if known is None or known.source is not value or known.by != by:
-            listeners = _states(owner, gateway.owner, checked, found)
+            listeners = _states(owner, gateway.owner, checked.listeners, found)
             made = ListenerSetState(
                 owner, gateway.owner, listeners, assigned.addresses, problems, is_accepted
             )
@@ -197,7 +242,7 @@ class _Work:
         self._known[owner] = known
         self._sets[value.key] = known.state
 
-    def _check(self, owner: Owner, value: Gateway | ListenerSet) -> tuple[CheckedListener, ...]:
+    def _check(self, owner: Owner, value: Gateway | ListenerSet) -> CheckedListeners:
         before = self._before.get(owner)
         if before is not None and before.source is value:
             return before.checked
@@ -206,13 +251,14 @@ class _Work:
     def _listeners(
         self,
         owner: Owner,
-        checked: Sequence[CheckedListener],
+        listeners: CheckedListeners,
         assigned: Assigned,
         address: str,
         book: PortBook | None,
     ) -> _Listeners:
         """Find out what becomes of listeners; without *book* nothing of their object is served."""
-        problems = [problem for one in checked for problem in one.problems]
+        checked = listeners.listeners
+        problems = [*listeners.problems, *(problem for one in checked for problem in one.problems)]
         accepted = [one.is_accepted for one in checked]
         for at, one in enumerate(checked):
             if accepted[at]:

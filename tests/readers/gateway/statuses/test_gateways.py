@@ -299,12 +299,12 @@ class ListenerTests(StatusCase):
                 self.assertEqual(self.listener(one, name), {**FINE, **NO_CONFLICT})
 
     def test_many(self) -> None:
-        """What is said of thousands of listeners is found by their fields, and not by comparing each with each."""
+        """Of thousands of listeners those have an entry that the API would let in, each with what is said of its field."""
         many = gateway("a", *(listener(f"l{at}", 1000 + at, "X") for at in range(3000)))
         self.given(many)
         entries = self.listeners(many)
-        self.assertEqual(len(entries), 3000)
-        self.assertIn("spec.listeners[2999].protocol", entries["l2999"].conditions[0].message)
+        self.assertEqual(len(entries), 64)
+        self.assertIn("spec.listeners[63].protocol", entries["l63"].conditions[0].message)
 
 
 class AttachedSetsTests(StatusCase):
