@@ -17,6 +17,8 @@ LINES_KEPT = 100_000
 CONNECT_SECONDS = 0.2
 PORT = 3000
 UDP_VARIABLE = "UDP_ECHO_SERVER"
+TCP_PORT_VARIABLE = "TCP_PORT"
+"""Another port than the usual one, of a program that is meant to be missed there."""
 
 
 class Container:
@@ -28,14 +30,14 @@ class Container:
         self.addresses = network.pod_addresses(number)
         self._lines: deque[tuple[datetime.datetime, str]] = deque(maxlen=LINES_KEPT)
         self._process: subprocess.Popen[str] | None = None
-        self._speaks_tcp = False
+        self._port = 0
 
     def start(self, program: Path | None, environment: Mapping[str, str]) -> None:
         """Without a program the pod has its addresses, and nobody listens there."""
         network.add_pod(self.name, self.number)
         if program is None:
             return
-        self._speaks_tcp = UDP_VARIABLE not in environment
+        self._port = 0 if UDP_VARIABLE in environment else int(environment.get(TCP_PORT_VARIABLE, PORT))
         inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", *WITH_US, str(program)]
         self._process = subprocess.Popen(
             inside,
@@ -60,10 +62,10 @@ class Container:
 
     def is_listening(self) -> bool:
         """Whether it takes connections; what runs no program, or one for UDP, is as ready as it will be."""
-        if not self._speaks_tcp:
+        if not self._port:
             return True
         try:
-            socket.create_connection((self.addresses[0], PORT), CONNECT_SECONDS).close()
+            socket.create_connection((self.addresses[0], self._port), CONNECT_SECONDS).close()
         except OSError:
             return False
         return True

@@ -68,7 +68,8 @@ def pod_of(deployment: Object) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": f"{metadata['name']}-{secrets.token_hex(4)}",
+            # As a ReplicaSet would call it: the suite takes two parts away to find the Deployment.
+            "name": f"{metadata['name']}-{secrets.token_hex(4)}-{secrets.token_hex(3)}",
             "namespace": metadata["namespace"],
             "labels": given.get("labels", {}),
             "annotations": given.get("annotations", {}),

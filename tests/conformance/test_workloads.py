@@ -50,7 +50,7 @@ class PodsTests(SynchronousTestCase):
     def test_missing_pods_are_made_of_the_template(self) -> None:
         """A Pod's name begins with its Deployment's; it has the labels of the template, and a node."""
         (made,) = workloads.pods_to_make(deployment(2), [pod("web-1")])
-        self.assertTrue(made["metadata"]["name"].startswith("web-"))
+        self.assertRegex(made["metadata"]["name"], r"\Aweb-[0-9a-f]+-[0-9a-f]+\Z")
         self.assertEqual(made["metadata"]["labels"], {"app": "web"})
         self.assertEqual(made["spec"]["nodeName"], workloads.NODE_NAME)
         self.assertEqual(workloads.owned([made], "u1"), [made])
