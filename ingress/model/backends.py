@@ -31,7 +31,8 @@ class BackendReference(NamedTuple):
     def __str__(self) -> str:
         what = "" if self.kind == "Service" else f"{self.kind} "
         port = f":{self.port}" if self.port else ""
-        how = "" if self.protocol is None else f" ({self.protocol})"
+        said = "" if self.protocol is None else str(self.protocol)
+        how = f" ({said})" if said else ""
         via = "" if not self.by_cluster_ip else " (by cluster IP)"
         return f"{what}{self.namespace}/{self.name}{port}{how}{via}"
 

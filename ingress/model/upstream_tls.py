@@ -1,7 +1,8 @@
 """What an upstream connection must be beyond TCP: the protocol asked for, and TLS in all its settings.
 
 An Ingress asks by annotations; what it asks for stands in the ``BackendReference`` that its
-routes name: None where it says nothing, a ``ProtocolAsked``, or a ``ProtocolRefused``.  Translation
+routes name: None where it says nothing, a ``ProtocolAsked``, or a ``ProtocolRefused``.  Of routes of Gateways that is
+``ByPolicy``: BackendTLSPolicies ask, which are found when the endpoints are.  Translation
 adds what the Service says of its port, and what the Secret holds, which makes ``LinkSettings``.
 These stand in each ``Endpoint``, so connections, sessions and balancers of different settings never
 meet: they have different keys.
@@ -10,13 +11,13 @@ Key material shows in no repr.
 """
 
 from collections.abc import Iterator
-from enum import IntEnum
-from typing import Final
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple
 
 from attrs import field
 
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey
 
 DEFAULT_DEPTH: Final = 1
 """Intermediate certificates between that of an endpoint and the trusted one, as in ingress-nginx."""
@@ -29,9 +30,26 @@ class TlsVersion(IntEnum):
     TLS_1_3 = 0x0304
 
 
+class SubjectType(StrEnum):
+    """What a subject alternative name is."""
+
+    HOSTNAME = "Hostname"
+    URI = "URI"
+
+
+class Subject(NamedTuple):
+    """Whom a certificate may be for: a DNS name, or a URI such as a SPIFFE identity."""
+
+    type: SubjectType
+    value: str
+
+    def __str__(self) -> str:
+        return self.value
+
+
 @frozen(cache_hash=True)
 class TlsSettings:
-    """The part of the settings that annotations decide by themselves."""
+    """The part of the settings that annotations and policies decide by themselves."""
 
     verify: bool = False
     """Whether the certificate of an endpoint must be trusted, and be for its name."""
@@ -45,14 +63,26 @@ class TlsSettings:
     """Sorted, at least one."""
     ciphers: str = ""
     """OpenSSL's list for TLS 1.2; empty: our own."""
+    subjects: tuple[Subject, ...] = ()
+    """Whom the certificate must be for, any of these, and not for *name*; none: for that."""
 
 
 @frozen(cache_hash=True)
 class UpstreamTlsRequest:
-    """What an Ingress asks of the TLS to its backends: *tls_settings*, and the Secret that completes them."""
+    """What is asked of the TLS to backends: *tls_settings*, and the objects that complete them."""
 
     tls_settings: TlsSettings = TlsSettings()
     secret: ObjectKey | None = None
+    """Of an Ingress: what we show, and whom we trust.  Of a policy: what we show, since its Gateway says so."""
+    authorities: tuple[ObjectId, ...] | None = None
+    """Of a policy: the Secrets and ConfigMaps with those whom we trust; none at all stand for those that this system trusts.
+    None: they are in *secret*."""
+
+    @property
+    def sources(self) -> tuple[ObjectId, ...]:
+        """The Secrets and ConfigMaps that complete it."""
+        secret = () if self.secret is None else ((Kind.SECRET, self.secret),)
+        return (*secret, *(self.authorities or ()))
 
     def in_words(self) -> Iterator[str]:
         """Say what is asked beyond mere TLS, part by part."""
@@ -86,7 +116,26 @@ class ProtocolRefused:
         return "no protocol"
 
 
-UpstreamProtocol = ProtocolAsked | ProtocolRefused | None
+@frozen(cache_hash=True)
+class ByPolicy:
+    """Over TLS if a BackendTLSPolicy of the Service asks for that, and else as the Service says of its port."""
+
+    is_http2: bool = False
+    """Whether HTTP/2 is spoken, whatever the Service says."""
+    certificate: ObjectKey | None = None
+    """The Secret with what is shown over TLS to endpoints that ask for it."""
+    fault: str = ""
+    """Why that cannot be had, so that no TLS is spoken."""
+
+    def __str__(self) -> str:
+        """Return what is special about it, if anything is."""
+        shown = "" if self.certificate is None else f"with Secret {self.certificate}"
+        return ", ".join(part for part in ("GRPC" if self.is_http2 else "", shown, self.fault) if part)
+
+
+BY_POLICY: Final = ByPolicy()
+
+UpstreamProtocol = ProtocolAsked | ProtocolRefused | ByPolicy | None
 """How a backend is to be spoken to; None, for most: as its Service says, which is HTTP/1.1 in the clear
 unless the ``appProtocol`` of the port is another one."""
 

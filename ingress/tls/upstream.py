@@ -15,7 +15,7 @@ elsewhere.
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from os import strerror
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -31,14 +31,13 @@ from service_identity.hazmat import (
     IPAddressPattern,
     verify_service_identity,
 )
-from service_identity.pyopenssl import extract_patterns
 from twisted.internet.error import ConnectionClosed
 
 from ingress.annotations.values import quoted
 from ingress.identity.key_pairs import DAMAGED
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
-from ingress.model.upstream_tls import TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.upstream_tls import Subject, SubjectType, TlsSettings, TlsVersion, UpstreamTls
 from ingress.tls.binding import words_of
 from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
@@ -195,15 +194,53 @@ def _judge_certificate(endpoint: Endpoint, tls_settings: TlsSettings, connection
         return "TLS: no certificate was shown"
     name = tls_settings.name or endpoint.address
     try:
+        shown, uris = _names_of(certificate.to_cryptography())
+        if tls_settings.subjects:
+            if any(_is_for(shown, uris, subject) for subject in tls_settings.subjects):
+                return ""
+            wanted_names = quoted(" or ".join(map(str, tls_settings.subjects)))
+            return f"TLS: the certificate is for {_names_in(shown, uris)}, not for {wanted_names}"
         wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
-        shown = extract_patterns(certificate)
         verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
     except VerificationError:
-        return f"TLS: the certificate is for {_names_in(shown)}, not for {name}"
+        return f"TLS: the certificate is for {_names_in(shown, uris)}, not for {name}"
     except (CertificateError, *DAMAGED) as error:
         # The certificate is the endpoint's own: whatever is wrong with it must end here.
         return f"TLS: the certificate names nobody that {name} could be: {quoted(str(error))}"
     return ""
+
+
+def _names_of(certificate: x509.Certificate) -> tuple[Sequence[CertificatePattern], Sequence[str]]:
+    """Return the names and addresses that *certificate* is for, and the URIs, such as SPIFFE identities.
+
+    What service_identity reads of a certificate has no URI with a path, and it refuses certificates that do.
+    """
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return (), ()
+    names = [DNSPattern.from_bytes(name.encode()) for name in found.get_values_for_type(x509.DNSName)]
+    addresses = [
+        IPAddressPattern(one)
+        for one in found.get_values_for_type(x509.IPAddress)
+        if isinstance(one, IPv4Address | IPv6Address)
+    ]
+    return (*names, *addresses), found.get_values_for_type(x509.UniformResourceIdentifier)
+
+
+def _is_for(shown: Sequence[CertificatePattern], uris: Sequence[str], subject: Subject) -> bool:
+    """Whether *subject* is one of the names *shown* or of *uris*, which are compared as they are; a wildcard is just itself."""
+    if subject.type is SubjectType.URI:
+        return subject.value in uris
+    name = subject.value.lower()
+    if name.startswith("*."):
+        return any(isinstance(one, DNSPattern) and one.pattern == name.encode() for one in shown)
+    try:
+        verify_service_identity(shown, obligatory_ids=[DNS_ID(name)], optional_ids=[])
+    except (VerificationError, CertificateError):
+        # The latter where there are no names at all.
+        return False
+    return True
 
 
 def _build(offer: _Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
@@ -259,12 +296,13 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _names_in(patterns: Sequence[CertificatePattern]) -> str:
+def _names_in(patterns: Sequence[CertificatePattern], uris: Sequence[str]) -> str:
     names: list[str] = []
     for pattern in patterns:
         if isinstance(pattern, DNSPattern):
             names.append(quoted(pattern.pattern.decode("ascii", "backslashreplace")))
         elif isinstance(pattern, IPAddressPattern):
             names.append(str(pattern.pattern))
+    names += map(quoted, uris)
     more = ", …" if len(names) > _SHOWN_NAMES else ""
     return ", ".join(names[:_SHOWN_NAMES]) + more if names else "nobody"

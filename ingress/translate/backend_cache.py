@@ -11,13 +11,13 @@ from attrs import evolve
 
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.listeners import Listener
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
-from ingress.translate.backends import resolve_backend, service_key
+from ingress.translate.backends import port_of, protocol_of, resolve_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
-from ingress.translate.claims import SERVICE_KIND, ParsedObject
+from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import TlsFault, complete
@@ -44,9 +44,12 @@ class BackendCache:
         self._uses: dict[BackendReference, int] = {}
         # Those in use, and those that were until the round began.
         self._by_service: Index[ObjectKey, BackendReference] = Index()
-        self._by_secret: Index[ObjectKey, BackendReference] = Index()
-        # By Secret: the requests of TLS that it completes, and what they come to.
-        self._tls: dict[ObjectKey, dict[UpstreamTlsRequest, UpstreamTls | TlsFault]] = {}
+        # By Secret or ConfigMap: those that it completes the TLS of.  Which these are may change with a policy.
+        self._by_source: Index[ObjectId, BackendReference] = Index()
+        self._sources: dict[BackendReference, tuple[ObjectId, ...]] = {}
+        # What requests of TLS come to, and which there are by what completes them.
+        self._tls: dict[UpstreamTlsRequest, UpstreamTls | TlsFault] = {}
+        self._requests: Index[ObjectId, UpstreamTlsRequest] = Index()
         self._stale: dict[BackendReference, None] = {}
         self._unused: dict[BackendReference, None] = {}
 
@@ -60,9 +63,6 @@ class BackendCache:
         self._unused.pop(reference, None)
         if reference.kind == SERVICE_KIND:
             self._by_service.add(shared_key(reference, state), reference)
-        secret = _secret_of(reference)
-        if secret is not None:
-            self._by_secret.add(secret, reference)
 
     def drop(self, reference: BackendReference) -> None:
         """Note that one route less names *reference*."""
@@ -75,19 +75,21 @@ class BackendCache:
         """Note that the backends of *service* may be different."""
         self._stale.update(dict.fromkeys(self._by_service.get(service)))
 
-    def secret_changed(self, secret: ObjectKey) -> None:
-        """Note that TLS to the backends that need *secret* may have other settings."""
-        self._tls.pop(secret, None)
-        self._stale.update(dict.fromkeys(self._by_secret.get(secret)))
+    def source_changed(self, source: ObjectId) -> None:
+        """Note that TLS to the backends that need *source*, a Secret or ConfigMap, may have other settings."""
+        self._forget(source)
+        self._stale.update(dict.fromkeys(self._by_source.get(source)))
 
     def complete(self, request: UpstreamTlsRequest, state: ClusterState) -> UpstreamTls | TlsFault:
-        """Return what *request* comes to; a Secret is read once, until it changes."""
-        if request.secret is None:
-            return complete(request, state)
-        known = self._tls.setdefault(request.secret, {})
-        if request not in known:
-            known[request] = complete(request, state)
-        return known[request]
+        """Return what *request* comes to; what completes it is read once, until it changes."""
+        known = self._tls.get(request)
+        if known is None:
+            known = complete(request, state)
+            if request.sources:
+                self._tls[request] = known
+                for source in request.sources:
+                    self._requests.add(source, request)
+        return known
 
     def listeners_changed(self, listeners: Iterable[Listener]) -> None:
         """Note that just *listeners* are to be there: no endpoint may be one of them."""
@@ -96,12 +98,36 @@ class BackendCache:
             self._options = evolve(self._options, endpoint_rules=rules)
             self._stale.update(dict.fromkeys(self._uses))
 
-    def forget(self, secret: ObjectKey) -> None:
-        """Keep nothing of *secret* any more, if no backend needs it."""
-        if secret not in self._by_secret:
-            self._tls.pop(secret, None)
+    def forget(self, source: ObjectId) -> None:
+        """Keep nothing of *source* any more, if no backend needs it."""
+        if source not in self._by_source:
+            self._forget(source)
+
+    def _forget(self, source: ObjectId) -> None:
+        for request in tuple(self._requests.get(source)):
+            self._tls.pop(request, None)
+            for one in request.sources:
+                self._requests.discard(one, request)
+
+    def _place(self, reference: BackendReference, sources: tuple[ObjectId, ...]) -> None:
+        """Keep *reference* under what completes its TLS."""
+        before = self._sources.get(reference, ())
+        if sources == before:
+            return
+        self._by_source.replace(reference, before, sources)
+        if sources:
+            self._sources[reference] = sources
+        else:
+            del self._sources[reference]
+        for source in before:
+            # Others may demand the same; they have it completed again.
+            self.forget(source)
 
     def _resolve(self, reference: BackendReference, state: ClusterState) -> BackendState:
+        if reference.protocol is not None:
+            protocol = protocol_of(reference, port_of(reference, state), state)
+            request = protocol.tls if isinstance(protocol, ProtocolAsked) else None
+            self._place(reference, () if request is None else request.sources)
         return resolve_backend(reference, state, self._options, lambda request: self.complete(request, state))
 
     def resolve(self, state: ClusterState) -> Iterator[None]:
@@ -124,11 +150,7 @@ class BackendCache:
             self._put(reference, None)
             if reference.kind == SERVICE_KIND:
                 self._by_service.discard(service_key(reference), reference)
-            secret = _secret_of(reference)
-            if secret is not None:
-                self._by_secret.discard(secret, reference)
-                # Others may demand the same; they have it completed again.
-                self._tls.pop(secret, None)
+            self._place(reference, ())
             yield
 
     def _put(self, reference: BackendReference, found: BackendState | None) -> bool:
@@ -174,21 +196,3 @@ def shared_key(reference: BackendReference, state: ClusterState) -> ObjectKey:
     key = service_key(reference)
     service = state.services.get(key)
     return key if service is None else service.key
-
-
-def services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
-    """Return the Services that *parsed* names, each once."""
-    services: dict[ObjectKey, None] = {}
-    last: object = None
-    for _, reference in () if parsed is None else parsed.named_backends():
-        if reference is not last and reference.kind == SERVICE_KIND:
-            services[shared_key(reference, state)] = None
-        last = reference
-    return services
-
-
-def _secret_of(reference: BackendReference) -> ObjectKey | None:
-    protocol = reference.protocol
-    if not isinstance(protocol, ProtocolAsked) or protocol.tls is None:
-        return None
-    return protocol.tls.secret

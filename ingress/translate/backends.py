@@ -23,10 +23,11 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import LinkSettings, ProtocolRefused, UpstreamTls
+from ingress.model.upstream_tls import ByPolicy, LinkSettings, ProtocolAsked, ProtocolRefused, UpstreamTls
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
+from ingress.translate.gateway.backend_policies import protocol_by_policy
 from ingress.translate.options import TranslateOptions
 from ingress.translate.slices import is_address, slice_endpoints
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
@@ -263,13 +264,13 @@ def resolve_backend(
     reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
 ) -> BackendState:
     """Return the present state of *reference*; *lookup* completes what it requests of TLS."""
-    protocol = reference.protocol
+    port = port_of(reference, state)
+    protocol = protocol_of(reference, port, state)
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
     tls: UpstreamTls | None = None
-    port = port_of(reference, state)
     if protocol is None:
-        is_http2 = port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
+        is_http2 = _is_http2(port)
     else:
         is_http2 = protocol.is_http2
         if protocol.tls is not None:
@@ -288,6 +289,22 @@ def resolve_backend(
         one._replace(link_settings=ours if one.link_settings is None else external) for one in found.endpoints
     )
     return evolve(found, endpoints=tuple(on_terms))
+
+
+def protocol_of(
+    reference: BackendReference, port: ServicePort | None, state: ClusterState
+) -> ProtocolAsked | ProtocolRefused | None:
+    """Return how *reference*, which means *port*, is spoken to; None: as its Service says."""
+    protocol = reference.protocol
+    if not isinstance(protocol, ByPolicy):
+        return protocol
+    is_http2 = protocol.is_http2 or _is_http2(port)
+    return protocol_by_policy(protocol, service_key(reference), port, state, is_http2=is_http2)
+
+
+def _is_http2(port: ServicePort | None) -> bool:
+    """Whether a Service says of *port* that it speaks HTTP/2."""
+    return port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
 
 
 def _resolve(

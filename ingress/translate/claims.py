@@ -24,6 +24,7 @@ from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims
 from ingress.translate.gateway.handshake_requests import NOTHING_ASKED as NO_GATEWAY_TLS
 from ingress.translate.gateway.handshake_requests import GatewayTls
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
+from ingress.translate.readers.gateway.policies import BackendTLSPolicy
 
 ROOT = "/"
 IN_MAIN = (MAIN,)
@@ -168,6 +169,8 @@ class ParsedObject:
     """What it asks for in tables of Gateways; nothing else of it but certificates and listeners counts there."""
     gateway_tls: GatewayTls = NO_GATEWAY_TLS
     """What the listeners of a Gateway or ListenerSet ask of TLS."""
+    policy: BackendTLSPolicy | None = None
+    """What it says of TLS to the endpoints of Services."""
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 

@@ -50,9 +50,9 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.backend_cache import BackendCache, services_named
-from ingress.translate.backends import backend_problems, default_backend_problems, service_key
-from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.backend_cache import BackendCache
+from ingress.translate.backends import default_backend_problems, service_key
+from ingress.translate.bookkeeping import ProblemIndex
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
 from ingress.translate.gateway.attached import AttachedCounts
@@ -61,6 +61,7 @@ from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.side_by_side import SideBySideProblems
 from ingress.translate.gateway.table_cache import GatewayTableCache
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
+from ingress.translate.named_backends import NamedBackends
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
@@ -70,7 +71,6 @@ from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
-from ingress.translate.upstream_tls import secrets_needed, upstream_problems
 
 
 class Translation:
@@ -90,15 +90,15 @@ class Translation:
         self._marked: dict[ObjectId, None] = {}
         self._parsed: dict[ObjectId, ParsedObject] = {}
         self._served: Counter[Kind] = Counter()
-        # Who names each Service, and each Secret that TLS to backends needs.
-        self._by_service: Index[ObjectKey, ObjectId] = Index()
-        self._by_upstream_secret: Index[ObjectKey, ObjectId] = Index()
         self._counts = RouteCounts()
         self._shown: Counter[Certificate] = Counter()
 
         self._problem_index = ProblemIndex()
         self._problems = ProblemList(self._problem_index.by_source())
         self._backends = BackendCache(options, self._problem_index)
+        self._named = NamedBackends(
+            options, self._annotations, self._parsed, self._backends, self._problem_index
+        )
         self._clients = ClientAuthenticationCache(self._annotations, self._problem_index)
         self._references = ReferenceCache(self._annotations, self._problem_index)
         self._handshakes = HandshakeCache(options, self._problem_index, self._shown)
@@ -117,7 +117,6 @@ class Translation:
         self._stale_objects: dict[ObjectId, None] = {}
         # Kinds of which all objects are to be judged again.
         self._stale_kinds: dict[Kind, None] = {}
-        self._stale_backends: dict[ObjectId, None] = {}
         self._default_is_stale = True
         self._replicas = 1
 
@@ -248,12 +247,7 @@ class Translation:
                 self._attached.rejected(name, ())
                 del self._tables[name]
         yield from self._look_beside()
-        while self._stale_backends:
-            object_id, _ = self._stale_backends.popitem()
-            parsed = self._parsed.get(object_id)
-            found = () if parsed is None else self._problems_of_backends(parsed, state)
-            self._problem_index.put(("backends", object_id), found)
-            yield
+        yield from self._named.round(state)
         if self._default_is_stale:
             self._default_is_stale = False
             self._problem_index.put("default backend", default_backend_problems(state, self._options))
@@ -264,7 +258,7 @@ class Translation:
 
     def _finish(self) -> None:
         # A dictionary that was emptied keeps the room that it had.
-        self._stale_objects, self._stale_backends = {}, {}
+        self._stale_objects = {}
         before = self.snapshot
         main, *others = [(name, table.finish()) for name, table in self._tables.items()]
         for name, table in self._tables.items():
@@ -373,22 +367,21 @@ class Translation:
         if self._readers.get(kind) is not None:
             self._stale_objects[object_id] = None
         elif kind is Kind.SERVICE:
-            self._stale_backends.update(dict.fromkeys(self._by_service.get(key)))
-            self._backends.service_changed(key)
+            self._named.service_changed(key)
             default = self._options.default_backend_service
             if default is not None and service_key(default) == key:
                 self._default_is_stale = True
         elif kind is Kind.CONFIG_MAP:
             self._references.target_changed(object_id)
             self._handshakes.target_changed(object_id)
+            self._named.source_changed(object_id)
         elif kind is Kind.SECRET:
             self._references.target_changed(object_id)
             self._handshakes.target_changed(object_id)
             for table in self._tables.values():
                 table.secret_changed(key)
             self._clients.secret_changed(key)
-            self._stale_backends.update(dict.fromkeys(self._by_upstream_secret.get(key)))
-            self._backends.secret_changed(key)
+            self._named.source_changed(object_id)
 
     def _judge_again(self, kind: Kind, state: ClusterState) -> None:
         self._stale_objects.update(dict.fromkeys((kind, key) for key in state.of(kind)))
@@ -414,12 +407,7 @@ class Translation:
         self._problem_index.put(("object", object_id), problems)
         if after is before:
             return
-        self._by_service.replace(object_id, services_named(before, state), services_named(after, state))
-        self._by_upstream_secret.replace(object_id, secrets_needed(before), secrets_needed(after))
-        for secret in secrets_needed(before):
-            if secret not in self._by_upstream_secret:
-                self._backends.forget(secret)
-        self._stale_backends[object_id] = None
+        self._named.object_changed(object_id, before, after, state)
         self._clients.object_changed(object_id, before, after)
         self._references.object_changed(object_id, before, after)
         self._handshakes.object_changed(object_id, before, after)
@@ -430,9 +418,3 @@ class Translation:
         else:
             self._parsed[object_id] = after
             self._served[kind] += before is None
-
-    def _problems_of_backends(self, parsed: ParsedObject, state: ClusterState) -> tuple[Problem, ...]:
-        over_tls = upstream_problems(
-            parsed, lambda request: self._backends.complete(request, state), self._annotations
-        )
-        return backend_problems(parsed, state, self._options) + over_tls

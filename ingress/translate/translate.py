@@ -92,7 +92,7 @@ def translate(
     for parsed in all_parsed:
         problems.update(parsed.problems)
         problems.update(backend_problems(parsed, state, options))
-        problems.update(upstream_problems(parsed, secured, annotations))
+        problems.update(upstream_problems(parsed, secured, annotations, state))
         requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)
         findings[parsed.owner] = find_at_once(find_references(parsed, state, annotations))

@@ -1,4 +1,4 @@
-"""TLS to endpoints: what an Ingress demands, completed by what its Secret holds.
+"""TLS to endpoints: what an Ingress or a BackendTLSPolicy demands, completed by what Secrets and ConfigMaps hold.
 
 A Secret that is missing or cannot be used closes the backends that demand it (503), with a
 ``Problem``: they are never spoken to without the client certificate or the trust that was
@@ -11,14 +11,17 @@ Whether a client certificate has expired is left to the endpoint, which asked fo
 from collections.abc import Callable
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
+from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, Certificate, CertificateError
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
+from ingress.translate.authorities import join_authorities
+from ingress.translate.certificates import load, refusal
 from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.backend_policies import policy_problems, sources_of
 from ingress.translate.protocols import NOTHING_ASKED
 from ingress.translate.trust import CA_KEY, load_authorities
 
@@ -41,7 +44,9 @@ def lookup_in(state: ClusterState) -> TlsLookup:
 
 
 def complete(request: UpstreamTlsRequest, state: ClusterState) -> UpstreamTls | TlsFault:
-    """Return all settings of TLS that *request* comes to with the Secrets of *state*."""
+    """Return all settings of TLS that *request* comes to with the Secrets and ConfigMaps of *state*."""
+    if request.authorities is not None:
+        return _by_policy(request, request.authorities, state)
     if request.secret is None:
         return UpstreamTls(request.tls_settings)
     try:
@@ -69,16 +74,57 @@ def _completed(request: UpstreamTlsRequest, secret: Secret) -> UpstreamTls:
     return UpstreamTls(request.tls_settings, authorities, chain, key)
 
 
-def secrets_needed(parsed: ParsedObject | None) -> tuple[ObjectKey, ...]:
-    """Return the Secret that TLS to the backends of *parsed* needs, if it needs one."""
-    secret = None if parsed is None or parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
-    return () if secret is None else (secret,)
+def _by_policy(
+    request: UpstreamTlsRequest, authorities: tuple[ObjectId, ...], state: ClusterState
+) -> UpstreamTls | TlsFault:
+    pem = b""
+    if authorities:
+        joined = join_authorities(authorities, state)
+        pem = joined.pem
+        if not pem:
+            return TlsFault(Reason.NO_VALID_CA, "; ".join(joined.faults.values()))
+    if request.secret is None:
+        return UpstreamTls(request.tls_settings, pem)
+    shown = shown_certificate(request.secret, state)
+    if not isinstance(shown, Certificate):
+        return TlsFault(Reason.INVALID_CLIENT_CERTIFICATE_REF, shown)
+    return UpstreamTls(request.tls_settings, pem, shown.chain_pem, shown.key_pem)
+
+
+def shown_certificate(key: ObjectKey, state: ClusterState) -> Certificate | str:
+    """Return the certificate in the Secret *key* that a Gateway shows to endpoints, or say why there is none."""
+    try:
+        found = load(secret_in(state, key))
+    except CertificateError as error:
+        found = error
+    return found if isinstance(found, Certificate) else refusal(key, found)[1]
+
+
+def tls_sources(parsed: ParsedObject | None) -> tuple[ObjectId, ...]:
+    """Return the Secrets and ConfigMaps by which *parsed* has TLS spoken to endpoints."""
+    if parsed is None:
+        return ()
+    if parsed.policy is not None:
+        return sources_of(parsed.policy)
+    if parsed.gateway_tls.backend_certificate is not None:
+        return ((Kind.SECRET, parsed.gateway_tls.backend_certificate.secret),)
+    secret = None if parsed.protocols is NOTHING_ASKED else parsed.protocols.secret
+    return () if secret is None else ((Kind.SECRET, secret),)
 
 
 def upstream_problems(
-    parsed: ParsedObject, lookup: TlsLookup, annotations: AnnotationReader
+    parsed: ParsedObject, lookup: TlsLookup, annotations: AnnotationReader, state: ClusterState
 ) -> tuple[Problem, ...]:
-    """Tell an Ingress why TLS to its backends cannot be spoken."""
+    """Tell an Ingress, a Gateway or a policy why TLS to backends cannot be spoken as it asks."""
+    if parsed.policy is not None:
+        return tuple(policy_problems(parsed.policy, state))
+    named = parsed.gateway_tls.backend_certificate
+    if named is not None:
+        shown = shown_certificate(named.secret, state)
+        if isinstance(shown, Certificate):
+            return ()
+        message = f"{shown}; backends that are spoken to over TLS are not"
+        return (parsed.owner.problem(Reason.INVALID_CLIENT_CERTIFICATE_REF, message, named.field),)
     request = parsed.protocols.request
     found = None if request is None else lookup(request)
     if not isinstance(found, TlsFault):

@@ -119,7 +119,7 @@ def issue(
     """
     Issue a certificate for a server, or a client, and return ``(chain_pem, key_pem)``.
 
-    ``names`` become subject alternative names; IP addresses are recognized.
+    ``names`` become subject alternative names; IP addresses and URIs are recognized.
     With no names there is no such extension at all. The common name is empty
     unless given. The chain is the leaf and the intermediates, without the
     root. Give ``key`` to reuse a key.
@@ -176,6 +176,8 @@ def _signed(builder: x509.CertificateBuilder, key: PrivateKey) -> x509.Certifica
 
 
 def _alternative(name: str) -> x509.GeneralName:
+    if ":" in name and "/" in name:
+        return x509.UniformResourceIdentifier(name)
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:

@@ -11,7 +11,14 @@ from twisted.internet.error import ConnectionLost
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.upstream_tls import (
+    LinkSettings,
+    Subject,
+    SubjectType,
+    TlsSettings,
+    TlsVersion,
+    UpstreamTls,
+)
 from ingress.tls import upstream
 from ingress.tls.binding import is_resumed, restrict_groups
 from ingress.tls.profile import GROUPS, known_groups, new_server_context
@@ -126,6 +133,40 @@ class JudgementTests(SynchronousTestCase):
             fault = self.judge(over(TlsSettings(verify=True, name=name)), server)
             self.assertIn(f"not for {name}", fault)
             self.assertIn('"app.internal", "*.apps.internal", 10.0.0.1, fd00::1', fault)
+
+    def test_subjects(self) -> None:
+        """Where subjects are named the certificate must be for one of these, and its name is none unless it is among them."""
+        identity = "spiffe://cluster.local/ns/web/sa/app"
+        server = server_of("app.internal", "*.apps.internal", identity, "https://a.test:80/x")
+        only_uri = server_of(identity)
+        dns, uri = SubjectType.HOSTNAME, SubjectType.URI
+        for subjects, fits in (
+            ([(dns, "app.internal")], True),
+            ([(dns, "APP.internal")], True),
+            ([(dns, "one.apps.internal")], True),
+            ([(dns, "*.apps.internal")], True),
+            ([(dns, "*.internal")], False),
+            ([(dns, "other.internal")], False),
+            ([(uri, identity)], True),
+            ([(uri, identity + "/")], False),
+            ([(uri, identity.upper())], False),
+            ([(uri, "app.internal")], False),
+            ([(dns, "other.internal"), (uri, identity)], True),
+            ([(dns, "other.internal"), (uri, "spiffe://x/y")], False),
+        ):
+            named = tuple(Subject(*one) for one in subjects)
+            settings = TlsSettings(verify=True, name="app.internal", send_name=True, subjects=named)
+            fault = self.judge(over(settings), server)
+            self.assertEqual(not fault, fits, (subjects, fault))
+        settings = evolve(settings, subjects=(Subject(dns, "app.internal"), Subject(uri, identity)))
+        self.assertEqual(self.judge(over(settings), only_uri), "")
+        self.assertNotEqual(self.judge(over(VERIFIED), only_uri), "")
+        self.assertIn("spiffe", self.judge(over(evolve(settings, subjects=named)), only_uri))
+
+    def test_identity_beside_names(self) -> None:
+        """A certificate that has a SPIFFE identity besides is for its names all the same."""
+        server = server_of("app.internal", "spiffe://cluster.local/ns/web/sa/app", "urn:a:b/c")
+        self.assertEqual(self.judge(over(VERIFIED), server), "")
 
     def test_hostile_names(self) -> None:
         """What a certificate says of itself cannot write its own lines into the log."""

@@ -209,10 +209,10 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.begin(ingress("a", **VERIFYING), ingress("b", **VERIFYING), secret())
         self.snapshot()
         book = self.follower.translation._backends
-        self.assertEqual(list(book._tls), [TRUST])
+        self.assertEqual([one.secret for one in book._tls], [TRUST])
         self.follower.change({(Kind.INGRESS, ObjectKey("demo", name)): None for name in "ab"})
         self.snapshot()
-        self.assertEqual((book._tls, list(book._by_secret)), ({}, []))
+        self.assertEqual((book._tls, list(book._by_source), list(book._requests)), ({}, [], []))
 
 
 class NeedsTests(SynchronousTestCase):

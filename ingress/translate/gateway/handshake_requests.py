@@ -74,12 +74,14 @@ class HandshakeRequest:
 
 @frozen(weakref_slot=False)
 class GatewayTls:
-    """What the listeners of a Gateway or of a ListenerSet ask of TLS.  ``NOTHING_ASKED`` is that of all other objects."""
+    """What a Gateway or a ListenerSet asks of TLS.  ``NOTHING_ASKED`` is that of all other objects."""
 
     handshakes: tuple[HandshakeRequest, ...] = ()
+    backend_certificate: NamedCertificate | None = None
+    """Of a Gateway: what is shown to endpoints that ask for it."""
 
     def named(self) -> Iterator[ObjectId]:
-        """Yield every Secret and ConfigMap that it goes by; some may come again."""
+        """Yield every Secret and ConfigMap that handshakes go by; some may come again."""
         for handshake in self.handshakes:
             yield from ((Kind.SECRET, one.secret) for one in handshake.certificates)
             if handshake.validation is not None:

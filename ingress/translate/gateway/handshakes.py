@@ -17,27 +17,24 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
+from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.frozen import frozen
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Secret
+from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
 from ingress.translate.age import by_age
+from ingress.translate.authorities import join_authorities
 from ingress.translate.certificates import Lookup, out_of_time, refusal
 from ingress.translate.gateway.handshake_requests import (
     ClientValidation,
     HandshakeRequest,
     Refusal,
 )
-from ingress.translate.trust import MOST_AUTHORITIES, load_authorities
 
 MOST_INTERMEDIATES: Final = 4
 """Certificates between that of a client and the trusted one; the API leaves it to who implements it."""
-
-_PEM_BEGINS: Final = b"-----BEGIN "
 
 
 @frozen(weakref_slot=False)
@@ -98,36 +95,18 @@ def authenticate(
 ) -> tuple[ClientAuthentication | None, tuple[Refusal, ...]]:
     """Return what is asked of clients, None where that cannot be had; and what is wrong with the authorities."""
     refusals = list(validation.refusals)
-    sources: list[str] = []
-    pem: list[bytes] = []
-    count = 0
+    joined = join_authorities(((one.kind, one.key) for one in validation.authorities), state)
     for named in validation.authorities:
-        try:
-            content = authorities_in(named.kind, named.key, state)
-            count += content.count(_PEM_BEGINS)
-            if count > MOST_AUTHORITIES:
-                raise CertificateError(f"brings more than {MOST_AUTHORITIES} certificates, with those before")
-        except CertificateError as error:
-            refusals.append(Refusal(Reason.INVALID_CA_REF, f"{named}: {error.message}", named.field))
-        else:
-            sources.append(str(named))
-            pem.append(content)
-    if not pem:
+        fault = joined.faults.get((named.kind, named.key))
+        if fault is not None:
+            refusals.append(Refusal(Reason.INVALID_CA_REF, fault, named.field))
+    if not joined.pem:
         message = "names no authority that can be used, so no handshake succeeds"
         refusals.append(Refusal(Reason.NO_VALID_CA, message, validation.field))
         return None, tuple(refusals)
-    asked = ClientAuthentication(
-        " and ".join(sources), b"".join(pem), mode=validation.mode, depth=MOST_INTERMEDIATES
-    )
+    sources = " and ".join(f"{kind} {key}" for kind, key in joined.used)
+    asked = ClientAuthentication(sources, joined.pem, mode=validation.mode, depth=MOST_INTERMEDIATES)
     return asked, tuple(refusals)
-
-
-def authorities_in(kind: Kind, key: ObjectKey, state: ClusterState) -> bytes:
-    """Return the authorities in the Secret or ConfigMap *key* as PEM; raise ``CertificateError`` where there are none."""
-    source = state.secrets.get(key) if kind is Kind.SECRET else state.of(kind).get(key)
-    if not isinstance(source, Secret | ConfigMap):
-        raise CertificateError(FORBIDDEN if forbidden_by(state, kind, key) else f"there is no such {kind}")
-    return load_authorities(source)
 
 
 def _gather(handshakes: Iterable[ListenerHandshake]) -> Iterator[tuple[str, ListenerHandshake]]:

@@ -7,7 +7,7 @@ from ingress.annotations.annotations import DEFAULTS
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import ProtocolAsked
+from ingress.model.upstream_tls import BY_POLICY, ByPolicy
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, MatchClaim, RuleClaim
 from ingress.translate.readers.gateway.match_reading import (
@@ -35,7 +35,7 @@ MOST_BACKENDS: Final = 1024
 _WORK_AT_ONCE: Final = 100
 """In conditions; an expression may take as long as all of these."""
 _ALL_HOSTS: Final = frozenset(("",))
-_H2C: Final = ProtocolAsked(is_http2=True)
+_HTTP2: Final = ByPolicy(is_http2=True)
 _UNAVAILABLE: Final = 503
 """The status of HTTP that gRPC knows as UNAVAILABLE."""
 
@@ -86,9 +86,9 @@ class _Reading:
     def __init__(self, value: ReadRoute, relations: RouteRelations) -> None:
         self._owner: Owner = value.owner
         self.backends = (
-            BackendReader(value.owner, relations)
+            BackendReader(value.owner, relations, BY_POLICY)
             if isinstance(value, HTTPRoute)
-            else BackendReader(value.owner, relations, _H2C, _UNAVAILABLE)
+            else BackendReader(value.owner, relations, _HTTP2, _UNAVAILABLE)
         )
         self.rules: list[RuleClaim] = []
         self.matches: list[MatchClaim] = []

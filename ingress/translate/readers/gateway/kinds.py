@@ -22,6 +22,7 @@ from ingress.translate.readers.gateway.names import (
     TCP_ROUTE,
     TLS_ROUTE,
 )
+from ingress.translate.readers.gateway.policy_reader import PolicyReader
 from ingress.translate.readers.gateway.projection.definitions import project_definition
 from ingress.translate.readers.gateway.projection.gateways import (
     project_gateway,
@@ -129,15 +130,14 @@ DEFINITIONS: Final = KindRead(
 
 _TOPOLOGY: Final = (GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS, GRANTS, NAMESPACES)
 """The kinds that say which listeners there are, and who may use them."""
-_HTTP: Final = (*_TOPOLOGY, POLICIES)
-"""Those that decide about routes whose requests may go to backends over TLS."""
 
 GATEWAY_API: Final = (
     RouteKind(GATEWAY_CLASSES, GatewayClassReader, (DEFINITIONS,)),
     RouteKind(GATEWAYS, GatewayReader, _TOPOLOGY, prepare_topology),
     RouteKind(LISTENER_SETS, ListenerSetReader, _TOPOLOGY),
-    RouteKind(HTTP_ROUTES, HTTPRouteReader, _HTTP),
-    RouteKind(GRPC_ROUTES, GRPCRouteReader, _HTTP),
+    RouteKind(HTTP_ROUTES, HTTPRouteReader, _TOPOLOGY),
+    RouteKind(GRPC_ROUTES, GRPCRouteReader, _TOPOLOGY),
     RouteKind(TLS_ROUTES, TLSRouteReader, _TOPOLOGY),
     RouteKind(TCP_ROUTES, TCPRouteReader, _TOPOLOGY),
+    RouteKind(POLICIES, PolicyReader, (GATEWAY_CLASSES,)),
 )

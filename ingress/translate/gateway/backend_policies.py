@@ -1,0 +1,235 @@
+"""What BackendTLSPolicies ask of TLS to the endpoints of Services.  Pure.
+
+- A policy is about Services of its namespace, or about one port of them by its name; for that port it comes before one
+  about the whole Service.  Of several about the same the oldest counts, valid or not, and the others are told.
+- Requests to a backend with a policy that makes no sense, or none of whose authorities can be used, are answered with an error:
+  nothing is ever sent in the clear, or to somebody who was not checked as the policy wants.
+- ``hostname`` goes into the handshake, and the certificate must be for it, unless ``subjectAltNames`` say for whom instead.
+
+They hold for routes of Gateways, and not for those of Ingresses, which have annotations for that.
+
+Source: ``BackendTLSPolicy`` of ``gateway.networking.k8s.io/v1``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from ingress.annotations.values import quoted
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind, ObjectId, ObjectKey, ServicePort
+from ingress.model.problems import Problem, Reason
+from ingress.model.state import ClusterState
+from ingress.model.upstream_tls import (
+    ByPolicy,
+    ProtocolAsked,
+    ProtocolRefused,
+    Subject,
+    SubjectType,
+    TlsSettings,
+    UpstreamTlsRequest,
+)
+from ingress.routing.hosts import check_rule_host
+from ingress.translate.age import by_age, why_first
+from ingress.translate.authorities import join_authorities
+from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE
+from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
+
+MOST_INTERMEDIATES: Final = 4
+"""Certificates between that of an endpoint and the trusted one; the API leaves it to who implements it."""
+
+_VALIDATION: Final = "spec.validation"
+_AUTHORITIES: Final = f"{_VALIDATION}.caCertificateRefs"
+_SYSTEM: Final = "System"
+_AUTHORITY_KINDS: Final = (Kind.CONFIG_MAP, Kind.SECRET)
+_MOST_NAMES: Final = 16
+_MOST_AUTHORITIES: Final = 16
+
+_Target = tuple[ObjectKey, str]
+"""A Service, and the name of one of its ports; empty for all."""
+
+
+class Fault(NamedTuple):
+    """What is wrong with a policy by itself."""
+
+    reason: Reason
+    message: str
+    field: str
+
+
+@frozen
+class PolicyReading:
+    """A policy, read by itself."""
+
+    tls_settings: TlsSettings
+    authorities: tuple[ObjectId, ...]
+    """None at all stand for those that this system trusts."""
+    fields: tuple[str, ...]
+    """Where each of *authorities* is named."""
+    faults: tuple[Fault, ...]
+    refusal: str
+    """Why nothing may be sent by it; empty where it may."""
+
+
+def read_policy(policy: BackendTLSPolicy) -> PolicyReading:
+    """Return what *policy* asks for, and what makes no sense of it."""
+    faults: list[Fault] = []
+    grave: list[Fault] = [*_faults_of_validation(policy)]
+    subjects: list[Subject] = []
+    for at, one in enumerate(policy.names[:_MOST_NAMES]):
+        fault = _fault_of_name(one.type, one.value)
+        if fault:
+            # To leave it out would be to check less, if it is the only one.
+            grave.append(Fault(Reason.UNSUPPORTED_VALUE, fault, f"{_VALIDATION}.subjectAltNames[{at}]"))
+        else:
+            subjects.append(Subject(SubjectType(one.type), one.value))
+    for what, count, most in (
+        ("subjectAltNames", len(policy.names), _MOST_NAMES),
+        ("caCertificateRefs", len(policy.authorities), _MOST_AUTHORITIES),
+    ):
+        if count > most:
+            message = f"has {count} entries, more than {most}"
+            grave.append(Fault(Reason.UNSUPPORTED_VALUE, message, f"{_VALIDATION}.{what}"))
+    authorities: list[ObjectId] = []
+    fields: list[str] = []
+    for at, reference in enumerate(policy.authorities[:_MOST_AUTHORITIES]):
+        field = f"{_AUTHORITIES}[{at}]"
+        if not reference.group and reference.kind in _AUTHORITY_KINDS:
+            authorities.append((Kind(reference.kind), reference.key(policy.key)))
+            fields.append(field)
+        elif reference != UNREADABLE:
+            message = f"{reference} is no {' and no '.join(_AUTHORITY_KINDS)}"
+            faults.append(Fault(Reason.INVALID_KIND, message, field))
+    if policy.authorities and not authorities:
+        grave.append(Fault(Reason.NO_VALID_CA, "names no authority that can be used", _AUTHORITIES))
+    settings = TlsSettings(
+        verify=True,
+        depth=MOST_INTERMEDIATES,
+        name=policy.hostname.lower(),
+        send_name=True,
+        subjects=tuple(subjects),
+    )
+    refusal = f"{policy.owner}: {grave[0].field} {grave[0].message}" if grave else ""
+    return PolicyReading(settings, tuple(authorities), tuple(fields), (*faults, *grave), refusal)
+
+
+def _faults_of_validation(policy: BackendTLSPolicy) -> Iterator[Fault]:
+    fault = check_rule_host(policy.hostname) if policy.hostname else "is missing"
+    if fault is None and policy.hostname.startswith("*"):
+        fault = "is a wildcard, which is no name of a server"
+    if fault is not None:
+        shown = f"{quoted(policy.hostname)} {fault}" if policy.hostname else fault
+        yield Fault(Reason.UNSUPPORTED_VALUE, shown, f"{_VALIDATION}.hostname")
+    well_known = f"{_VALIDATION}.wellKnownCACertificates"
+    if policy.well_known and policy.well_known != _SYSTEM:
+        message = f"{quoted(policy.well_known)} is not known; {_SYSTEM} is"
+        yield Fault(Reason.UNSUPPORTED_VALUE, message, well_known)
+    elif policy.well_known and policy.authorities:
+        yield Fault(Reason.UNSUPPORTED_VALUE, "cannot stand beside caCertificateRefs", well_known)
+    elif not policy.well_known and not policy.authorities:
+        yield Fault(Reason.UNSUPPORTED_VALUE, "names no authorities", _VALIDATION)
+    if policy.options:
+        names = ", ".join(quoted(name) for name, _ in policy.options[:_MOST_NAMES])
+        yield Fault(Reason.UNSUPPORTED_VALUE, f"nothing is known of {names}", "spec.options")
+
+
+def _fault_of_name(of_type: str, value: str) -> str:
+    """Say what is wrong with a subject alternative name; nothing for none."""
+    if of_type == SubjectType.HOSTNAME:
+        fault = check_rule_host(value) if value else "is missing"
+        return "" if fault is None else f"{quoted(value)} {fault}"
+    if of_type == SubjectType.URI:
+        scheme, _, rest = value.partition(":")
+        return "" if scheme and rest and value.isascii() else f"{quoted(value)} is no absolute URI"
+    return f"is of the type {quoted(of_type)}, which is none of {', '.join(SubjectType)}"
+
+
+def targets_of(policy: BackendTLSPolicy) -> Iterator[tuple[str, _Target]]:
+    """Yield what *policy* is about, with the fields that say so."""
+    for at, one in enumerate(policy.targets):
+        if not one.target.group and one.target.kind == Kind.SERVICE:
+            yield f"spec.targetRefs[{at}]", (one.target.key(policy.key), one.section)
+
+
+def services_of(policy: BackendTLSPolicy) -> dict[ObjectKey, None]:
+    """Return the Services that *policy* is about, each once."""
+    return {service: None for _, (service, _) in targets_of(policy)}
+
+
+def _winners(state: ClusterState) -> Mapping[_Target, BackendTLSPolicy]:
+    """Return by what it is about the policy that counts; worked out once until any policy is another."""
+
+    def work_out(before: object) -> Mapping[_Target, BackendTLSPolicy]:
+        found: dict[_Target, BackendTLSPolicy] = {}
+        for policy in sorted(policies_of(state).values(), key=lambda one: by_age(one.owner)):
+            for _, target in targets_of(policy):
+                found.setdefault(target, policy)
+        return found
+
+    return state.derived.get("winning policies", (BACKEND_TLS_POLICY,), work_out)
+
+
+def policy_for(service: ObjectKey, port: str, state: ClusterState) -> BackendTLSPolicy | None:
+    """Return the policy for the port of that name of *service*, None where it has none."""
+    if not state.of(BACKEND_TLS_POLICY):
+        return None
+    winners = _winners(state)
+    found = winners.get((service, port)) if port else None
+    return found or winners.get((service, ""))
+
+
+def protocol_by_policy(
+    asked: ByPolicy, service: ObjectKey, port: ServicePort | None, state: ClusterState, *, is_http2: bool
+) -> ProtocolAsked | ProtocolRefused:
+    """Return how *port* of *service* is spoken to, to which a route of a Gateway leads; *is_http2* says that it is by HTTP/2."""
+    policy = policy_for(service, "" if port is None else port.name, state)
+    if policy is None:
+        return ProtocolAsked(is_http2=is_http2)
+    reading = read_policy(policy)
+    if reading.refusal or asked.fault:
+        return ProtocolRefused(reading.refusal or asked.fault)
+    request = UpstreamTlsRequest(reading.tls_settings, asked.certificate, reading.authorities)
+    return ProtocolAsked(request, is_http2)
+
+
+def sources_of(policy: BackendTLSPolicy) -> tuple[ObjectId, ...]:
+    """Return the Secrets and ConfigMaps that *policy* names."""
+    return read_policy(policy).authorities
+
+
+def policy_problems(policy: BackendTLSPolicy, state: ClusterState) -> Iterator[Problem]:
+    """Tell *policy* what is wrong with it, with what it is about, and with its authorities."""
+    owner = policy.owner
+    yield from _problems_of_targets(policy, state)
+    reading = read_policy(policy)
+    for fault in reading.faults:
+        yield owner.problem(*fault)
+    if not reading.authorities:
+        return
+    joined = join_authorities(reading.authorities, state)
+    for one, field in zip(reading.authorities, reading.fields, strict=True):
+        if one in joined.faults:
+            yield owner.problem(Reason.INVALID_CA_REF, joined.faults[one], field)
+    if not joined.pem:
+        message = "names no authority that can be used, so that requests are answered with an error"
+        yield owner.problem(Reason.NO_VALID_CA, message, _AUTHORITIES)
+
+
+def _problems_of_targets(policy: BackendTLSPolicy, state: ClusterState) -> Iterator[Problem]:
+    owner = policy.owner
+    for at, one in enumerate(policy.targets):
+        if (one.target.group or one.target.kind != Kind.SERVICE) and one.target != UNREADABLE:
+            message = f"{one.target} is no Service, which is the only kind that policies are about here"
+            yield owner.problem(Reason.TARGET_NOT_FOUND, message, f"spec.targetRefs[{at}]")
+    winners = _winners(state)
+    for field, target in targets_of(policy):
+        key, section = target
+        service = state.services.get(key)
+        winner = winners.get(target)
+        if service is None:
+            yield owner.problem(Reason.TARGET_NOT_FOUND, f"there is no Service {key}", field)
+        elif section and not any(port.name == section for port in service.ports):
+            message = f"Service {key} has no port {quoted(section)}"
+            yield owner.problem(Reason.TARGET_NOT_FOUND, message, f"{field}.sectionName")
+        if winner is not None and winner.key != policy.key:
+            message = f"is the target of {winner.owner}, {why_first(winner.owner, owner)}"
+            yield owner.problem(Reason.POLICY_CONFLICTED, message, field)

@@ -1,0 +1,104 @@
+"""What objects are told about the backends that they name, and about TLS to these, kept up to date object by object.
+
+Part of incremental translation.  A Service concerns whoever names it, a Secret or ConfigMap whoever has TLS spoken by it, and
+a policy all others about the same Services: only one of them counts.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from ingress.annotations.annotations import AnnotationReader
+from ingress.model.objects import ObjectId, ObjectKey
+from ingress.model.problems import Problem
+from ingress.model.state import ClusterState
+from ingress.translate.backend_cache import BackendCache, shared_key
+from ingress.translate.backends import backend_problems
+from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.claims import SERVICE_KIND, ParsedObject
+from ingress.translate.gateway.backend_policies import services_of
+from ingress.translate.options import TranslateOptions
+from ingress.translate.upstream_tls import tls_sources, upstream_problems
+
+
+class NamedBackends:
+    """Keeps who names what of *all_parsed*; tells *backends* what changed, and problems to *problem_index*."""
+
+    def __init__(
+        self,
+        options: TranslateOptions,
+        annotations: AnnotationReader,
+        all_parsed: Mapping[ObjectId, ParsedObject],
+        backends: BackendCache,
+        problem_index: ProblemIndex,
+    ) -> None:
+        self._options = options
+        self._annotations = annotations
+        self._parsed = all_parsed
+        self._backends = backends
+        self._problem_index = problem_index
+        self._by_service: Index[ObjectKey, ObjectId] = Index()
+        self._by_tls_source: Index[ObjectId, ObjectId] = Index()
+        self._stale: dict[ObjectId, None] = {}
+
+    def object_changed(
+        self,
+        object_id: ObjectId,
+        before: ParsedObject | None,
+        after: ParsedObject | None,
+        state: ClusterState,
+    ) -> None:
+        """Note that an object asked for *before* and asks for *after*; None where it is not served."""
+        self._by_service.replace(object_id, _services_named(before, state), _services_named(after, state))
+        had = tls_sources(before)
+        self._by_tls_source.replace(object_id, had, tls_sources(after))
+        for source in had:
+            if source not in self._by_tls_source:
+                self._backends.forget(source)
+        for service in {**_policed_services(before), **_policed_services(after)}:
+            self._backends.service_changed(service)
+            self._stale.update(dict.fromkeys(filter(self._is_policy, self._by_service.get(service))))
+        self._stale[object_id] = None
+
+    def service_changed(self, service: ObjectKey) -> None:
+        """Note that *service* is another one."""
+        self._stale.update(dict.fromkeys(self._by_service.get(service)))
+        self._backends.service_changed(service)
+
+    def source_changed(self, source: ObjectId) -> None:
+        """Note that *source*, a Secret or a ConfigMap, is another one."""
+        self._stale.update(dict.fromkeys(self._by_tls_source.get(source)))
+        self._backends.source_changed(source)
+
+    def round(self, state: ClusterState) -> Iterator[None]:
+        """Find out what to tell, for one object a step."""
+        while self._stale:
+            object_id, _ = self._stale.popitem()
+            parsed = self._parsed.get(object_id)
+            problems: tuple[Problem, ...] = ()
+            if parsed is not None:
+                problems = backend_problems(parsed, state, self._options) + upstream_problems(
+                    parsed, lambda request: self._backends.complete(request, state), self._annotations, state
+                )
+            self._problem_index.put(("backends", object_id), problems)
+            yield
+        # A dictionary that was emptied keeps the room that it had.
+        self._stale = {}
+
+    def _is_policy(self, object_id: ObjectId) -> bool:
+        parsed = self._parsed.get(object_id)
+        return parsed is not None and parsed.policy is not None
+
+
+def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
+    """Return the Services that *parsed* names, each once."""
+    services: dict[ObjectKey, None] = {}
+    last: object = None
+    for _, reference in () if parsed is None else parsed.named_backends():
+        if reference is not last and reference.kind == SERVICE_KIND:
+            services[shared_key(reference, state)] = None
+        last = reference
+    return {**services, **_policed_services(parsed)}
+
+
+def _policed_services(parsed: ParsedObject | None) -> dict[ObjectKey, None]:
+    """Return the Services that *parsed* is a policy for."""
+    return {} if parsed is None or parsed.policy is None else services_of(parsed.policy)
