@@ -10,7 +10,7 @@ FAULTS ?=
 TARGETS ?=
 SOAK_SECONDS ?= 300
 # For make conformance: the CRDs, standard or experimental; profiles, separated by commas, all without; and whether to wait for
-# nothing longer than half a minute, which writes no report.
+# nothing much longer than ten seconds, which writes no report.
 CHANNEL ?= standard
 PROFILE ?=
 IMPATIENT ?=

@@ -60,7 +60,7 @@ def read_arguments(arguments: Sequence[str]) -> Options:
     parser.add_argument(
         "--impatient",
         action="store_true",
-        help="wait for nothing longer than half a minute, and write no report",
+        help="wait for nothing much longer than ten seconds, and write no report",
     )
     return Options(**vars(parser.parse_args(arguments)))
 

@@ -29,7 +29,7 @@ NOT_SUPPORTED = {
 URL = "https://txingress.dev"
 # Where a few tests are tried, nobody wants to wait minutes for what does not come.  Whole runs have the suite's own limits.
 IMPATIENT = ";".join(
-    f"{name}:30"
+    f"{name}:10"
     for name in (
         "GatewayMustHaveAddress",
         "GatewayMustHaveCondition",
@@ -38,18 +38,25 @@ IMPATIENT = ";".join(
         "ListenerSetMustHaveCondition",
         "ListenerSetListenersMustHaveConditions",
         "HTTPRouteMustHaveCondition",
-        "NamespacesMustBeReady",
         "RouteMustHaveParents",
+        "MaxTimeToConsistency",
+        "LatestObservedGenerationSet",
+        "HTTPRouteMustNotHaveParents",
         "TCPRouteMustHaveCondition",
         "TLSRouteMustHaveCondition",
     )
 )
+IMPATIENT += ";NamespacesMustBeReady:30;DefaultTestTimeout:20"
 RESULT = re.compile(r"^\s*--- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
 
 
 MARK = "\x16"
 # A line of what testify prints of a failed assertion: a field or more of the one before.
 ASSERTION = re.compile(r"^\s+(?:(Error Trace|Error|Test|Messages):)?\s+\t(.*)$")
+
+NOW_IN = re.compile(r"=== (?:RUN|NAME|CONT)\s+TestConformance/(\w+)")
+# What a test says without a time is no news of its progress.
+SAID = re.compile(r"^\s+[\w-]+\.go:\d+: (?!\d{4}-)(.+)$")
 
 
 @dataclass(frozen=True)
@@ -159,11 +166,15 @@ def reasons_in(lines: Iterable[str]) -> dict[str, list[str]]:
     """By test, what was wrong: the assertions that failed, in its parts as well, each as one line."""
     reasons: dict[str, list[str]] = {}
     words: list[str] = []
-    field = ""
+    field = test = ""
     for line in lines:
         found = ASSERTION.match(line)
         if not found:
             words, field = [], ""
+            if now := NOW_IN.match(line):
+                test = now[1]
+            elif said := SAID.match(line):
+                reasons.setdefault(test, []).append(said[1])
             continue
         field = found[1] or field
         if field == "Test":

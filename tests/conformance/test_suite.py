@@ -75,6 +75,15 @@ class ReasonsTests(SynchronousTestCase):
         text = "Received unexpected error: context deadline exceeded (error waiting for) the Gateway"
         self.assertEqual(found, {"HTTPRouteWeight": [text]})
 
+    def test_what_a_test_says_is_told(self) -> None:
+        """But for news of its progress, which have a time."""
+        lines = [
+            "=== RUN   TestConformance/HTTPRouteWeight/Requests",
+            "    weight.go:77: 2026-11-22T16:21:04.9Z: Making GET request",
+            "    weight.go:90: Traffic distribution test failed",
+        ]
+        self.assertEqual(suite.reasons_in(lines), {"HTTPRouteWeight": ["Traffic distribution test failed"]})
+
 
 class ReportTests(SynchronousTestCase):
     """Where reports are."""
